@@ -1,0 +1,19 @@
+//! What a server should run and what it runs: desired state, ids, route table, app spec, and the difference of two states.
+//! Owns words and pure comparisons. Never does I/O, never knows the wire format, never reads a clock.
+
+mod benchmark;
+mod diff;
+mod id;
+mod state;
+mod status;
+
+pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
+pub use diff::{StateChange, diff};
+pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
+pub use state::{
+    AppSpec, BuildSpec, DesiredState, HealthCheck, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
+};
+pub use status::{
+    Artifact, BenchmarkStatus, BuildStatus, Commit, Failure, InstanceState, InstanceStatus, LogLine, LogStream,
+    RolloutStatus, Step, StepState, StepStatus, WorkState,
+};

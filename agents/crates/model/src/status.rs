@@ -1,0 +1,222 @@
+//! What is true now, as the agent reports it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AppKey, BenchmarkRow, DeploymentId, InstanceId, ReleaseId, RunId};
+
+/// Where an instance is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InstanceState {
+    /// Started, not yet healthy.
+    Starting,
+    /// Serving.
+    Healthy,
+    /// Its check fails now.
+    Unhealthy,
+    /// Gets nothing new; in-flight exchanges go on.
+    Draining,
+    /// Ended as asked.
+    Stopped,
+    /// Ended by itself.
+    Crashed,
+}
+
+/// One instance as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceStatus {
+    /// The instance.
+    pub id: InstanceId,
+    /// Whose it is.
+    pub key: AppKey,
+    /// What it runs.
+    pub release: ReleaseId,
+    /// Where it is in its life.
+    pub state: InstanceState,
+    /// The app's process; zero when it has none.
+    pub pid: u32,
+    /// The port it was given.
+    pub port: u16,
+    /// Restarts since it was first started.
+    pub restarts: u32,
+    /// Start of the current process, Unix milliseconds.
+    pub started_unix_ms: u64,
+    /// A sentence for people; empty when there is nothing to say.
+    pub detail: String,
+}
+
+/// Where a piece of work is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkState {
+    /// Under way.
+    Running,
+    /// Done.
+    Succeeded,
+    /// Failed; a `Failure` says why.
+    Failed,
+    /// Stopped because desired state no longer asks for it.
+    Cancelled,
+}
+
+/// The steps of a deployment that a server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Step {
+    /// Fetch the repository and pin the commit.
+    Clone,
+    /// Install dependencies and build.
+    Build,
+    /// Pack the artifact.
+    Pack,
+    /// Start the new instances.
+    Start,
+    /// Wait until they are healthy.
+    Health,
+    /// Lead the routes to them.
+    Switch,
+    /// Let the old instances finish, then stop them.
+    Drain,
+}
+
+impl Step {
+    /// The step's name on the wire, in the database and on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clone => "clone",
+            Self::Build => "build",
+            Self::Pack => "pack",
+            Self::Start => "start",
+            Self::Health => "health",
+            Self::Switch => "switch",
+            Self::Drain => "drain",
+        }
+    }
+}
+
+/// Where a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StepState {
+    /// Under way.
+    Running,
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+    /// Not needed.
+    Skipped,
+}
+
+/// One step with its times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepStatus {
+    /// Which.
+    pub step: Step,
+    /// Where it is.
+    pub state: StepState,
+    /// Unix milliseconds.
+    pub started_unix_ms: u64,
+    /// Unix milliseconds; zero while it runs.
+    pub finished_unix_ms: u64,
+}
+
+/// A failure a person reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// A code of the contract's error table, like `build.clone_failed`.
+    pub code: String,
+    /// What happened, why if known, and what to do.
+    pub message: String,
+}
+
+/// The commit a build was pinned to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Full hash.
+    pub hash: String,
+    /// First line of its message.
+    pub subject: String,
+    /// Author's name.
+    pub author: String,
+    /// Committer time, Unix milliseconds.
+    pub committed_unix_ms: u64,
+}
+
+/// What a build made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// `sha256:<hex>` of the packed file.
+    pub digest: String,
+    /// Size of the packed file.
+    pub size_bytes: u64,
+    /// What the builder detected, like `node`.
+    pub runtime: String,
+    /// The start command the builder chose.
+    pub command: Vec<String>,
+}
+
+/// A build as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildStatus {
+    /// The deployment it is for.
+    pub deployment: DeploymentId,
+    /// Where it is.
+    pub state: WorkState,
+    /// Its steps so far.
+    pub steps: Vec<StepStatus>,
+    /// Set when it failed.
+    pub failure: Option<Failure>,
+    /// Set once the commit is pinned.
+    pub commit: Option<Commit>,
+    /// Set once packed.
+    pub artifact: Option<Artifact>,
+}
+
+/// A rollout as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutStatus {
+    /// The deployment it is for.
+    pub deployment: DeploymentId,
+    /// Where it is.
+    pub state: WorkState,
+    /// Its steps so far.
+    pub steps: Vec<StepStatus>,
+    /// Set when it failed.
+    pub failure: Option<Failure>,
+}
+
+/// A benchmark run as it is now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BenchmarkStatus {
+    /// The run.
+    pub run: RunId,
+    /// Where it is.
+    pub state: WorkState,
+    /// Rows measured so far.
+    pub rows: Vec<BenchmarkRow>,
+    /// Rows the plan has.
+    pub rows_total: u32,
+    /// Set when it failed.
+    pub failure: Option<Failure>,
+}
+
+/// Who wrote a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LogStream {
+    /// Fairlead itself.
+    System,
+    /// The program's standard output.
+    Stdout,
+    /// The program's standard error.
+    Stderr,
+}
+
+/// One line of a deployment's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// When it was read, Unix milliseconds.
+    pub unix_ms: u64,
+    /// The step it belongs to.
+    pub step: Step,
+    /// Who wrote it.
+    pub stream: LogStream,
+    /// Without the line end; at most 4096 bytes, valid UTF-8.
+    pub text: String,
+}
