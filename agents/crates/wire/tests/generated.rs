@@ -1,0 +1,45 @@
+//! The committed Rust of the contract equals what its .proto files generate now.
+//! `UPDATE_GEN=1 cargo test -p fairlead-wire --test generated` writes it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const PROTOS: [&str; 2] = ["fairlead/agent/v1/agent.proto", "fairlead/local/v1/local.proto"];
+
+fn generate(into: &Path) -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/proto");
+    let descriptors = protox::compile(PROTOS, [&root]).expect("the .proto files compile");
+    prost_build::Config::new()
+        .btree_map(["."])
+        .out_dir(into)
+        .compile_fds(descriptors)
+        .expect("the messages generate");
+    read(into)
+}
+
+fn read(folder: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("the folder exists") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        files.insert(name, std::fs::read_to_string(&path).expect("readable"));
+    }
+    files
+}
+
+#[test]
+fn the_committed_messages_are_what_the_contract_generates() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let fresh = generate(scratch.path());
+    let committed: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/gen");
+    if std::env::var_os("UPDATE_GEN").is_some() {
+        for (name, text) in &fresh {
+            std::fs::write(committed.join(name), text).expect("the file is written");
+        }
+    }
+    let kept = read(&committed);
+    assert_eq!(kept.keys().collect::<Vec<_>>(), fresh.keys().collect::<Vec<_>>());
+    for (name, text) in &fresh {
+        assert!(kept[name] == *text, "{name} is stale: run UPDATE_GEN=1 cargo test -p fairlead-wire --test generated");
+    }
+}
