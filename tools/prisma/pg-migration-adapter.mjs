@@ -36,7 +36,7 @@ const TYPES = new Map([
   [1009, C.TextArray],
   [1015, C.TextArray],
 ]);
-const iso = (t) => t.replace(' ', 'T').replace(/[+-]\d{2}(:\d{2})?$/, '') + '+00:00';
+const iso = (t) => `${t.replace(' ', 'T').replace(/[+-]\d{2}(:\d{2})?$/, '')}+00:00`;
 const PARSERS = {
   20: (v) => v,
   26: (v) => v,

@@ -25,12 +25,12 @@ for (let i = 0; i < argv.length; i++) {
 
 const log = (level, message, extra = {}) =>
   process.stderr.write(
-    JSON.stringify({
+    `${JSON.stringify({
       timestamp: new Date().toISOString(),
       level,
       target: 'schema_engine::logger',
       fields: { message, ...extra },
-    }) + '\n',
+    })}\n`,
   );
 
 async function loadWasm() {
@@ -102,13 +102,13 @@ const engine = () =>
     return bg.SchemaEngine.new(
       { datamodels: datamodels.length ? datamodels : undefined },
       (m) => {
-        if (process.env.SCHEMA_ENGINE_DEBUG) process.stderr.write(String(m) + '\n');
+        if (process.env.SCHEMA_ENGINE_DEBUG) process.stderr.write(`${String(m)}\n`);
       },
       bindMigrationAwareSqlAdapterFactory(new Factory(datasource)),
     );
   })());
 
-const send = (o) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...o }) + '\n');
+const send = (o) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...o })}\n`);
 async function handle({ id, method, params }) {
   try {
     let result;

@@ -1,0 +1,28 @@
+// The one vitest configuration that every package starts from. It must never hide a failure: no retries, no `.only`,
+// no empty run that passes.
+import type { ViteUserConfig } from 'vitest/config';
+
+export interface VitestOptions {
+  /** Modules that run once before the first test file, for example the embedded database. */
+  readonly globalSetup?: readonly string[];
+  readonly include?: readonly string[];
+  readonly testTimeoutMs?: number;
+}
+
+export function vitestConfig(options: VitestOptions = {}): ViteUserConfig {
+  const testTimeoutMs = options.testTimeoutMs ?? 20_000;
+  return {
+    test: {
+      include: [...(options.include ?? ['src/**/*.test.ts', 'src/**/*.test.tsx'])],
+      globalSetup: [...(options.globalSetup ?? [])],
+      environment: 'node',
+      testTimeout: testTimeoutMs,
+      hookTimeout: testTimeoutMs * 3,
+      teardownTimeout: 20_000,
+      allowOnly: false,
+      passWithNoTests: false,
+      retry: 0,
+      env: { TZ: 'UTC' },
+    },
+  };
+}
