@@ -1,0 +1,226 @@
+// The one table of error codes: what each becomes on HTTP, tRPC and the link, and the sentence a user reads.
+// Codes only grow. A message must never carry secrets or another organization's data: it is shown as it stands.
+
+/** WebSocket close codes (RFC 6455, section 7.4.1, and the IANA registry). */
+type CloseCode = 1008 | 1009 | 1011 | 1012 | 1013;
+
+type TrpcCode =
+  | 'BAD_REQUEST'
+  | 'UNAUTHORIZED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
+  | 'PRECONDITION_FAILED'
+  | 'TOO_MANY_REQUESTS'
+  | 'INTERNAL_SERVER_ERROR';
+
+export interface ErrorEntry {
+  readonly http: 400 | 401 | 403 | 404 | 409 | 412 | 429 | 500;
+  readonly trpc: TrpcCode;
+  /** Set when the code may end a link: the close code of its WebSocket. */
+  readonly link?: CloseCode;
+  /** Whether the same request may succeed later without anybody changing anything. */
+  readonly retryable: boolean;
+  /** What happened and what to do, in whole sentences. */
+  readonly message: string;
+}
+
+type Options = Pick<Partial<ErrorEntry>, 'link' | 'retryable'>;
+
+function entry(http: ErrorEntry['http'], trpc: TrpcCode, message: string, options: Options = {}): ErrorEntry {
+  return { http, trpc, message, retryable: false, ...options };
+}
+const invalid = (message: string) => entry(400, 'BAD_REQUEST', message);
+const missing = (message: string) => entry(404, 'NOT_FOUND', message);
+const conflict = (message: string) => entry(409, 'CONFLICT', message);
+const unmet = (message: string) => entry(412, 'PRECONDITION_FAILED', message);
+const refused = (message: string, link: CloseCode = 1008) => entry(400, 'BAD_REQUEST', message, { link });
+const failed = (message: string, options: Options = {}) => entry(500, 'INTERNAL_SERVER_ERROR', message, options);
+
+const table = {
+  'internal.unexpected': failed('Something went wrong on our side. Try again; if it stays, quote the error id.', {
+    retryable: true,
+  }),
+  'request.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
+  'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a minute, then try again.', {
+    retryable: true,
+  }),
+  'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
+  'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
+  'permission.denied': entry(403, 'FORBIDDEN', 'Your role does not allow this. Ask an owner of the organization.'),
+
+  'setup.done': conflict('This control plane is already set up. Sign in instead.'),
+  'setup.token_invalid': entry(
+    403,
+    'FORBIDDEN',
+    'This setup link is used or outdated. The next start prints a new one.',
+  ),
+  'account.email_taken': conflict('There is already an account with this e-mail address.'),
+  'account.password_weak': invalid('Choose a password of at least 12 characters.'),
+
+  'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
+  'member.not_found': missing('There is no such member.'),
+  'project.not_found': missing('There is no such project.'),
+  'environment.not_found': missing('There is no such environment.'),
+
+  'app.not_found': missing('There is no such app. It may have been deleted.'),
+  'app.name_taken': conflict('There is already an app with this name. Choose another.'),
+  'app.confirmation_wrong': invalid('The name typed is not the name of this app.'),
+  'app.not_live': unmet('This app has no live release yet. Deploy it first.'),
+
+  'release.not_found': missing('There is no such release.'),
+  'release.already_live': conflict('This release is live already.'),
+
+  'deployment.not_found': missing('There is no such deployment.'),
+  'deployment.finished': conflict('This deployment has already finished.'),
+  'deployment.timeout': failed(
+    'The server did not finish this deployment in time. Check that the server is connected, then redeploy.',
+    {
+      retryable: true,
+    },
+  ),
+  'deployment.server_offline': failed(
+    'The server was not connected, so the deployment could not start. Start its agent, then redeploy.',
+    {
+      retryable: true,
+    },
+  ),
+  'deployment.artifact_missing': unmet(
+    "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
+  ),
+  'deployment.superseded': conflict('A newer deployment of this app took its place.'),
+  'deployment.cancelled': conflict('The deployment was cancelled.'),
+
+  'domain.not_found': missing('There is no such domain.'),
+  'domain.taken': conflict('This host name is already in use.'),
+  'domain.invalid': invalid('This is not a host name. Write it like app.example.com, without a scheme, path or port.'),
+
+  'server.not_found': missing('There is no such server.'),
+  'server.name_taken': conflict('There is already a server with this name. Choose another.'),
+  'server.confirmation_wrong': invalid('The name typed is not the name of this server.'),
+  'server.has_apps': conflict('Apps still live on this server. Delete or move them first.'),
+  'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
+  'server.disconnected': unmet('The server is not connected. Start its agent, then try again.'),
+  'enrolment.not_found': missing('There is no such enrolment.'),
+
+  'benchmark.not_found': missing('There is no such benchmark run.'),
+  'benchmark.running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
+  'benchmark.finished': conflict('This benchmark run has already finished.'),
+  'benchmark.timeout': failed(
+    'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
+    {
+      retryable: true,
+    },
+  ),
+  'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
+  'benchmark.target_unreachable': failed(
+    'The benchmark could not reach its target. Check that the app answers, then start a new run.',
+    {
+      retryable: true,
+    },
+  ),
+  'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
+    retryable: true,
+  }),
+
+  // The link: the gateway names one of these before it closes a connection.
+  'link.malformed': refused('The message is not one of this protocol.'),
+  'link.too_large': refused('The message is larger than the gateway accepts.', 1009),
+  'link.unexpected_message': refused('The message does not belong at this point of the conversation.'),
+  'link.protocol_unsupported': refused('The control plane does not speak this protocol version. Upgrade the agent.'),
+  'link.server_unknown': refused('The control plane does not know this server. Enrol it again.'),
+  'link.proof_wrong': refused(
+    'The proof does not fit the key that this server enrolled with. Enrol it again if its key was lost.',
+  ),
+  'link.enrolment_invalid': refused('The enrolment token is not valid. Make a new one in the dashboard under Servers.'),
+  'link.enrolment_expired': refused('The enrolment token has expired. Make a new one in the dashboard under Servers.'),
+  'link.enrolment_used': refused(
+    'The enrolment token was already used. Make a new one in the dashboard under Servers.',
+  ),
+  'link.timeout': failed('The other side stayed silent for too long.', { link: 1008, retryable: true }),
+  'link.replaced': failed(
+    'The same server opened a newer connection. Check that only one agent runs with this data folder.',
+    {
+      link: 1008,
+      retryable: true,
+    },
+  ),
+  'link.overloaded': failed('The gateway has too much to do. The agent tries again by itself.', {
+    link: 1013,
+    retryable: true,
+  }),
+  'link.shutting_down': failed('The gateway is restarting. The agent connects again by itself.', {
+    link: 1012,
+    retryable: true,
+  }),
+  'link.internal': failed('The gateway could not store what the agent sent. The agent tries again by itself.', {
+    link: 1011,
+    retryable: true,
+  }),
+
+  // Why an agent refused a desired state. Its last good state serves on.
+  'state.malformed': failed('The server could not read its desired state. Upgrade the agent.'),
+  'state.signature_invalid': failed(
+    'The desired state is not signed by a key that this server trusts. Enrol the server again if the control plane was replaced.',
+  ),
+  'state.older': failed(
+    'The desired state is older than the one the server has. The control plane may have been restored from a backup.',
+  ),
+  'state.wrong_server': failed('The desired state is for another server.'),
+  'state.capability_missing': failed('The agent lacks something that this desired state needs. Upgrade the agent.'),
+  'state.apply_failed': failed('The server could not apply its desired state. The detail beside it says why.', {
+    retryable: true,
+  }),
+
+  'build.clone_failed': failed(
+    'The repository could not be cloned. Check its address and that the server can reach it.',
+  ),
+  'build.ref_not_found': failed(
+    'The repository has no such branch, tag or commit. Check the branch in the settings of the app.',
+  ),
+  'build.root_folder_missing': failed(
+    'The repository has no such root folder. Check the root folder in the settings of the app.',
+  ),
+  'build.not_detected': failed(
+    'The builder found nothing it knows how to build. Add a package.json with a start script, or set the root folder.',
+  ),
+  'build.command_failed': failed('A command of the build failed. The last lines of the log say why.'),
+  'build.timeout': failed(
+    'The build took longer than it may. Make it shorter, or look in the log for what it waits for.',
+  ),
+  'build.disk_full': failed("The server's disk is full. Free some space, then redeploy.", { retryable: true }),
+  'build.cancelled': failed('The build was cancelled.'),
+  'build.interrupted': failed('The build was interrupted. Redeploy to start it again.', { retryable: true }),
+  'build.internal': failed('The build could not run on this server. The log says why.', { retryable: true }),
+
+  'rollout.artifact_missing': failed(
+    "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
+  ),
+  'rollout.start_failed': failed('The app could not be started. Check its start command; the log says why.'),
+  'rollout.not_listening': failed(
+    'The app did not listen on its port in time. Listen on the port given in the PORT variable.',
+  ),
+  'rollout.wrong_port': failed(
+    'The app listened on another port than the one it was given. Listen on the port given in the PORT variable.',
+  ),
+  'rollout.unhealthy': failed(
+    'The app started, but its health check did not pass in time. Check the health path; the log says what the app answered.',
+  ),
+  'rollout.crash_loop': failed(
+    'The app ended again and again right after its start. The last lines of its log say why.',
+  ),
+  'rollout.cancelled': failed('The roll-out was cancelled.'),
+  'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof table;
+/** Codes that may end a link. */
+export type LinkErrorCode = Extract<ErrorCode, `link.${string}`>;
+
+export const errors: Readonly<Record<ErrorCode, ErrorEntry>> = table;
+export const errorCodes = Object.keys(table) as readonly ErrorCode[];
+
+/** Whether a code that a peer sent is one we know; agents may be newer than we are. */
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(table, code);
+}

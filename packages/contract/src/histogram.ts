@@ -1,0 +1,114 @@
+// Mergeable latency histograms as the agent makes them: sparse log-linear buckets of microseconds, exact below 32 µs,
+// within 1/32 above. Must stay bucket for bucket what agents/crates/telemetry does; fixtures/histogram.json proves it.
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { HistogramSchema, type Histogram as WireHistogram } from './gen/fairlead/agent/v1/agent_pb.ts';
+
+/** Counts by bucket index. `sumUs` is exact, so a mean is exact too. */
+export interface Histogram {
+  readonly counts: ReadonlyMap<number, number>;
+  readonly sumUs: number;
+}
+
+const linearBelow = 32;
+const valueMaxUs = 2 ** 36 - 1;
+export const bucketsMax = bucketIndex(valueMaxUs) + 1;
+
+export const emptyHistogram: Histogram = { counts: new Map(), sumUs: 0 };
+
+/** The bucket of a latency. Values above 19 h are capped. */
+export function bucketIndex(us: number): number {
+  const value = Math.min(Math.max(Math.trunc(us), 0), valueMaxUs);
+  if (value < linearBelow) return value;
+  // Division instead of shifts: values go past 32 bits.
+  const exponent = Math.floor(Math.log2(value));
+  // log2 of a double can round up to the next power for values just below it.
+  const e = 2 ** exponent > value ? exponent - 1 : exponent;
+  return (e - 4) * 16 + Math.floor(value / 2 ** (e - 4));
+}
+
+/** The smallest latency that falls into a bucket. */
+export function bucketLowerUs(index: number): number {
+  if (index < linearBelow) return index;
+  const e = Math.floor(index / 16) + 3;
+  return (index - (e - 4) * 16) * 2 ** (e - 4);
+}
+
+/** The smallest latency above a bucket. */
+export function bucketUpperUs(index: number): number {
+  if (index < linearBelow) return index + 1;
+  return bucketLowerUs(index) + 2 ** (Math.floor(index / 16) - 1);
+}
+
+/** Adds histograms up. Order does not matter. */
+export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
+  const counts = new Map<number, number>();
+  let sumUs = 0;
+  for (const histogram of histograms) {
+    sumUs += histogram.sumUs;
+    for (const [index, count] of histogram.counts) counts.set(index, (counts.get(index) ?? 0) + count);
+  }
+  return { counts, sumUs };
+}
+
+export function histogramCount(histogram: Histogram): number {
+  let total = 0;
+  for (const count of histogram.counts.values()) total += count;
+  return total;
+}
+
+/** The latency that a share `q` (0 to 1) of all values does not exceed, as the middle of its bucket; null when empty. */
+export function quantileUs(histogram: Histogram, q: number): number | null {
+  const total = histogramCount(histogram);
+  if (total === 0) return null;
+  const rank = Math.max(1, Math.ceil(q * total));
+  let seen = 0;
+  for (const index of [...histogram.counts.keys()].sort((a, b) => a - b)) {
+    seen += histogram.counts.get(index) ?? 0;
+    if (seen >= rank) return Math.floor((bucketLowerUs(index) + bucketUpperUs(index) - 1) / 2);
+  }
+  return null;
+}
+
+/** `quantileUs` in milliseconds, as charts show it. */
+export function quantileMs(histogram: Histogram, q: number): number | null {
+  const us = quantileUs(histogram, q);
+  return us === null ? null : us / 1000;
+}
+
+/** Reads a histogram that came over the wire; null when a peer sent one that cannot be. */
+export function histogramFromWire(wire: WireHistogram | undefined): Histogram | null {
+  if (wire === undefined) return emptyHistogram;
+  if (wire.index.length !== wire.count.length) return null;
+  const counts = new Map<number, number>();
+  let last = -1;
+  for (const [position, index] of wire.index.entries()) {
+    const count = Number(wire.count[position]);
+    if (index <= last || index >= bucketsMax || !Number.isSafeInteger(count)) return null;
+    last = index;
+    if (count > 0) counts.set(index, count);
+  }
+  const sumUs = Number(wire.sumUs);
+  return Number.isSafeInteger(sumUs) ? { counts, sumUs } : null;
+}
+
+/** The wire form: indexes ascend, empty buckets are left out. */
+export function histogramToWire(histogram: Histogram): WireHistogram {
+  const buckets = [...histogram.counts].filter(([, count]) => count > 0).sort(([a], [b]) => a - b);
+  return create(HistogramSchema, {
+    index: buckets.map(([index]) => index),
+    count: buckets.map(([, count]) => BigInt(count)),
+    sumUs: BigInt(histogram.sumUs),
+  });
+}
+
+/** The bytes that are stored in metric tables and benchmark rows. */
+export function encodeHistogram(histogram: Histogram): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(toBinary(HistogramSchema, histogramToWire(histogram)));
+}
+
+/** Reads stored bytes; throws when they are not a histogram. */
+export function decodeHistogram(bytes: Uint8Array): Histogram {
+  const histogram = histogramFromWire(fromBinary(HistogramSchema, bytes));
+  if (histogram === null) throw new RangeError('the stored bytes are not a histogram');
+  return histogram;
+}

@@ -1,0 +1,93 @@
+// Ids of everything that is stored or sent: a prefix that names the kind, then 20 random letters and digits.
+// Safe in paths, URLs and logs. Must never carry meaning beyond the prefix: no time, no counter, no owner.
+import { z } from 'zod';
+
+const idKinds = {
+  org: 'organization',
+  usr: 'user',
+  mem: 'member',
+  stk: 'setup token',
+  prj: 'project',
+  env: 'environment',
+  app: 'app',
+  plc: 'placement of an app in an environment',
+  srv: 'server',
+  enr: 'server enrolment',
+  key: 'signing key',
+  rel: 'release',
+  dep: 'deployment',
+  stp: 'deployment step',
+  lgc: 'log chunk',
+  ins: 'instance',
+  dom: 'domain',
+  run: 'benchmark run',
+  row: 'benchmark row',
+} as const;
+
+export type IdPrefix = keyof typeof idKinds;
+/** A string that was made by `newId` or checked by `parseId` or a schema of this file. */
+export type Id<P extends IdPrefix> = string & { readonly idPrefix: P };
+
+export type OrganizationId = Id<'org'>;
+export type MemberId = Id<'mem'>;
+export type ProjectId = Id<'prj'>;
+export type EnvironmentId = Id<'env'>;
+export type AppId = Id<'app'>;
+export type PlacementId = Id<'plc'>;
+export type ServerId = Id<'srv'>;
+export type EnrolmentId = Id<'enr'>;
+export type SigningKeyId = Id<'key'>;
+export type ReleaseId = Id<'rel'>;
+export type DeploymentId = Id<'dep'>;
+export type InstanceId = Id<'ins'>;
+export type DomainId = Id<'dom'>;
+export type RunId = Id<'run'>;
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const randomLength = 20;
+// The largest multiple of 62 in a byte; bytes above it would favour the first letters.
+const unbiasedBelow = 248;
+
+/** Makes an id: about 119 random bits, so it is also unguessable. */
+export function newId<P extends IdPrefix>(prefix: P): Id<P> {
+  let random = '';
+  const bytes = new Uint8Array(32);
+  while (random.length < randomLength) {
+    crypto.getRandomValues(bytes);
+    for (const byte of bytes) {
+      if (byte < unbiasedBelow && random.length < randomLength) random += alphabet[byte % alphabet.length];
+    }
+  }
+  return `${prefix}_${random}` as Id<P>;
+}
+
+/** Whether `value` has the form of an id of that kind. Agents and seeds may use other lengths than `newId`. */
+export function isId<P extends IdPrefix>(prefix: P, value: string): value is Id<P> {
+  return value.startsWith(`${prefix}_`) && /^[0-9A-Za-z]{1,64}$/.test(value.slice(prefix.length + 1));
+}
+
+/** Brands a stored or received id; throws when it is of another kind. */
+export function parseId<P extends IdPrefix>(prefix: P, value: string): Id<P> {
+  if (!isId(prefix, value))
+    throw new TypeError(`expected the id of: ${idKinds[prefix]}, got: ${JSON.stringify(value.slice(0, 80))}`);
+  return value;
+}
+
+function idSchema<P extends IdPrefix>(prefix: P) {
+  return z
+    .string()
+    .refine((value): value is Id<P> => isId(prefix, value), `This is not the id it should be (${idKinds[prefix]}).`);
+}
+
+export const organizationId = idSchema('org');
+export const memberId = idSchema('mem');
+export const projectId = idSchema('prj');
+export const environmentId = idSchema('env');
+export const appId = idSchema('app');
+export const serverId = idSchema('srv');
+export const enrolmentId = idSchema('enr');
+export const releaseId = idSchema('rel');
+export const deploymentId = idSchema('dep');
+export const instanceId = idSchema('ins');
+export const domainId = idSchema('dom');
+export const runId = idSchema('run');

@@ -1,0 +1,22 @@
+// The shape of a job's definition. Definitions are data: handlers are in apps/worker, enqueueing in packages/db.
+import type { z } from 'zod';
+
+export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
+  readonly name: Name;
+  /**
+   * `tenant`: belongs to one organization, whose id is in the payload and whose scope the handler opens.
+   * `system`: belongs to the control plane and may not be enqueued by a tenant.
+   */
+  readonly scope: 'tenant' | 'system';
+  /** Parsed when enqueued and again when claimed: the worker may be older or newer than whoever enqueued. */
+  readonly payload: Schema;
+  readonly attemptsMax: number;
+  /** Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. */
+  readonly every: { readonly cron: string } | { readonly intervalMs: number } | null;
+}
+
+export function defineJob<const Name extends string, Schema extends z.ZodType>(
+  definition: JobDefinition<Name, Schema>,
+): JobDefinition<Name, Schema> {
+  return definition;
+}

@@ -1,0 +1,22 @@
+// Jobs of the deployment machine.
+import { z } from 'zod';
+import { deploymentId, organizationId } from '../ids.ts';
+import { defineJob } from './define-job.ts';
+
+/** Takes the next step of one deployment: decides, changes desired state. Safe to run twice. */
+export const advanceDeploymentJob = defineJob({
+  name: 'deployment.advance',
+  scope: 'tenant',
+  payload: z.object({ organizationId, deploymentId }),
+  attemptsMax: 10,
+  every: null,
+});
+
+/** Finds deployments that are overdue or whose worker died, and sets them going again or fails them. */
+export const sweepDeploymentsJob = defineJob({
+  name: 'deployment.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 10_000 },
+});

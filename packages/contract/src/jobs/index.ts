@@ -1,0 +1,19 @@
+// Every background job by name. The worker must have a handler for each; a type says so.
+import type { z } from 'zod';
+import { sweepBenchmarksJob } from './benchmark.ts';
+import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
+import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
+
+export type { JobDefinition } from './define-job.ts';
+export { advanceDeploymentJob, pruneMetricsJob, rollUpMetricsJob, sweepBenchmarksJob, sweepDeploymentsJob };
+
+export const jobs = {
+  'benchmark.sweep': sweepBenchmarksJob,
+  'deployment.advance': advanceDeploymentJob,
+  'deployment.sweep': sweepDeploymentsJob,
+  'metric.roll_up': rollUpMetricsJob,
+  'metric.prune': pruneMetricsJob,
+} as const;
+
+export type JobName = keyof typeof jobs;
+export type JobPayload<Name extends JobName> = z.infer<(typeof jobs)[Name]['payload']>;

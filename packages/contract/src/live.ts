@@ -1,0 +1,102 @@
+// What flows to whoever watches: topics to ask for and events that come. Spoken by gateway, web and browser, so it knows
+// neither protobuf nor database. Samples here are for the eye; what charts of the past show is read from the database.
+import { z } from 'zod';
+import { appId, deploymentId, environmentId, organizationId, runId, serverId } from './ids.ts';
+
+/** What can be watched. `organization` covers the lists: every change in it and the samples of its apps and servers. */
+export const liveTopic = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('app'), id: appId }),
+  z.object({ kind: z.literal('server'), id: serverId }),
+  z.object({ kind: z.literal('deployment'), id: deploymentId }),
+  z.object({ kind: z.literal('benchmark'), id: runId }),
+  z.object({ kind: z.literal('organization'), id: organizationId }),
+]);
+export type LiveTopic = z.infer<typeof liveTopic>;
+export const liveTopicsMax = 50;
+
+const count = z.number().nonnegative();
+const latencyMs = z.number().nonnegative().nullable();
+
+/** One second of one app on one server. Latencies are null when nothing was asked of it. */
+export const appSample = z.object({
+  type: z.literal('app.sample'),
+  appId,
+  environmentId,
+  serverId,
+  unixMs: count,
+  requestsPerSecond: count,
+  errorsPerSecond: count,
+  clientErrorsPerSecond: count,
+  p50Ms: latencyMs,
+  p95Ms: latencyMs,
+  p99Ms: latencyMs,
+  bytesReceivedPerSecond: count,
+  bytesSentPerSecond: count,
+  cpuMillis: count,
+  memoryBytes: count,
+  inFlight: count,
+});
+
+/** One second of one server. */
+export const serverSample = z.object({
+  type: z.literal('server.sample'),
+  serverId,
+  unixMs: count,
+  cpuMillis: count,
+  memoryUsedBytes: count,
+  memoryTotalBytes: count,
+  diskUsedBytes: count,
+  diskTotalBytes: count,
+  networkReceivedBytesPerSecond: count,
+  networkSentBytesPerSecond: count,
+  load1Millis: count,
+  agentCpuMillis: count,
+  agentMemoryBytes: count,
+  openConnections: count,
+});
+
+export const logStreams = ['system', 'stdout', 'stderr'] as const;
+
+/** A line of a deployment's log, the same live and from the store. */
+export const logLine = z.object({
+  unixMs: count,
+  step: z.string(),
+  stream: z.enum(logStreams),
+  text: z.string(),
+});
+export type LogLine = z.infer<typeof logLine>;
+
+/** Consecutive lines; `firstLine` counts from 0 over the whole deployment. Lines may come twice: keep by number. */
+export const logLines = z.object({
+  type: z.literal('log.lines'),
+  deploymentId,
+  firstLine: count.int(),
+  lines: z.array(logLine),
+});
+
+export const changeKinds = ['app', 'server', 'deployment', 'benchmark'] as const;
+export type ChangeKind = (typeof changeKinds)[number];
+
+/** Something was changed in the database: read it again. */
+export const changed = z.object({
+  type: z.literal('changed'),
+  kind: z.enum(changeKinds),
+  id: z.string(),
+});
+
+export const liveEvent = z.discriminatedUnion('type', [appSample, serverSample, logLines, changed]);
+export type LiveEvent = z.infer<typeof liveEvent>;
+export type AppSample = z.infer<typeof appSample>;
+export type ServerSample = z.infer<typeof serverSample>;
+
+/** `kind:id`, as topics travel in a query string. */
+export function formatLiveTopic(topic: LiveTopic): string {
+  return `${topic.kind}:${topic.id}`;
+}
+
+/** Reads `kind:id`; null when it is none. */
+export function parseLiveTopic(text: string): LiveTopic | null {
+  const colon = text.indexOf(':');
+  const parsed = liveTopic.safeParse({ kind: text.slice(0, Math.max(colon, 0)), id: text.slice(colon + 1) });
+  return parsed.success ? parsed.data : null;
+}

@@ -1,0 +1,40 @@
+// Names, steps and ages of stored metrics. Must never hold values or queries: tables are in packages/db, reading in core.
+
+/** Resolutions, finest first. Each is rolled up from the one before it. */
+export const metricResolutions = ['1s', '1m', '1h'] as const;
+export type MetricResolution = (typeof metricResolutions)[number];
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+export const metricStepMs: Readonly<Record<MetricResolution, number>> = {
+  '1s': secondMs,
+  '1m': minuteMs,
+  '1h': hourMs,
+};
+
+/** Older partitions are dropped whole. */
+export const metricRetentionMs: Readonly<Record<MetricResolution, number>> = {
+  '1s': dayMs,
+  '1m': 14 * dayMs,
+  '1h': 400 * dayMs,
+};
+
+/** What a chart can show, and from which resolution in which steps it is read. */
+export const metricRanges = ['15m', '1h', '24h', '7d'] as const;
+export type MetricRange = (typeof metricRanges)[number];
+
+export interface MetricRangePlan {
+  readonly lengthMs: number;
+  readonly stepMs: number;
+  readonly resolution: MetricResolution;
+}
+
+export const metricRangePlans: Readonly<Record<MetricRange, MetricRangePlan>> = {
+  '15m': { lengthMs: 15 * minuteMs, stepMs: 5 * secondMs, resolution: '1s' },
+  '1h': { lengthMs: hourMs, stepMs: 15 * secondMs, resolution: '1s' },
+  '24h': { lengthMs: dayMs, stepMs: 5 * minuteMs, resolution: '1m' },
+  '7d': { lengthMs: 7 * dayMs, stepMs: hourMs, resolution: '1h' },
+};
