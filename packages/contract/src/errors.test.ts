@@ -1,19 +1,25 @@
 import { expect, test } from 'vitest';
-import { errorCodes, errors, isErrorCode } from './errors.ts';
+import { AppError, errorCodes, errorTable, isErrorCode } from './errors.ts';
 
 test('every code names a feature and what is wrong, and says it in whole sentences', () => {
   for (const code of errorCodes) {
     expect(code).toMatch(/^[a-z]+\.[a-z_]+$/);
-    expect(errors[code].message, code).toMatch(/^[A-Z].*\.$/);
+    expect(errorTable[code].message, code).toMatch(/^[A-Z].*\.$/);
   }
 });
 
 test('every code of the link, and no other, has a close code', () => {
-  for (const code of errorCodes) expect(errors[code].link !== undefined, code).toBe(code.startsWith('link.'));
+  for (const code of errorCodes) expect(errorTable[code].link !== undefined, code).toBe(code.startsWith('link.'));
 });
 
 test('a code of a newer agent is not taken for one of ours', () => {
   expect(isErrorCode('build.clone_failed')).toBe(true);
   expect(isErrorCode('build.from_the_future')).toBe(false);
   expect(isErrorCode('toString')).toBe(false);
+});
+
+test('an error carries its code, its sentence and what it is about', () => {
+  const error = new AppError('app.not_found', { appId: 'app_1' });
+  expect(error).toMatchObject({ name: 'AppError', code: 'app.not_found', details: { appId: 'app_1' } });
+  expect(error.message).toBe(errorTable['app.not_found'].message);
 });

@@ -10,12 +10,11 @@ type TrpcCode =
   | 'FORBIDDEN'
   | 'NOT_FOUND'
   | 'CONFLICT'
-  | 'PRECONDITION_FAILED'
   | 'TOO_MANY_REQUESTS'
   | 'INTERNAL_SERVER_ERROR';
 
 export interface ErrorEntry {
-  readonly http: 400 | 401 | 403 | 404 | 409 | 412 | 429 | 500;
+  readonly http: 400 | 401 | 403 | 404 | 409 | 429 | 500;
   readonly trpc: TrpcCode;
   /** Set when the code may end a link: the close code of its WebSocket. */
   readonly link?: CloseCode;
@@ -32,8 +31,8 @@ function entry(http: ErrorEntry['http'], trpc: TrpcCode, message: string, option
 }
 const invalid = (message: string) => entry(400, 'BAD_REQUEST', message);
 const missing = (message: string) => entry(404, 'NOT_FOUND', message);
+const forbidden = (message: string) => entry(403, 'FORBIDDEN', message);
 const conflict = (message: string) => entry(409, 'CONFLICT', message);
-const unmet = (message: string) => entry(412, 'PRECONDITION_FAILED', message);
 const refused = (message: string, link: CloseCode = 1008) => entry(400, 'BAD_REQUEST', message, { link });
 const failed = (message: string, options: Options = {}) => entry(500, 'INTERNAL_SERVER_ERROR', message, options);
 
@@ -41,22 +40,22 @@ const table = {
   'internal.unexpected': failed('Something went wrong on our side. Try again; if it stays, quote the error id.', {
     retryable: true,
   }),
-  'request.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
+  'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
   'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a minute, then try again.', {
     retryable: true,
   }),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
-  'permission.denied': entry(403, 'FORBIDDEN', 'Your role does not allow this. Ask an owner of the organization.'),
+  'permission.denied': forbidden('Your role does not allow this. Ask an owner of the organization.'),
 
-  'setup.done': conflict('This control plane is already set up. Sign in instead.'),
+  'setup.already_claimed': conflict('This control plane is already set up. Sign in instead.'),
   'setup.token_invalid': entry(
     403,
     'FORBIDDEN',
     'This setup link is used or outdated. The next start prints a new one.',
   ),
   'account.email_taken': conflict('There is already an account with this e-mail address.'),
-  'account.password_weak': invalid('Choose a password of at least 12 characters.'),
+  'account.password_rejected': invalid('Choose a password of at least 12 characters.'),
 
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
   'member.not_found': missing('There is no such member.'),
@@ -65,29 +64,40 @@ const table = {
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
   'app.name_taken': conflict('There is already an app with this name. Choose another.'),
-  'app.confirmation_wrong': invalid('The name typed is not the name of this app.'),
-  'app.not_live': unmet('This app has no live release yet. Deploy it first.'),
+  'app.confirm_mismatch': invalid('The name typed is not the name of this app.'),
+  'app.not_live': conflict('This app has no live release yet. Deploy it first.'),
 
   'release.not_found': missing('There is no such release.'),
+  'release.artifact_elsewhere': conflict(
+    'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
+  ),
+  'release.artifact_missing': conflict(
+    "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
+  ),
   'release.already_live': conflict('This release is live already.'),
 
   'deployment.not_found': missing('There is no such deployment.'),
-  'deployment.finished': conflict('This deployment has already finished.'),
-  'deployment.timeout': failed(
-    'The server did not finish this deployment in time. Check that the server is connected, then redeploy.',
-    {
-      retryable: true,
-    },
+  'deployment.already_finished': conflict('This deployment has already finished.'),
+  'deployment.not_cancellable': conflict(
+    'This deployment is being switched over and can no longer be cancelled. Roll back instead.',
+  ),
+  'deployment.commit_unknown': conflict('This deployment never got as far as a commit. Start a new one instead.'),
+  'deployment.build_overdue': failed(
+    'The build did not finish in time. Check that the server is connected, then redeploy.',
+    { retryable: true },
+  ),
+  'deployment.rollout_overdue': failed(
+    'The roll-out did not finish in time. Check that the server is connected, then redeploy.',
+    { retryable: true },
   ),
   'deployment.server_offline': failed(
-    'The server was not connected, so the deployment could not start. Start its agent, then redeploy.',
-    {
-      retryable: true,
-    },
+    'The server was not connected, so the deployment could not go on. Start its agent, then redeploy.',
+    { retryable: true },
   ),
-  'deployment.artifact_missing': unmet(
-    "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
+  'deployment.artifact_elsewhere': conflict(
+    'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
   ),
+  'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
   'deployment.superseded': conflict('A newer deployment of this app took its place.'),
   'deployment.cancelled': conflict('The deployment was cancelled.'),
 
@@ -97,21 +107,25 @@ const table = {
 
   'server.not_found': missing('There is no such server.'),
   'server.name_taken': conflict('There is already a server with this name. Choose another.'),
-  'server.confirmation_wrong': invalid('The name typed is not the name of this server.'),
-  'server.has_apps': conflict('Apps still live on this server. Delete or move them first.'),
+  'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),
+  'server.in_use': conflict('Apps still live on this server. Delete or move them first.'),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
-  'server.disconnected': unmet('The server is not connected. Start its agent, then try again.'),
+  'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'enrolment.not_found': missing('There is no such enrolment.'),
+  'enrolment.token_invalid': forbidden(
+    'The enrolment token is not valid: unknown, used or expired. Make a new one under Servers.',
+  ),
 
   'benchmark.not_found': missing('There is no such benchmark run.'),
-  'benchmark.running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
-  'benchmark.finished': conflict('This benchmark run has already finished.'),
+  'benchmark.already_running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
+  'benchmark.already_finished': conflict('This benchmark run has already finished.'),
   'benchmark.timeout': failed(
     'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
     {
       retryable: true,
     },
   ),
+  'benchmark.no_domain': conflict('The app has no domain to send requests to. Attach one first.'),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(
     'The benchmark could not reach its target. Check that the app answers, then start a new run.',
@@ -217,10 +231,24 @@ export type ErrorCode = keyof typeof table;
 /** Codes that may end a link. */
 export type LinkErrorCode = Extract<ErrorCode, `link.${string}`>;
 
-export const errors: Readonly<Record<ErrorCode, ErrorEntry>> = table;
+export const errorTable: Readonly<Record<ErrorCode, ErrorEntry>> = table;
 export const errorCodes = Object.keys(table) as readonly ErrorCode[];
 
 /** Whether a code that a peer sent is one we know; agents may be newer than we are. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(table, code);
+}
+
+/** An expected failure. It knows no transport: a border turns its code into HTTP, tRPC or a link error by the table. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  /** Ids and values that help whoever reads the log or the form; shown to the user, so never a secret. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(errorTable[code].message, options);
+    this.code = code;
+    this.details = details;
+  }
 }

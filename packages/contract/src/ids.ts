@@ -79,15 +79,15 @@ function idSchema<P extends IdPrefix>(prefix: P) {
     .refine((value): value is Id<P> => isId(prefix, value), `This is not the id it should be (${idKinds[prefix]}).`);
 }
 
-export const organizationId = idSchema('org');
-export const memberId = idSchema('mem');
-export const projectId = idSchema('prj');
-export const environmentId = idSchema('env');
-export const appId = idSchema('app');
-export const serverId = idSchema('srv');
-export const enrolmentId = idSchema('enr');
-export const releaseId = idSchema('rel');
-export const deploymentId = idSchema('dep');
-export const instanceId = idSchema('ins');
-export const domainId = idSchema('dom');
-export const runId = idSchema('run');
+export const organizationIdSchema = idSchema('org');
+export const memberIdSchema = idSchema('mem');
+export const projectIdSchema = idSchema('prj');
+export const environmentIdSchema = idSchema('env');
+export const appIdSchema = idSchema('app');
+export const serverIdSchema = idSchema('srv');
+export const enrolmentIdSchema = idSchema('enr');
+export const releaseIdSchema = idSchema('rel');
+export const deploymentIdSchema = idSchema('dep');
+export const instanceIdSchema = idSchema('ins');
+export const domainIdSchema = idSchema('dom');
+export const runIdSchema = idSchema('run');

@@ -1,15 +1,22 @@
 // What flows to whoever watches: topics to ask for and events that come. Spoken by gateway, web and browser, so it knows
 // neither protobuf nor database. Samples here are for the eye; what charts of the past show is read from the database.
 import { z } from 'zod';
-import { appId, deploymentId, environmentId, organizationId, runId, serverId } from './ids.ts';
+import {
+  appIdSchema,
+  deploymentIdSchema,
+  environmentIdSchema,
+  organizationIdSchema,
+  runIdSchema,
+  serverIdSchema,
+} from './ids.ts';
 
 /** What can be watched. `organization` covers the lists: every change in it and the samples of its apps and servers. */
 export const liveTopic = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('app'), id: appId }),
-  z.object({ kind: z.literal('server'), id: serverId }),
-  z.object({ kind: z.literal('deployment'), id: deploymentId }),
-  z.object({ kind: z.literal('benchmark'), id: runId }),
-  z.object({ kind: z.literal('organization'), id: organizationId }),
+  z.object({ kind: z.literal('app'), id: appIdSchema }),
+  z.object({ kind: z.literal('server'), id: serverIdSchema }),
+  z.object({ kind: z.literal('deployment'), id: deploymentIdSchema }),
+  z.object({ kind: z.literal('benchmark'), id: runIdSchema }),
+  z.object({ kind: z.literal('organization'), id: organizationIdSchema }),
 ]);
 export type LiveTopic = z.infer<typeof liveTopic>;
 export const liveTopicsMax = 50;
@@ -20,9 +27,9 @@ const latencyMs = z.number().nonnegative().nullable();
 /** One second of one app on one server. Latencies are null when nothing was asked of it. */
 export const appSample = z.object({
   type: z.literal('app.sample'),
-  appId,
-  environmentId,
-  serverId,
+  appId: appIdSchema,
+  environmentId: environmentIdSchema,
+  serverId: serverIdSchema,
   unixMs: count,
   requestsPerSecond: count,
   errorsPerSecond: count,
@@ -40,7 +47,7 @@ export const appSample = z.object({
 /** One second of one server. */
 export const serverSample = z.object({
   type: z.literal('server.sample'),
-  serverId,
+  serverId: serverIdSchema,
   unixMs: count,
   cpuMillis: count,
   memoryUsedBytes: count,
@@ -69,7 +76,7 @@ export type LogLine = z.infer<typeof logLine>;
 /** Consecutive lines; `firstLine` counts from 0 over the whole deployment. Lines may come twice: keep by number. */
 export const logLines = z.object({
   type: z.literal('log.lines'),
-  deploymentId,
+  deploymentId: deploymentIdSchema,
   firstLine: count.int(),
   lines: z.array(logLine),
 });

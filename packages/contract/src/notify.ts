@@ -1,12 +1,12 @@
 // Channels of PostgreSQL's NOTIFY and what is sent on them. Ids and numbers only: anybody who can connect may listen.
 import { z } from 'zod';
-import { organizationId, serverId } from './ids.ts';
+import { organizationIdSchema, serverIdSchema } from './ids.ts';
 import { changeKinds } from './live.ts';
 
 /** A server's desired state has a new version. Sent in the transaction that made it, so it fires on commit. */
 export const desiredChannel = 'fairlead_desired';
 export const desiredNotice = z.object({
-  serverId,
+  serverId: serverIdSchema,
   epoch: z.number().int().nonnegative(),
   number: z.number().int().nonnegative(),
 });
@@ -15,7 +15,7 @@ export type DesiredNotice = z.infer<typeof desiredNotice>;
 /** Something that browsers may be showing has changed. */
 export const changeChannel = 'fairlead_change';
 export const changeNotice = z.object({
-  organizationId,
+  organizationId: organizationIdSchema,
   kind: z.enum(changeKinds),
   id: z.string(),
   /** The app it belongs to, so that an app's page hears of its deployments and benchmarks. */

@@ -1,13 +1,13 @@
 // Jobs of the deployment machine.
 import { z } from 'zod';
-import { deploymentId, organizationId } from '../ids.ts';
+import { deploymentIdSchema, organizationIdSchema } from '../ids.ts';
 import { defineJob } from './define-job.ts';
 
 /** Takes the next step of one deployment: decides, changes desired state. Safe to run twice. */
 export const advanceDeploymentJob = defineJob({
   name: 'deployment.advance',
   scope: 'tenant',
-  payload: z.object({ organizationId, deploymentId }),
+  payload: z.object({ organizationId: organizationIdSchema, deploymentId: deploymentIdSchema }),
   attemptsMax: 10,
   every: null,
 });
