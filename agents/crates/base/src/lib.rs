@@ -1,1 +1,15 @@
-//! placeholder
+//! What every crate of the agent leans on: clock, folders, files that are whole or absent, back-off, shutdown, descriptors.
+//! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
+
+pub mod backoff;
+pub mod clock;
+pub mod config;
+pub mod descriptor;
+pub mod file;
+pub mod folders;
+pub mod random;
+pub mod shutdown;
+
+pub use backoff::Backoff;
+pub use folders::Folders;
+pub use tokio_util::sync::CancellationToken;

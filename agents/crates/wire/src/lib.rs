@@ -1,6 +1,10 @@
 //! The messages of the link and of the local protocol, and their parsing into `model`.
 //! Owns what bytes mean. Never acts on them: no sockets but the framed local channel, no files, no clocks.
 
+mod channel;
+mod parse;
+mod render;
+
 /// Messages between an agent and the control plane, generated from `agent.proto`.
 #[allow(missing_docs, clippy::all)]
 pub mod agent {
@@ -11,4 +15,38 @@ pub mod agent {
 #[allow(missing_docs, clippy::all)]
 pub mod local {
     include!("gen/fairlead.local.v1.rs");
+}
+
+pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
+pub use parse::desired_state;
+pub use render::{ReportParts, log_chunk, report, version};
+
+/// The protocol version of the link that this agent speaks.
+pub const LINK_PROTOCOL: u32 = 1;
+
+/// The version of the local protocol; each side accepts the one before its own too.
+pub const LOCAL_PROTOCOL: u32 = 1;
+
+/// Whether a peer's local protocol version can be spoken with.
+pub fn local_protocol_accepted(version: u32) -> bool {
+    version.abs_diff(LOCAL_PROTOCOL) <= 1 && version > 0
+}
+
+/// What an agent of this version can do; a desired state that requires more is refused whole.
+pub const CAPABILITIES: [&str; 4] = ["app", "benchmark", "build", "route"];
+
+/// The proxy's key of an app.
+pub fn app_key(key: &fairlead_model::AppKey) -> String {
+    key.to_string()
+}
+
+/// The proxy's key of a fixed upstream.
+pub fn address_key(address: std::net::SocketAddr) -> String {
+    format!("address/{address}")
+}
+
+impl From<agent::Version> for fairlead_model::Version {
+    fn from(version: agent::Version) -> Self {
+        Self { epoch: version.epoch, number: version.number }
+    }
 }

@@ -1,6 +1,7 @@
 //! The committed Rust of the contract equals what its .proto files generate now.
 //! `UPDATE_GEN=1 cargo test -p fairlead-wire --test generated` writes it.
 
+#![cfg(test)]
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,11 +10,7 @@ const PROTOS: [&str; 2] = ["fairlead/agent/v1/agent.proto", "fairlead/local/v1/l
 fn generate(into: &Path) -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/proto");
     let descriptors = protox::compile(PROTOS, [&root]).expect("the .proto files compile");
-    prost_build::Config::new()
-        .btree_map(["."])
-        .out_dir(into)
-        .compile_fds(descriptors)
-        .expect("the messages generate");
+    prost_build::Config::new().btree_map(["."]).out_dir(into).compile_fds(descriptors).expect("the messages generate");
     read(into)
 }
 

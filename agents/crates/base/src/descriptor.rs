@@ -1,0 +1,82 @@
+//! Passing open descriptors over Unix sockets (SCM_RIGHTS, unix(7)). They are close-on-exec from the moment they arrive.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::cmsg_space;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+/// Most descriptors in one message.
+pub const DESCRIPTORS_MAX: usize = 32;
+
+/// Writes all of `bytes`; `descriptors` travel with the first of them, so `bytes` must not be empty when there are any.
+pub async fn send(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    if descriptors.len() > DESCRIPTORS_MAX || (bytes.is_empty() && !descriptors.is_empty()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "descriptors need a message and have a limit"));
+    }
+    let mut rest = bytes;
+    let mut travellers = descriptors;
+    while !rest.is_empty() {
+        let sent = stream.async_io(Interest::WRITABLE, || send_once(stream, rest, travellers)).await?;
+        rest = &rest[sent..];
+        travellers = &[];
+    }
+    Ok(())
+}
+
+/// Reads once, at most `bytes.len()`; zero means the peer closed. Descriptors that came along are appended.
+/// Cancel-safe: nothing is lost when the future is dropped before it is ready.
+pub async fn receive(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
+    stream.async_io(Interest::READABLE, || receive_once(stream, bytes, descriptors)).await
+}
+
+fn send_once(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors"));
+    }
+    Ok(sendmsg(stream.as_fd(), &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
+}
+
+fn receive_once(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = recvmsg(stream.as_fd(), &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(arrived) = message {
+            descriptors.extend(arrived);
+        }
+    }
+    if received.flags.contains(ReturnFlags::CTRUNC) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "descriptors were lost on the way"));
+    }
+    Ok(received.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listener_that_travelled_still_accepts() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        send(&near, b"here", &[listener.as_fd()]).await.unwrap();
+        drop(listener);
+        let (mut bytes, mut arrived) = ([0u8; 16], Vec::new());
+        assert_eq!(receive(&far, &mut bytes, &mut arrived).await.unwrap(), 4);
+        let adopted = TcpListener::from(arrived.pop().unwrap());
+        TcpStream::connect(address).unwrap();
+        adopted.accept().unwrap();
+    }
+}

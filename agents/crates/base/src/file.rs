@@ -1,0 +1,65 @@
+//! Files that are whole or absent: written beside, flushed, renamed, and the folder flushed too.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Replaces `path` with `bytes`; after a crash at any point it holds the old bytes or the new ones.
+/// Two writers of one path must take turns: they would share the file beside it.
+pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let beside = beside(path)?;
+    // A file left by a crash may have another mode.
+    match fs::remove_file(&beside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    sync_folder(path)
+}
+
+/// The bytes of a file, or `None` when there is none.
+pub fn read_if_present(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Flushes the folder that holds `path`, so that a rename or removal in it lasts.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent)?.sync_all()
+}
+
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a path without a name"))?;
+    let mut name = name.to_os_string();
+    name.push(".new");
+    Ok(path.with_file_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_new_bytes_replace_the_old_ones_even_over_leftovers_of_a_crash() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state.bin");
+        replace(&path, b"one", 0o600).unwrap();
+        fs::write(dir.path().join("state.bin.new"), b"half of tw").unwrap();
+        replace(&path, b"two", 0o600).unwrap();
+        assert_eq!(read_if_present(&path).unwrap().unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(read_if_present(&dir.path().join("absent")).unwrap().is_none());
+    }
+}

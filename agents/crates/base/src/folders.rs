@@ -1,0 +1,127 @@
+//! The layout of the agent's data folder. Every path inside it is made here and nowhere else.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The data folder and what lies where in it.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    root: PathBuf,
+}
+
+impl Folders {
+    /// Names the folder; makes nothing. The path is made absolute, as children may run in other folders.
+    pub fn new(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: std::path::absolute(root)? })
+    }
+
+    /// Makes the folders that are missing. Those an app's user must pass are 0711, the rest 0700.
+    pub fn create(&self) -> io::Result<()> {
+        for (path, mode) in [
+            (self.root.clone(), 0o711),
+            (self.state(), 0o700),
+            (self.spool(), 0o700),
+            (self.builds(), 0o711),
+            (self.artifacts(), 0o700),
+            (self.releases(), 0o711),
+            (self.instances(), 0o711),
+            (self.authority(), 0o700),
+            (self.run(), 0o700),
+        ] {
+            DirBuilder::new().recursive(true).mode(mode).create(&path)?;
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode))?;
+        }
+        Ok(())
+    }
+
+    /// The data folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `agent.toml`: which server this is and whom it obeys; made by enrolment.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("agent.toml")
+    }
+
+    /// The agent's Ed25519 seed, 32 bytes, 0600.
+    pub fn key(&self) -> PathBuf {
+        self.root.join("key.ed25519")
+    }
+
+    /// What must survive a restart of the agent.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// The last accepted desired state, exactly as it was signed.
+    pub fn desired_state(&self) -> PathBuf {
+        self.state().join("desired.bin")
+    }
+
+    /// What this agent did with it: promotions, finished builds and benchmarks.
+    pub fn local_state(&self) -> PathBuf {
+        self.state().join("local.json")
+    }
+
+    /// Pushes that the control plane has not acknowledged.
+    pub fn spool(&self) -> PathBuf {
+        self.root.join("spool")
+    }
+
+    /// Working folders of builds.
+    pub fn builds(&self) -> PathBuf {
+        self.root.join("builds")
+    }
+
+    /// Packed artifacts by digest.
+    pub fn artifacts(&self) -> PathBuf {
+        self.root.join("artifacts")
+    }
+
+    /// Unpacked releases by id.
+    pub fn releases(&self) -> PathBuf {
+        self.root.join("releases")
+    }
+
+    /// One folder an instance: `spec.json` and `log/`.
+    pub fn instances(&self) -> PathBuf {
+        self.root.join("instances")
+    }
+
+    /// The local certificate authority: `ca.pem` and `ca.key`.
+    pub fn authority(&self) -> PathBuf {
+        self.root.join("ca")
+    }
+
+    /// Sockets. Their names are short: a socket's path holds at most 107 bytes.
+    pub fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
+    /// The proxy's control socket.
+    pub fn proxy_socket(&self) -> PathBuf {
+        self.run().join("proxy.sock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apps_may_pass_to_their_release_but_never_read_keys_or_sockets() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(&dir.path().join("data")).unwrap();
+        folders.create().unwrap();
+        folders.create().unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(folders.root()), 0o711);
+        assert_eq!(mode(&folders.releases()), 0o711);
+        for private in [folders.state(), folders.authority(), folders.run(), folders.spool(), folders.artifacts()] {
+            assert_eq!(mode(&private), 0o700, "{}", private.display());
+        }
+    }
+}

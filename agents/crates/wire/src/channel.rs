@@ -1,0 +1,159 @@
+//! The framing of the local protocol: a 4-byte big-endian length, then one message, over a Unix socket that may carry
+//! descriptors. Never interprets a message; a peer that breaks the framing gets an error, not a panic.
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use bytes::{Buf, BufMut, BytesMut};
+use fairlead_base::descriptor;
+use prost::Message;
+use tokio::net::UnixStream;
+
+/// Longest message; a snapshot of some thousand routes with their certificates fits many times.
+pub const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Why a local channel ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// The socket failed.
+    #[error("the local socket failed")]
+    Io(#[from] io::Error),
+    /// The peer closed in the middle of a message.
+    #[error("the peer closed in the middle of a message")]
+    Truncated,
+    /// A message is longer than the bound.
+    #[error("a message of {length} bytes is longer than the {MESSAGE_BYTES_MAX} allowed")]
+    TooLong {
+        /// Its length.
+        length: usize,
+    },
+    /// The bytes are no such message.
+    #[error("the peer sent what is not a message")]
+    Malformed(#[from] prost::DecodeError),
+}
+
+/// One end of a local connection that sends `Out` and receives `In`.
+#[derive(Debug)]
+pub struct LocalChannel<Out, In> {
+    stream: UnixStream,
+    unread: BytesMut,
+    descriptors: Vec<OwnedFd>,
+    messages: PhantomData<fn(Out) -> In>,
+}
+
+impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
+    /// Takes over a connected socket.
+    pub fn new(stream: UnixStream) -> Self {
+        Self { stream, unread: BytesMut::new(), descriptors: Vec::new(), messages: PhantomData }
+    }
+
+    /// Sends one message, descriptors beside it. Not cancel-safe: a dropped send ends the channel's use.
+    pub async fn send(&self, message: &Out, descriptors: &[BorrowedFd<'_>]) -> Result<(), ChannelError> {
+        let length = message.encoded_len();
+        if length > MESSAGE_BYTES_MAX {
+            return Err(ChannelError::TooLong { length });
+        }
+        let mut bytes = BytesMut::with_capacity(length + 4);
+        bytes.put_u32(u32::try_from(length).map_err(|_| ChannelError::TooLong { length })?);
+        bytes.extend_from_slice(&message.encode_to_vec());
+        Ok(descriptor::send(&self.stream, &bytes, descriptors).await?)
+    }
+
+    /// The next message; `None` when the peer closed between two. Cancel-safe.
+    pub async fn receive(&mut self) -> Result<Option<In>, ChannelError> {
+        loop {
+            if let Some(message) = self.buffered()? {
+                return Ok(Some(message));
+            }
+            let mut bytes = [0u8; 16 * 1024];
+            let count = descriptor::receive(&self.stream, &mut bytes, &mut self.descriptors).await?;
+            match count {
+                0 if self.unread.is_empty() => return Ok(None),
+                0 => return Err(ChannelError::Truncated),
+                _ => self.unread.extend_from_slice(&bytes[..count]),
+            }
+        }
+    }
+
+    /// The descriptors that arrived since the last call, in the order they were sent.
+    pub fn take_descriptors(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.descriptors)
+    }
+
+    fn buffered(&mut self) -> Result<Option<In>, ChannelError> {
+        let Some(head) = self.unread.first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_be_bytes(*head) as usize;
+        if length > MESSAGE_BYTES_MAX {
+            return Err(ChannelError::TooLong { length });
+        }
+        if self.unread.len() < length + 4 {
+            self.unread.reserve(length + 4 - self.unread.len());
+            return Ok(None);
+        }
+        self.unread.advance(4);
+        Ok(Some(In::decode(self.unread.split_to(length))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::local::{ProxyCommand, ProxyEvent, ProxyHello, ProxySnapshot, proxy_command};
+
+    type Near = LocalChannel<ProxyCommand, ProxyEvent>;
+    type Far = LocalChannel<ProxyEvent, ProxyCommand>;
+
+    fn pair() -> (Near, Far) {
+        let (near, far) = UnixStream::pair().unwrap();
+        (Near::new(near), Far::new(far))
+    }
+
+    fn snapshot(certificates: usize) -> ProxyCommand {
+        let certificate = crate::local::ProxyCertificate {
+            key_pkcs8_der: vec![7; 3000],
+            ..crate::local::ProxyCertificate::default()
+        };
+        let snapshot = ProxySnapshot { certificates: vec![certificate; certificates], ..ProxySnapshot::default() };
+        ProxyCommand { body: Some(proxy_command::Body::Snapshot(snapshot)) }
+    }
+
+    #[tokio::test]
+    async fn messages_longer_than_a_socket_buffer_arrive_whole_and_in_order() {
+        let (near, mut far) = pair();
+        let sender = tokio::spawn(async move {
+            for size in [0, 500, 1] {
+                near.send(&snapshot(size), &[]).await.unwrap();
+            }
+        });
+        for size in [0, 500, 1] {
+            assert_eq!(far.receive().await.unwrap().unwrap(), snapshot(size));
+        }
+        sender.await.unwrap();
+        assert!(far.receive().await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn descriptors_arrive_beside_their_message() {
+        let (near, mut far) = pair();
+        let file = tempfile::tempfile().unwrap();
+        let hello = proxy_command::Body::Hello(ProxyHello::default());
+        near.send(&ProxyCommand { body: Some(hello) }, &[file.as_fd(), file.as_fd()]).await.unwrap();
+        far.receive().await.unwrap().unwrap();
+        assert_eq!(far.take_descriptors().len(), 2);
+        assert!(far.take_descriptors().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_length_beyond_the_bound_or_a_cut_message_is_an_error() {
+        let (near, mut far) = pair();
+        descriptor::send(&near.stream, &u32::MAX.to_be_bytes(), &[]).await.unwrap();
+        assert!(matches!(far.receive().await, Err(ChannelError::TooLong { .. })));
+        let (near, mut far) = pair();
+        descriptor::send(&near.stream, &[0, 0, 0, 9, 1], &[]).await.unwrap();
+        drop(near);
+        assert!(matches!(far.receive().await, Err(ChannelError::Truncated)));
+    }
+}

@@ -1,0 +1,134 @@
+//! What a desired state must be, one wrong field at a time.
+
+use fairlead_model::{ServerId, StateError, Version};
+use prost::Message;
+
+use super::desired_state;
+use crate::agent;
+
+fn server() -> ServerId {
+    ServerId::parse("srv_1").unwrap()
+}
+
+fn good() -> agent::DesiredState {
+    let release = agent::ReleaseSpec {
+        release_id: "rel_1".into(),
+        number: 1,
+        artifact_digest: format!("sha256:{}", "a".repeat(64)),
+        command: vec!["node".into(), "server.js".into()],
+        environment: [("GREETING".to_owned(), "hello".to_owned())].into(),
+        health: Some(agent::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 1000 }),
+        drain_timeout_ms: 30_000,
+        stop_grace_ms: 5_000,
+        memory_bytes_max: 0,
+    };
+    agent::DesiredState {
+        version: Some(agent::Version { epoch: 1, number: 7 }),
+        server_id: "srv_1".into(),
+        requires: vec!["app".into()],
+        apps: vec![agent::AppSpec {
+            app_id: "app_1".into(),
+            environment_id: "env_1".into(),
+            name: "hello".into(),
+            live: Some(release.clone()),
+            candidate: Some(agent::Rollout {
+                deployment_id: "dep_1".into(),
+                release: Some(release),
+                health_timeout_ms: 30_000,
+            }),
+            instances: 1,
+        }],
+        routes: vec![agent::RouteSpec {
+            host: "hello.localhost".into(),
+            path_prefix: "/".into(),
+            target: Some(agent::route_spec::Target::Address("127.0.0.1:4400".into())),
+        }],
+        builds: vec![agent::BuildSpec {
+            deployment_id: "dep_2".into(),
+            app_id: "app_1".into(),
+            repository_url: "http://127.0.0.1:4402/repository.git".into(),
+            r#ref: "main".into(),
+            root_folder: "examples/hello-node".into(),
+            timeout_ms: 600_000,
+        }],
+        benchmarks: vec![agent::BenchmarkSpec {
+            run_id: "run_1".into(),
+            app_id: "app_1".into(),
+            environment_id: "env_1".into(),
+            host: "hello.localhost".into(),
+            path: "/".into(),
+            targets: vec![1, 2],
+            protocols: vec![1],
+            concurrency: vec![1, 32],
+            repeats: 2,
+            duration_ms: 1000,
+            warmup_ms: 200,
+        }],
+        signing_keys: vec![],
+    }
+}
+
+fn parse(state: &agent::DesiredState) -> Result<fairlead_model::DesiredState, StateError> {
+    desired_state(&state.encode_to_vec(), &server())
+}
+
+#[test]
+fn a_good_state_parses_whole() {
+    let state = parse(&good()).unwrap();
+    assert_eq!(state.version, Version { epoch: 1, number: 7 });
+    assert_eq!(state.apps.len(), 1);
+    assert_eq!(state.builds.values().next().unwrap().root_folder, "examples/hello-node");
+    assert_eq!(state.benchmarks[0].concurrency, [1, 32]);
+}
+
+#[test]
+fn one_wrong_field_refuses_the_whole_and_is_named() {
+    type Spoil = fn(&mut agent::DesiredState);
+    let cases: [(&str, Spoil); 20] = [
+        ("version", |s| s.version = None),
+        ("apps[0].instances", |s| s.apps[0].instances = 0),
+        ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),
+        ("apps[1]", |s| s.apps.push(s.apps[0].clone())),
+        ("apps[0].live.artifact_digest", |s| live(s).artifact_digest = "sha256:../x".into()),
+        ("apps[0].live.command", |s| live(s).command.clear()),
+        ("apps[0].live.environment.A=B", |s| drop(live(s).environment.insert("A=B".into(), "c".into()))),
+        ("apps[0].live.health", |s| live(s).health = None),
+        ("apps[0].candidate.release", |s| s.apps[0].candidate.as_mut().unwrap().release = None),
+        ("routes[0].host", |s| s.routes[0].host = "Hello.localhost".into()),
+        ("routes[0].path_prefix", |s| s.routes[0].path_prefix = "x".into()),
+        ("routes[0].target", |s| s.routes[0].target = None),
+        ("routes[0].address", |s| {
+            s.routes[0].target = Some(agent::route_spec::Target::Address("localhost:1".into()));
+        }),
+        ("routes[1]", |s| s.routes.push(s.routes[0].clone())),
+        ("builds[0].repository_url", |s| s.builds[0].repository_url = "file:///etc".into()),
+        ("builds[0].repository_url", |s| s.builds[0].repository_url = "https://user:pw@host/x".into()),
+        ("builds[0].ref", |s| s.builds[0].r#ref = "--upload-pack=x".into()),
+        ("builds[0].root_folder", |s| s.builds[0].root_folder = "a/../../b".into()),
+        ("benchmarks[0].targets", |s| s.benchmarks[0].targets = vec![99]),
+        ("benchmarks[0].concurrency", |s| s.benchmarks[0].concurrency = vec![0]),
+    ];
+    for (field, spoil) in cases {
+        let mut state = good();
+        spoil(&mut state);
+        match parse(&state) {
+            Err(StateError::Field { field: named, .. }) => assert_eq!(named, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+}
+
+fn live(state: &mut agent::DesiredState) -> &mut agent::ReleaseSpec {
+    state.apps[0].live.as_mut().unwrap()
+}
+
+#[test]
+fn a_state_for_another_server_or_beyond_this_agent_is_refused() {
+    let mut state = good();
+    state.server_id = "srv_2".into();
+    assert!(matches!(parse(&state), Err(StateError::Server { .. })));
+    state.server_id = "srv_1".into();
+    state.requires = vec!["teleport".into()];
+    assert!(matches!(parse(&state), Err(StateError::Capability { capability }) if capability == "teleport"));
+    assert!(desired_state(b"\xff\xff", &server()).is_err());
+}

@@ -1,0 +1,183 @@
+//! What the agent says about itself, as messages: reports and log chunks.
+
+use fairlead_model as model;
+
+use crate::agent;
+
+/// Everything a report holds, borrowed from whoever knows it.
+#[derive(Debug, Default)]
+pub struct ReportParts<'a> {
+    /// The newest state applied; zero when none.
+    pub applied: model::Version,
+    /// Why the newest state was refused, as (code, sentence).
+    pub refused: Option<(&'a str, String)>,
+    /// Instances, all of them.
+    pub instances: Vec<model::InstanceStatus>,
+    /// Rollouts of the candidates in desired state.
+    pub rollouts: Vec<model::RolloutStatus>,
+    /// Builds in desired state.
+    pub builds: Vec<model::BuildStatus>,
+    /// Benchmark runs in desired state.
+    pub benchmarks: Vec<model::BenchmarkStatus>,
+}
+
+/// A report as it is sent; `report_id` is given by the link.
+pub fn report(parts: ReportParts<'_>) -> agent::Report {
+    agent::Report {
+        report_id: 0,
+        applied: Some(version(parts.applied)),
+        refused: parts.refused.map(|(code, message)| agent::LinkError { code: code.into(), message, retryable: false }),
+        instances: parts.instances.into_iter().map(instance).collect(),
+        rollouts: parts.rollouts.into_iter().map(rollout).collect(),
+        builds: parts.builds.into_iter().map(build).collect(),
+        benchmarks: parts.benchmarks.into_iter().map(benchmark).collect(),
+    }
+}
+
+/// Consecutive lines of a deployment's log; `first_line` counts from 0.
+pub fn log_chunk(
+    deployment: &model::DeploymentId,
+    first_line: u64,
+    lines: impl IntoIterator<Item = model::LogLine>,
+) -> agent::LogChunk {
+    let line = |line: model::LogLine| agent::LogLine {
+        unix_ms: line.unix_ms,
+        step: line.step.name().into(),
+        stream: match line.stream {
+            model::LogStream::System => agent::LogStream::System,
+            model::LogStream::Stdout => agent::LogStream::Stdout,
+            model::LogStream::Stderr => agent::LogStream::Stderr,
+        }
+        .into(),
+        text: line.text,
+    };
+    agent::LogChunk { deployment_id: deployment.to_string(), first_line, lines: lines.into_iter().map(line).collect() }
+}
+
+/// A version as it is sent.
+pub fn version(version: model::Version) -> agent::Version {
+    agent::Version { epoch: version.epoch, number: version.number }
+}
+
+fn instance(status: model::InstanceStatus) -> agent::InstanceStatus {
+    let state = match status.state {
+        model::InstanceState::Starting => agent::InstanceState::Starting,
+        model::InstanceState::Healthy => agent::InstanceState::Healthy,
+        model::InstanceState::Unhealthy => agent::InstanceState::Unhealthy,
+        model::InstanceState::Draining => agent::InstanceState::Draining,
+        model::InstanceState::Stopped => agent::InstanceState::Stopped,
+        model::InstanceState::Crashed => agent::InstanceState::Crashed,
+    };
+    agent::InstanceStatus {
+        instance_id: status.id.to_string(),
+        app_id: status.key.app.to_string(),
+        environment_id: status.key.environment.to_string(),
+        release_id: status.release.to_string(),
+        state: state.into(),
+        pid: status.pid,
+        port: status.port.into(),
+        restarts: status.restarts,
+        started_unix_ms: status.started_unix_ms,
+        detail: status.detail,
+    }
+}
+
+fn rollout(status: model::RolloutStatus) -> agent::RolloutStatus {
+    agent::RolloutStatus {
+        deployment_id: status.deployment.to_string(),
+        state: work(status.state),
+        steps: status.steps.into_iter().map(step).collect(),
+        failure: status.failure.map(failure),
+    }
+}
+
+fn build(status: model::BuildStatus) -> agent::BuildStatus {
+    agent::BuildStatus {
+        deployment_id: status.deployment.to_string(),
+        state: work(status.state),
+        steps: status.steps.into_iter().map(step).collect(),
+        failure: status.failure.map(failure),
+        commit: status.commit.map(|commit| agent::Commit {
+            hash: commit.hash,
+            subject: commit.subject,
+            author: commit.author,
+            committed_unix_ms: commit.committed_unix_ms,
+        }),
+        artifact: status.artifact.map(|artifact| agent::Artifact {
+            digest: artifact.digest,
+            size_bytes: artifact.size_bytes,
+            runtime: artifact.runtime,
+            command: artifact.command,
+        }),
+    }
+}
+
+fn benchmark(status: model::BenchmarkStatus) -> agent::BenchmarkStatus {
+    agent::BenchmarkStatus {
+        run_id: status.run.to_string(),
+        state: work(status.state),
+        rows_done: saturate(status.rows.len() as u128),
+        rows_total: status.rows_total,
+        failure: status.failure.map(failure),
+        rows: status.rows.into_iter().map(row).collect(),
+    }
+}
+
+fn row(row: model::BenchmarkRow) -> agent::BenchmarkRow {
+    let (index, count) = row.latency.into_iter().unzip();
+    agent::BenchmarkRow {
+        position: row.position,
+        round: row.round,
+        target: match row.target {
+            model::BenchmarkTarget::Proxy => agent::BenchmarkTarget::Proxy,
+            model::BenchmarkTarget::Direct => agent::BenchmarkTarget::Direct,
+        }
+        .into(),
+        protocol: match row.protocol {
+            model::BenchmarkProtocol::Http1 => agent::BenchmarkProtocol::Http1,
+            model::BenchmarkProtocol::Http2 => agent::BenchmarkProtocol::Http2,
+        }
+        .into(),
+        concurrency: row.concurrency,
+        duration_ms: saturate(row.duration.as_millis()),
+        requests: row.requests,
+        errors: row.errors,
+        latency: Some(agent::Histogram { index, count, sum_us: row.latency_sum_us }),
+        proxy_cpu_us: u64::try_from(row.proxy_cpu.as_micros()).unwrap_or(u64::MAX),
+        proxy_memory_bytes: row.proxy_memory_bytes,
+        bytes_received: row.bytes_received,
+    }
+}
+
+fn step(status: model::StepStatus) -> agent::StepStatus {
+    let state = match status.state {
+        model::StepState::Running => agent::StepState::Running,
+        model::StepState::Done => agent::StepState::Done,
+        model::StepState::Failed => agent::StepState::Failed,
+        model::StepState::Skipped => agent::StepState::Skipped,
+    };
+    agent::StepStatus {
+        name: status.step.name().into(),
+        state: state.into(),
+        started_unix_ms: status.started_unix_ms,
+        finished_unix_ms: status.finished_unix_ms,
+    }
+}
+
+fn failure(failure: model::Failure) -> agent::Failure {
+    agent::Failure { code: failure.code, message: failure.message }
+}
+
+fn work(state: model::WorkState) -> i32 {
+    match state {
+        model::WorkState::Running => agent::WorkState::Running,
+        model::WorkState::Succeeded => agent::WorkState::Succeeded,
+        model::WorkState::Failed => agent::WorkState::Failed,
+        model::WorkState::Cancelled => agent::WorkState::Cancelled,
+    }
+    .into()
+}
+
+fn saturate(value: u128) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
