@@ -1,0 +1,70 @@
+// Checks that package-lock.json is whole: it matches every package.json, and each optional platform package that a
+// dependency names is in it. An incomplete lock file makes `npm ci` fail, or fails only on somebody else's computer.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ROOT } from '../lib/command.ts';
+
+type Ranges = Readonly<Record<string, string>>;
+
+interface LockEntry {
+  readonly version?: string;
+  readonly link?: boolean;
+  readonly dependencies?: Ranges;
+  readonly devDependencies?: Ranges;
+  readonly optionalDependencies?: Ranges;
+  readonly peerDependencies?: Ranges;
+}
+
+const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const;
+
+export function checkLockfile(root: string): string[] {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    lockfileVersion: number;
+    packages: Record<string, LockEntry>;
+  };
+  const findings: string[] = [];
+  if (lock.lockfileVersion !== 3)
+    findings.push(`package-lock.json has version ${lock.lockfileVersion}; write it with npm 11`);
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (!path.includes('node_modules/')) findings.push(...compareManifest(root, path, entry));
+    for (const name of Object.keys(entry.optionalDependencies ?? {})) {
+      if (!isLocked(lock.packages, path, name))
+        findings.push(`${path || 'the root'} wants ${name}, which package-lock.json lacks`);
+    }
+    for (const name of Object.keys(entry.dependencies ?? {})) {
+      if (!isLocked(lock.packages, path, name))
+        findings.push(`${path || 'the root'} needs ${name}, which package-lock.json lacks`);
+    }
+  }
+  return findings;
+}
+
+/** Node's look-up: the nearest node_modules folder on the way up. */
+function isLocked(packages: Readonly<Record<string, LockEntry>>, from: string, name: string): boolean {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (folder === '.') folder = '';
+    if (`${folder === '' ? '' : `${folder}/`}node_modules/${name}` in packages) return true;
+    if (folder === '') return false;
+  }
+}
+
+function compareManifest(root: string, path: string, entry: LockEntry): string[] {
+  const file = join(root, path, 'package.json');
+  if (!existsSync(file)) return [`package-lock.json tells of ${path}, which is gone: run npm install`];
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as LockEntry;
+  return KINDS.flatMap((kind) => {
+    const wanted = JSON.stringify(sorted(manifest[kind]));
+    const locked = JSON.stringify(sorted(entry[kind]));
+    return wanted === locked ? [] : [`${kind} of ${path || 'the root'} differ from package-lock.json: run npm install`];
+  });
+}
+
+function sorted(ranges: Ranges = {}): [string, string][] {
+  return Object.entries(ranges).sort(([a], [b]) => a.localeCompare(b));
+}
+
+if (import.meta.main) {
+  const findings = checkLockfile(ROOT);
+  for (const finding of findings) console.log(finding);
+  if (findings.length > 0) process.exit(1);
+}
