@@ -1,0 +1,64 @@
+// Owns what a request brings along: its session and organization, each read once, and the process's parts.
+// Must never decide a permission: the ladder does.
+import type { Auth, Session } from '@fairlead/auth';
+import type { Clock, Log } from '@fairlead/core/kernel';
+import type { LogStore } from '@fairlead/core/log';
+import type { ActiveMember } from '@fairlead/core/member';
+import type { Database } from '@fairlead/db';
+import type { LiveSource } from './live-source.ts';
+
+export interface AgentDownload {
+  readonly url: string;
+  /** Lower-case hex of the file's SHA-256. */
+  readonly sha256: string;
+}
+
+export interface ApiConfig {
+  /** Where agents dial: ws:// on loopback, wss:// elsewhere, with the path. */
+  readonly agentUrl: string;
+  /** The port on which the local server's proxy serves HTTPS. */
+  readonly localHttpsPort: number;
+  /** Rejects when this control plane has no agent to offer. */
+  agentDownload(): Promise<AgentDownload>;
+}
+
+/** Parts of the process, the same for every request. */
+export interface ApiParts {
+  readonly database: Database;
+  readonly auth: Auth;
+  readonly live: LiveSource;
+  readonly logs: LogStore;
+  readonly config: ApiConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface RequestParts {
+  readonly headers: Headers;
+  /** The slug from the header or, for a stream, from its connection parameters. */
+  readonly organizationSlug: string | null;
+}
+
+export interface ApiContext extends ApiParts {
+  readonly headers: Headers;
+  readonly organizationSlug: string | null;
+  readonly session: () => Promise<Session | null>;
+  /** The signed-in person's place in the organization asked for; kept so that a batch asks once. */
+  readonly memo: { member?: Promise<ActiveMember | null> };
+}
+
+export const organizationHeader = 'x-fairlead-organization';
+
+export function createContext(parts: ApiParts, request: RequestParts): ApiContext {
+  let session: Promise<Session | null> | undefined;
+  return {
+    ...parts,
+    headers: request.headers,
+    organizationSlug: request.organizationSlug,
+    session: () => {
+      session ??= parts.auth.readSession(request.headers);
+      return session;
+    },
+    memo: {},
+  };
+}

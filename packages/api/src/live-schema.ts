@@ -1,0 +1,21 @@
+// Owns the shape of the live stream's input and checks every event on its way out.
+import { type LiveEvent, liveEvent, liveTopic, liveTopicsMax } from '@fairlead/contract/live';
+import { z } from 'zod';
+
+export const watchInputSchema = z.object({
+  topics: z.array(liveTopic).min(1).max(liveTopicsMax),
+  /** Sent by tRPC's client after a reconnect; this stream has no history, so it is accepted and unused. */
+  lastEventId: z.string().nullish(),
+});
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+async function* parseEach(events: AsyncIterable<unknown>): AsyncGenerator<LiveEvent, void> {
+  for await (const event of events) yield liveEvent.parse(event);
+}
+
+export const watchOutputSchema = z
+  .custom<AsyncIterable<LiveEvent>>(isAsyncIterable, 'expected a stream')
+  .transform((events) => parseEach(events));

@@ -1,0 +1,15 @@
+// Owns the border to live data: the API asks for topics and gets events, and knows neither streams nor sockets.
+import type { OrganizationId } from '@fairlead/contract/ids';
+import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
+
+export interface LiveSubscription {
+  readonly organizationId: OrganizationId;
+  /** Already proven to belong to the organization. */
+  readonly topics: readonly LiveTopic[];
+  /** Ends the stream; the source then frees what it holds for it. */
+  readonly signal: AbortSignal;
+}
+
+export interface LiveSource {
+  subscribe(subscription: LiveSubscription): AsyncIterable<LiveEvent>;
+}

@@ -1,0 +1,45 @@
+// Owns the procedures of apps: schema in, verb called, schema out.
+import {
+  appDetailSchema,
+  appIdentitySchema,
+  appPageSchema,
+  createApp,
+  createAppInputSchema,
+  createAppOutputSchema,
+  deleteApp,
+  deleteAppInputSchema,
+  getApp,
+  getAppInputSchema,
+  listApps,
+  listAppsInputSchema,
+  updateApp,
+  updateAppInputSchema,
+} from '@fairlead/core/app';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const appRouter = router({
+  list: memberProcedure('app.read')
+    .input(listAppsInputSchema)
+    .output(appPageSchema)
+    .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config)),
+
+  get: memberProcedure('app.read')
+    .input(getAppInputSchema)
+    .output(appDetailSchema)
+    .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config)),
+
+  create: memberProcedure('app.write')
+    .input(createAppInputSchema)
+    .output(createAppOutputSchema)
+    .mutation(({ ctx, input }) => createApp(ctx.core, input)),
+
+  update: memberProcedure('app.write')
+    .input(updateAppInputSchema)
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => updateApp(ctx.core, input)),
+
+  delete: memberProcedure('app.delete')
+    .input(deleteAppInputSchema)
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => deleteApp(ctx.core, input)),
+});

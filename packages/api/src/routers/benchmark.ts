@@ -1,0 +1,35 @@
+// Owns the procedures of benchmark runs.
+import {
+  benchmarkDetailSchema,
+  benchmarkPageSchema,
+  benchmarkRefSchema,
+  cancelBenchmark,
+  createBenchmark,
+  createBenchmarkInputSchema,
+  getBenchmark,
+  listBenchmarks,
+  listBenchmarksInputSchema,
+} from '@fairlead/core/benchmark';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const benchmarkRouter = router({
+  list: memberProcedure('benchmark.read')
+    .input(listBenchmarksInputSchema)
+    .output(benchmarkPageSchema)
+    .query(({ ctx, input }) => listBenchmarks(ctx.core, input)),
+
+  get: memberProcedure('benchmark.read')
+    .input(benchmarkRefSchema)
+    .output(benchmarkDetailSchema)
+    .query(({ ctx, input }) => getBenchmark(ctx.core, input)),
+
+  create: memberProcedure('benchmark.write')
+    .input(createBenchmarkInputSchema)
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => createBenchmark(ctx.core, input)),
+
+  cancel: memberProcedure('benchmark.write')
+    .input(benchmarkRefSchema)
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => cancelBenchmark(ctx.core, input)),
+});

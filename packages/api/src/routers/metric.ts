@@ -1,0 +1,22 @@
+// Owns the procedures of charts.
+import {
+  appMetricInputSchema,
+  appMetricSchema,
+  getAppMetric,
+  getServerMetric,
+  serverMetricInputSchema,
+  serverMetricSchema,
+} from '@fairlead/core/metric';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const metricRouter = router({
+  app: memberProcedure('metric.read')
+    .input(appMetricInputSchema)
+    .output(appMetricSchema)
+    .query(({ ctx, input }) => getAppMetric(ctx.core, input)),
+
+  server: memberProcedure('metric.read')
+    .input(serverMetricInputSchema)
+    .output(serverMetricSchema)
+    .query(({ ctx, input }) => getServerMetric(ctx.core, input)),
+});

@@ -1,0 +1,9 @@
+// Owns the procedure of the first page.
+import { getOverview, overviewSchema } from '@fairlead/core/overview';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const overviewRouter = router({
+  get: memberProcedure('app.read')
+    .output(overviewSchema)
+    .query(({ ctx }) => getOverview(ctx.core, ctx.config)),
+});

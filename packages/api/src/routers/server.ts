@@ -1,0 +1,48 @@
+// Owns the procedures of servers and their enrolment.
+import {
+  createEnrolment,
+  deleteServer,
+  deleteServerInputSchema,
+  enrolmentCommand,
+  enrolmentCommandSchema,
+  enrolmentSchema,
+  enrolServerInputSchema,
+  getEnrolment,
+  getEnrolmentInputSchema,
+  getServer,
+  getServerInputSchema,
+  listServers,
+  serverDetailSchema,
+  serverListSchema,
+} from '@fairlead/core/server';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const serverRouter = router({
+  list: memberProcedure('server.read')
+    .output(serverListSchema)
+    .query(({ ctx }) => listServers(ctx.core)),
+
+  get: memberProcedure('server.read')
+    .input(getServerInputSchema)
+    .output(serverDetailSchema)
+    .query(({ ctx, input }) => getServer(ctx.core, input)),
+
+  enrol: memberProcedure('server.enrol')
+    .input(enrolServerInputSchema)
+    .output(enrolmentCommandSchema)
+    .mutation(async ({ ctx, input }) => {
+      const download = await ctx.config.agentDownload();
+      const { enrolmentId, token, expiresAt } = await createEnrolment(ctx.core, { name: input.name, isLocal: false });
+      return { enrolmentId, expiresAt, command: enrolmentCommand({ agentUrl: ctx.config.agentUrl, download, token }) };
+    }),
+
+  enrolment: memberProcedure('server.enrol')
+    .input(getEnrolmentInputSchema)
+    .output(enrolmentSchema)
+    .query(({ ctx, input }) => getEnrolment(ctx.core, input)),
+
+  delete: memberProcedure('server.delete')
+    .input(deleteServerInputSchema)
+    .output(getServerInputSchema)
+    .mutation(({ ctx, input }) => deleteServer(ctx.core, input)),
+});

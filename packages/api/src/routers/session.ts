@@ -1,0 +1,15 @@
+// Owns what a signed-in person asks about themselves.
+import { listMemberships } from '@fairlead/core/organization';
+import { meSchema } from '@fairlead/core/session';
+import { router, signedInProcedure } from '../ladder.ts';
+import { inSystemScope } from '../system-scope.ts';
+
+export const sessionRouter = router({
+  me: signedInProcedure.output(meSchema).query(async ({ ctx }) => {
+    const { user } = ctx.signedIn;
+    const organizations = await inSystemScope(ctx, 'list the memberships of a person', (core) =>
+      listMemberships(core, { userId: user.id }),
+    );
+    return { user: { id: user.id, name: user.name, email: user.email }, organizations };
+  }),
+});

@@ -1,0 +1,159 @@
+// Owns the shape of apps and what the border accepts as a repository, a ref, a root folder and a health path.
+// These values reach `git` and the file system of a server, so anything that could read as an option,
+// a path out of the checkout or a shell word is refused here.
+import { z } from 'zod';
+import { hostSchema } from '../domain/schema.ts';
+import { appIdSchema, deploymentIdSchema, domainIdSchema, environmentIdSchema, instanceIdSchema, projectIdSchema, releaseIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
+import { nameSchema, slugSchema } from '../kernel/text.ts';
+import { repositoryProblem, rootFolderProblem, refProblem } from './rules.ts';
+
+export const appStatusSchema = z.enum(['not_deployed', 'deploying', 'healthy', 'unhealthy', 'failed', 'server_offline']);
+export type AppStatus = z.infer<typeof appStatusSchema>;
+
+export const repositoryUrlSchema = z.string().trim().max(2000).superRefine(tell(repositoryProblem));
+
+/** A branch, tag or commit hash. */
+export const refSchema = z.string().trim().min(1, 'Name a branch, tag or commit.').max(200).superRefine(tell(refProblem));
+
+/** Folder inside the repository, "" for its root; no leading or trailing slash. */
+export const rootFolderSchema = z
+  .string()
+  .trim()
+  .max(300)
+  .transform((folder) => folder.replace(/^(?:\.?\/)+|\/+$/g, ''))
+  .superRefine(tell(rootFolderProblem));
+
+export const healthPathSchema = z
+  .string()
+  .trim()
+  .max(500)
+  .regex(/^(?:\/[\x21-\x7e]*)?$/, 'A health path starts with / and has no spaces; leave it empty to check the port only.');
+
+/** Program and arguments, one list item each; empty: what the builder detects. */
+export const commandSchema = z.array(z.string().min(1).max(1000).regex(/^[^\0\r\n]*$/, 'An argument has no line breaks.')).max(50);
+
+export const instanceStateSchema = z.enum(['starting', 'healthy', 'unhealthy', 'draining', 'stopped', 'crashed']);
+export type InstanceStateName = z.infer<typeof instanceStateSchema>;
+
+const releaseBriefSchema = z.object({
+  id: releaseIdSchema,
+  number: z.number().int(),
+  commitHash: z.string(),
+  commitSubject: z.string(),
+});
+
+const deploymentBriefSchema = z.object({
+  id: deploymentIdSchema,
+  number: z.number().int(),
+  state: z.enum(['queued', 'building', 'rolling_out', 'live', 'failed', 'cancelled', 'superseded']),
+  trigger: z.enum(['manual', 'redeploy', 'rollback', 'push']),
+  commitHash: z.string().nullable(),
+  commitSubject: z.string().nullable(),
+  queuedAt: z.date(),
+  finishedAt: z.date().nullable(),
+});
+export type DeploymentBrief = z.infer<typeof deploymentBriefSchema>;
+
+export const appSummarySchema = z.object({
+  id: appIdSchema,
+  name: z.string(),
+  slug: slugSchema,
+  projectId: projectIdSchema,
+  projectName: z.string(),
+  repositoryUrl: z.string(),
+  rootFolder: z.string(),
+  branch: z.string(),
+  environmentId: environmentIdSchema,
+  environmentName: z.string(),
+  serverId: serverIdSchema,
+  serverName: z.string(),
+  status: appStatusSchema,
+  /** The first domain, as a person opens it; null without one. */
+  url: z.string().nullable(),
+  hosts: z.array(z.string()),
+  liveRelease: releaseBriefSchema.nullable(),
+  lastDeployment: deploymentBriefSchema.nullable(),
+  requestsPerSecond: z.number(),
+  errorsPerSecond: z.number(),
+  p99Ms: z.number().nullable(),
+  /** Requests per second of the last 30 minutes, oldest first, one number a minute. */
+  sparkline: z.array(z.number()),
+  createdAt: z.date(),
+});
+export type AppSummary = z.infer<typeof appSummarySchema>;
+
+export const appInstanceSchema = z.object({
+  id: instanceIdSchema,
+  state: instanceStateSchema,
+  releaseId: releaseIdSchema,
+  releaseNumber: z.number().int(),
+  pid: z.number().int().nullable(),
+  port: z.number().int().nullable(),
+  restarts: z.number().int(),
+  detail: z.string(),
+  startedAt: z.date().nullable(),
+  reportedAt: z.date(),
+});
+
+export const appDetailSchema = appSummarySchema.extend({
+  command: z.array(z.string()),
+  healthPath: z.string(),
+  instancesWanted: z.number().int(),
+  instances: z.array(appInstanceSchema),
+  domains: z.array(z.object({ id: domainIdSchema, host: z.string(), url: z.string() })),
+  serverConnected: z.boolean(),
+});
+export type AppDetail = z.infer<typeof appDetailSchema>;
+
+export const listAppsInputSchema = pageInputSchema.extend({ search: searchSchema.optional() });
+export type ListAppsInput = z.infer<typeof listAppsInputSchema>;
+export const appPageSchema = pageSchema(appSummarySchema);
+
+export const getAppInputSchema = z.object({ slug: slugSchema });
+export type GetAppInput = z.infer<typeof getAppInputSchema>;
+
+export const createAppInputSchema = z.object({
+  name: nameSchema,
+  repositoryUrl: repositoryUrlSchema,
+  branch: refSchema.default('main'),
+  rootFolder: rootFolderSchema.default(''),
+  healthPath: healthPathSchema.default(''),
+  command: commandSchema.default([]),
+  serverId: serverIdSchema,
+  /** The first domain; without it the app runs but nothing routes to it yet. */
+  host: hostSchema.optional(),
+  deployNow: z.boolean().default(true),
+});
+export type CreateAppInput = z.infer<typeof createAppInputSchema>;
+
+export const createAppOutputSchema = z.object({
+  id: appIdSchema,
+  slug: slugSchema,
+  deploymentId: deploymentIdSchema.nullable(),
+});
+export type CreatedApp = z.infer<typeof createAppOutputSchema>;
+
+/** Settings take effect with the next deployment, but `branch` from now on. */
+export const updateAppInputSchema = z.object({
+  appId: appIdSchema,
+  name: nameSchema.optional(),
+  repositoryUrl: repositoryUrlSchema.optional(),
+  branch: refSchema.optional(),
+  rootFolder: rootFolderSchema.optional(),
+  healthPath: healthPathSchema.optional(),
+  command: commandSchema.optional(),
+});
+export type UpdateAppInput = z.infer<typeof updateAppInputSchema>;
+
+export const appIdentitySchema = z.object({ id: appIdSchema, slug: slugSchema });
+
+export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
+export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
+
+function tell(problemOf: (value: string) => string | null) {
+  return (value: string, ctx: z.RefinementCtx): void => {
+    const message = problemOf(value);
+    if (message !== null) ctx.addIssue({ code: 'custom', message });
+  };
+}

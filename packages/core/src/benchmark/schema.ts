@@ -1,0 +1,89 @@
+// Owns the shape of benchmark plans, runs and rows as they are stored and cross the API.
+import { z } from 'zod';
+import { appIdSchema, benchmarkRunIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+
+export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
+export const benchmarkProtocolSchema = z.enum(['http1', 'http2']);
+export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
+export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
+export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
+export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
+
+const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+
+export const benchmarkPlanSchema = z.object({
+  /** Host asked for; without it the app's first domain. */
+  host: z.string().max(253).optional(),
+  path: z
+    .string()
+    .max(500)
+    .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.')
+    .default('/'),
+  targets: z.array(benchmarkTargetSchema).min(1).max(2).refine(unique, 'Name each target once.').default(['proxy', 'direct']),
+  protocols: z.array(benchmarkProtocolSchema).min(1).max(2).refine(unique, 'Name each protocol once.').default(['http1', 'http2']),
+  concurrency: z.array(z.number().int().min(1).max(1024)).min(1).max(8).refine(unique, 'Name each concurrency once.').default([1, 8, 32]),
+  repeats: z.number().int().min(1).max(5).default(1),
+  durationMs: z.number().int().min(500).max(30_000).default(2000),
+  warmupMs: z.number().int().min(0).max(5000).default(500),
+});
+export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
+
+export const benchmarkRowSchema = z.object({
+  id: z.string(),
+  position: z.number().int(),
+  round: z.number().int(),
+  target: benchmarkTargetSchema,
+  protocol: benchmarkProtocolSchema,
+  concurrency: z.number().int(),
+  durationMs: z.number().int(),
+  requests: z.number(),
+  errors: z.number(),
+  requestsPerSecond: z.number(),
+  p50Ms: z.number().nullable(),
+  p90Ms: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+  /** The proxy's CPU time for one request; null for direct rows and empty ones. */
+  cpuUsPerRequest: z.number().nullable(),
+  proxyMemoryBytes: z.number().nullable(),
+  bytesReceived: z.number(),
+});
+export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
+
+export const benchmarkSummarySchema = z.object({
+  id: benchmarkRunIdSchema,
+  appId: appIdSchema,
+  appName: z.string(),
+  appSlug: z.string(),
+  serverId: serverIdSchema,
+  serverName: z.string(),
+  state: benchmarkStateSchema,
+  plan: benchmarkPlanSchema.extend({ host: z.string() }),
+  rowsDone: z.number().int(),
+  rowsTotal: z.number().int(),
+  failureCode: z.string().nullable(),
+  failureMessage: z.string().nullable(),
+  createdAt: z.date(),
+  startedAt: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+  /** Of the best proxy row; null before there is one. */
+  bestRequestsPerSecond: z.number().nullable(),
+  bestP99Ms: z.number().nullable(),
+});
+export type BenchmarkSummary = z.infer<typeof benchmarkSummarySchema>;
+
+export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
+  rows: z.array(benchmarkRowSchema),
+  canCancel: z.boolean(),
+});
+export type BenchmarkDetail = z.infer<typeof benchmarkDetailSchema>;
+
+export const listBenchmarksInputSchema = pageInputSchema.extend({ appId: appIdSchema.optional() });
+export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
+export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
+
+export const createBenchmarkInputSchema = z.object({ appId: appIdSchema, plan: benchmarkPlanSchema });
+export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
+
+export const benchmarkRefSchema = z.object({ runId: benchmarkRunIdSchema });
+export type BenchmarkRef = z.infer<typeof benchmarkRefSchema>;

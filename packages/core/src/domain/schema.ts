@@ -1,0 +1,41 @@
+// Owns the shape of domains and the rules of a host name that a person may attach.
+import { z } from 'zod';
+import { appIdSchema, domainIdSchema } from '../kernel/ids.ts';
+import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
+
+// RFC 1123 section 2.1 labels; at least two of them, so that a bare word cannot shadow a name of the local network.
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const hostPattern = new RegExp(`^(?:${label}\\.)+${label}$`);
+const addressPattern = /^[0-9.]+$/;
+
+/** An exact host name, lower-cased, without scheme, port, path or wildcard. */
+export const hostSchema = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(253, 'A host name has at most 253 characters.')
+  .refine((host) => hostPattern.test(host), 'Enter a host name such as shop.example.com, without https:// or a path.')
+  .refine((host) => !addressPattern.test(host), 'Enter a host name, not an IP address.');
+
+export const domainSchema = z.object({
+  id: domainIdSchema,
+  host: z.string(),
+  url: z.string(),
+  appId: appIdSchema,
+  appName: z.string(),
+  appSlug: z.string(),
+  environmentName: z.string(),
+  serverName: z.string().nullable(),
+  createdAt: z.date(),
+});
+export type DomainView = z.infer<typeof domainSchema>;
+
+export const listDomainsInputSchema = pageInputSchema.extend({ search: searchSchema.optional() });
+export type ListDomainsInput = z.infer<typeof listDomainsInputSchema>;
+export const domainPageSchema = pageSchema(domainSchema);
+
+export const attachDomainInputSchema = z.object({ appId: appIdSchema, host: hostSchema });
+export type AttachDomainInput = z.infer<typeof attachDomainInputSchema>;
+
+export const detachDomainInputSchema = z.object({ domainId: domainIdSchema });
+export type DetachDomainInput = z.infer<typeof detachDomainInputSchema>;

@@ -1,0 +1,38 @@
+// Owns the shape of lists: how a page is asked for and answered. Must never know what is listed.
+import { z } from 'zod';
+
+export const pageSizeMax = 100;
+
+/** Opaque to callers: the id or key of the last row they saw. */
+export const cursorSchema = z.string().min(1).max(200);
+
+export const pageInputSchema = z.object({
+  cursor: cursorSchema.nullish(),
+  limit: z.number().int().min(1).max(pageSizeMax).default(50),
+});
+
+export const searchSchema = z.string().trim().max(100);
+
+export function pageSchema<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), nextCursor: cursorSchema.nullable() });
+}
+
+export interface Page<Item> {
+  items: Item[];
+  nextCursor: string | null;
+}
+
+/** Turns `limit + 1` rows into a page: the extra row only proves that there is more. */
+export function toPage<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+  toItem: (row: Row) => Item,
+): Page<Item> {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    items: shown.map(toItem),
+    nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null,
+  };
+}

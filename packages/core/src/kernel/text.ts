@@ -1,0 +1,29 @@
+// Owns the plain-text rules of names and slugs that several features share. Must never reach for the database.
+import { z } from 'zod';
+
+// Control characters, bidirectional overrides and zero-width characters let one name pose as another.
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+export const nameSchema = z
+  .string()
+  .trim()
+  .min(1, 'Give it a name.')
+  .max(60, 'A name has at most 60 characters.')
+  .refine((name) => !invisible.test(name), 'A name has no line breaks or invisible characters.');
+
+export const slugSchema = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'A slug has lower-case letters, digits and inner dashes.');
+
+/** "Shop – Café" becomes "shop-cafe"; empty when nothing of the name can be kept. */
+export function toSlug(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 50)
+    .replace(/^-+|-+$/g, '');
+}

@@ -1,0 +1,16 @@
+// Owns the shape of a member of an organization.
+import { z } from 'zod';
+import { memberIdSchema } from '../kernel/ids.ts';
+import { roleSchema } from '../role/schema.ts';
+
+export const memberSchema = z.object({
+  id: memberIdSchema,
+  userId: z.string(),
+  name: z.string(),
+  email: z.string(),
+  role: roleSchema,
+  createdAt: z.date(),
+});
+export type MemberView = z.infer<typeof memberSchema>;
+
+export const memberListSchema = z.object({ items: z.array(memberSchema) });

@@ -1,0 +1,79 @@
+// Owns the shape of charts' data: ranges, points and deploy markers.
+import { z } from 'zod';
+import { deploymentStateSchema } from '../deployment/schema.ts';
+import { appIdSchema, deploymentIdSchema, serverIdSchema } from '../kernel/ids.ts';
+
+export const rangeSchema = z.enum(['15m', '1h', '24h', '7d']);
+export type Range = z.infer<typeof rangeSchema>;
+
+export const appMetricInputSchema = z.object({ appId: appIdSchema, range: rangeSchema });
+export type AppMetricInput = z.infer<typeof appMetricInputSchema>;
+
+/** Latencies are null where no request was answered; CPU and memory where no sample arrived. */
+export const appPointSchema = z.object({
+  at: z.date(),
+  requestsPerSecond: z.number(),
+  errorsPerSecond: z.number(),
+  p50Ms: z.number().nullable(),
+  p95Ms: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+  cpuMillis: z.number().nullable(),
+  memoryBytes: z.number().nullable(),
+  inFlight: z.number().nullable(),
+});
+export type AppPoint = z.infer<typeof appPointSchema>;
+
+export const deployMarkerSchema = z.object({
+  at: z.date(),
+  deploymentId: deploymentIdSchema,
+  number: z.number().int(),
+  commitHash: z.string().nullable(),
+  state: deploymentStateSchema,
+});
+
+/** Of the whole range: totals are sums, the p99 comes from the merged histogram. */
+export const appMetricTotalsSchema = z.object({
+  requests: z.number(),
+  errors: z.number(),
+  p50Ms: z.number().nullable(),
+  p95Ms: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+});
+
+export const appMetricSchema = z.object({
+  stepMs: z.number().int(),
+  from: z.date(),
+  to: z.date(),
+  points: z.array(appPointSchema),
+  totals: appMetricTotalsSchema,
+  markers: z.array(deployMarkerSchema),
+});
+export type AppMetric = z.infer<typeof appMetricSchema>;
+
+export const serverMetricInputSchema = z.object({ serverId: serverIdSchema, range: rangeSchema });
+export type ServerMetricInput = z.infer<typeof serverMetricInputSchema>;
+
+/** Every value is null in a step without a sample. */
+export const serverPointSchema = z.object({
+  at: z.date(),
+  cpuMillis: z.number().nullable(),
+  memoryUsedBytes: z.number().nullable(),
+  memoryTotalBytes: z.number().nullable(),
+  diskUsedBytes: z.number().nullable(),
+  diskTotalBytes: z.number().nullable(),
+  networkReceivedPerSecond: z.number().nullable(),
+  networkSentPerSecond: z.number().nullable(),
+  load1: z.number().nullable(),
+  agentCpuMillis: z.number().nullable(),
+  agentMemoryBytes: z.number().nullable(),
+  openConnections: z.number().nullable(),
+});
+export type ServerPoint = z.infer<typeof serverPointSchema>;
+
+export const serverMetricSchema = z.object({
+  stepMs: z.number().int(),
+  from: z.date(),
+  to: z.date(),
+  points: z.array(serverPointSchema),
+});
+export type ServerMetric = z.infer<typeof serverMetricSchema>;

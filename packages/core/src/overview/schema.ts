@@ -1,0 +1,27 @@
+// Owns the shape of the first page: what needs attention, and the latest of everything.
+import { z } from 'zod';
+import { appSummarySchema } from '../app/schema.ts';
+import { deploymentSummarySchema } from '../deployment/schema.ts';
+import { deploymentIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { serverSummarySchema } from '../server/schema.ts';
+
+export const attentionSchema = z.object({
+  kind: z.enum(['deployment_failed', 'app_unhealthy', 'server_offline', 'server_refused', 'clock_offset']),
+  title: z.string(),
+  detail: z.string(),
+  appSlug: z.string().nullable(),
+  deploymentId: deploymentIdSchema.nullable(),
+  serverId: serverIdSchema.nullable(),
+});
+export type Attention = z.infer<typeof attentionSchema>;
+
+export const overviewSchema = z.object({
+  attention: z.array(attentionSchema),
+  /** The busiest and latest apps, at most 12; `appCount` tells how many there are. */
+  apps: z.array(appSummarySchema),
+  appCount: z.number().int(),
+  servers: z.array(serverSummarySchema),
+  serverCount: z.number().int(),
+  deployments: z.array(deploymentSummarySchema),
+});
+export type Overview = z.infer<typeof overviewSchema>;

@@ -1,0 +1,2 @@
+export { can, permissionsOf } from './rules.ts';
+export { type Permission, permissionSchema, type Role, roleSchema } from './schema.ts';

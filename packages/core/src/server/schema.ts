@@ -1,0 +1,94 @@
+// Owns the shape of servers and enrolments as they cross the API.
+import { z } from 'zod';
+import { appIdSchema, enrolmentIdSchema, serverIdSchema } from '../kernel/ids.ts';
+
+/** Lower-case, because it becomes part of commands and file names people type. */
+export const serverNameSchema = z
+  .string()
+  .trim()
+  .min(1, 'Give the server a name.')
+  .max(40, 'A server name has at most 40 characters.')
+  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'A server name has lower-case letters, digits and inner dashes.');
+
+export const serverStateSchema = z.enum(['online', 'offline', 'never_connected']);
+export type ServerState = z.infer<typeof serverStateSchema>;
+
+export const hostInfoSchema = z.object({
+  hostname: z.string().default(''),
+  os: z.string().default(''),
+  kernel: z.string().default(''),
+  arch: z.string().default(''),
+  cpuCount: z.number().int().default(0),
+  memoryBytes: z.number().default(0),
+  diskBytes: z.number().default(0),
+  isolationOff: z.array(z.string()).default([]),
+});
+export type HostInfoView = z.infer<typeof hostInfoSchema>;
+
+export const serverSummarySchema = z.object({
+  id: serverIdSchema,
+  name: z.string(),
+  isLocal: z.boolean(),
+  state: serverStateSchema,
+  connectedAt: z.date().nullable(),
+  lastSeenAt: z.date().nullable(),
+  agentVersion: z.string(),
+  host: hostInfoSchema,
+  /** The agent has applied the newest desired state. */
+  inSync: z.boolean(),
+  /** Why it refuses the newest desired state; null when it does not. */
+  refusedReason: z.string().nullable(),
+  clockOffsetMs: z.number().int(),
+  appCount: z.number().int(),
+  /** The latest sample; null when none is recent. 1000 millis = one whole core. */
+  cpuMillis: z.number().nullable(),
+  memoryUsedBytes: z.number().nullable(),
+  memoryTotalBytes: z.number().nullable(),
+  diskUsedBytes: z.number().nullable(),
+  diskTotalBytes: z.number().nullable(),
+  /** CPU millis of the last 30 minutes, oldest first, one number a minute. */
+  cpuSparkline: z.array(z.number()),
+  createdAt: z.date(),
+});
+export type ServerSummary = z.infer<typeof serverSummarySchema>;
+
+export const serverDetailSchema = serverSummarySchema.extend({
+  capabilities: z.array(z.string()),
+  /** "epoch.number" */
+  desiredVersion: z.string(),
+  appliedVersion: z.string(),
+  apps: z.array(z.object({ id: appIdSchema, name: z.string(), slug: z.string(), environmentName: z.string() })),
+});
+export type ServerDetail = z.infer<typeof serverDetailSchema>;
+
+export const serverListSchema = z.object({ items: z.array(serverSummarySchema) });
+
+export const getServerInputSchema = z.object({ serverId: serverIdSchema });
+export type GetServerInput = z.infer<typeof getServerInputSchema>;
+
+export const deleteServerInputSchema = z.object({ serverId: serverIdSchema, confirmName: z.string().max(200) });
+export type DeleteServerInput = z.infer<typeof deleteServerInputSchema>;
+
+export const enrolServerInputSchema = z.object({ name: serverNameSchema });
+export type EnrolServerInput = z.infer<typeof enrolServerInputSchema>;
+
+export const enrolmentCommandSchema = z.object({
+  enrolmentId: enrolmentIdSchema,
+  /** One line to paste on the new server; holds the single-use token. */
+  command: z.string(),
+  expiresAt: z.date(),
+});
+
+export const getEnrolmentInputSchema = z.object({ enrolmentId: enrolmentIdSchema });
+export type GetEnrolmentInput = z.infer<typeof getEnrolmentInputSchema>;
+
+export const enrolmentSchema = z.object({
+  enrolmentId: enrolmentIdSchema,
+  name: z.string(),
+  expiresAt: z.date(),
+  usedAt: z.date().nullable(),
+  serverId: serverIdSchema.nullable(),
+  /** The new server's agent has opened its link. */
+  serverConnected: z.boolean(),
+});
+export type EnrolmentView = z.infer<typeof enrolmentSchema>;

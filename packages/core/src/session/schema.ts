@@ -1,0 +1,8 @@
+// Owns what a signed-in person learns about themselves: who they are and where they belong.
+import { z } from 'zod';
+import { membershipSchema } from '../organization/schema.ts';
+
+export const userSchema = z.object({ id: z.string(), name: z.string(), email: z.string() });
+
+export const meSchema = z.object({ user: userSchema, organizations: z.array(membershipSchema) });
+export type Me = z.infer<typeof meSchema>;
