@@ -173,8 +173,8 @@ const table = {
   }),
 
   // Why an agent refused a desired state. Its last good state serves on.
-  'state.malformed': failed('The server could not read its desired state. Upgrade the agent.'),
-  'state.signature_invalid': failed(
+  'state.invalid': failed('The server could not read its desired state. Upgrade the agent.'),
+  'state.bad_signature': failed(
     'The desired state is not signed by a key that this server trusts. Enrol the server again if the control plane was replaced.',
   ),
   'state.older': failed(
