@@ -1,0 +1,79 @@
+// `npm run verify`: every check that needs no running system, in two lanes (Node, Rust), the same in CI. A check prints
+// one line; a failed one prints what it said. There are no warnings: a check passes or it does not.
+import { ROOT, run } from './lib/command.ts';
+
+interface Check {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+}
+
+const script = (name: string): Pick<Check, 'command' | 'args'> => ({
+  command: 'node',
+  args: [`tools/verify/${name}.ts`],
+});
+
+// Prisma's client first: types, imports and dead code look at it, and it is not committed.
+const PREPARE: Check = {
+  name: 'Prisma client',
+  command: 'npx',
+  args: ['turbo', 'run', 'generate', '--output-logs=errors-only'],
+};
+
+const NODE_LANE: readonly Check[] = [
+  { name: 'format and lint', command: 'biome', args: ['check', '--error-on-warnings', '--max-diagnostics=50'] },
+  { name: 'imports', ...script('imports') },
+  { name: 'lock file', ...script('lockfile') },
+  { name: 'licences and sources', ...script('licences') },
+  { name: 'generated code', ...script('generated') },
+  { name: 'documents', ...script('docs') },
+  { name: 'types of the packages', command: 'turbo', args: ['run', 'typecheck', '--output-logs=errors-only'] },
+  { name: 'types of tools and seeds', command: 'tsc', args: ['--noEmit', '-p', '.'] },
+  { name: 'dead code', command: 'knip', args: ['--no-progress', '--treat-config-hints-as-errors'] },
+  { name: 'tests of the tools', command: 'vitest', args: ['run'], cwd: 'tools' },
+];
+
+const CARGO = ['--manifest-path', 'agents/Cargo.toml'];
+const RUST_LANE: readonly Check[] = [
+  { name: 'crate layers', ...script('crates') },
+  { name: 'cargo fmt', command: 'cargo', args: ['fmt', ...CARGO, '--all', '--check'] },
+  {
+    name: 'clippy',
+    command: 'cargo',
+    args: ['clippy', ...CARGO, '--locked', '--workspace', '--all-targets', '--quiet', '--', '-D', 'warnings'],
+  },
+];
+
+export interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+export async function verify(): Promise<Outcome> {
+  const prepared = await runCheck(PREPARE);
+  if (!prepared) return { passed: 0, failed: 1 };
+  const lanes = await Promise.all([runLane(NODE_LANE), runLane(RUST_LANE)]);
+  const results = [true, ...lanes.flat()];
+  return { passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length };
+}
+
+async function runLane(checks: readonly Check[]): Promise<boolean[]> {
+  const results: boolean[] = [];
+  for (const check of checks) results.push(await runCheck(check));
+  return results;
+}
+
+async function runCheck(check: Check): Promise<boolean> {
+  const result = await run(check.command, check.args, check.cwd === undefined ? {} : { cwd: `${ROOT}/${check.cwd}` });
+  const seconds = (result.elapsedMs / 1000).toFixed(1).padStart(6);
+  console.log(`${result.code === 0 ? '  ok  ' : ' FAIL '} ${seconds} s  ${check.name}`);
+  if (result.code !== 0) console.log(result.output.trimEnd().replaceAll(/^/gm, '        '));
+  return result.code === 0;
+}
+
+if (import.meta.main) {
+  const { passed, failed } = await verify();
+  console.log(`${passed} passed, ${failed} failed`);
+  if (failed > 0) process.exit(1);
+}
