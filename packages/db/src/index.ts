@@ -1,0 +1,34 @@
+// The door to the data: scoped transactions, the queue's border, and Prisma's types. See identity.ts, embedded.ts,
+// migrate.ts and testing.ts for the doors that only few may use.
+export { createDatabase, type Database, type DatabaseOptions, type TransactionOptions } from './database.ts';
+export type {
+  Account,
+  App,
+  BenchmarkRow,
+  BenchmarkRun,
+  Deployment,
+  DeploymentStep,
+  Domain,
+  Environment,
+  Instance,
+  LogChunk,
+  Member,
+  Organization,
+  Placement,
+  Project,
+  RateLimit,
+  Release,
+  Server,
+  ServerEnrolment,
+  Session,
+  SetupToken,
+  SigningKey,
+  User,
+  Verification,
+} from './generated/client.ts';
+export { Prisma } from './generated/client.ts';
+export type { ListenHandlers } from './listener.ts';
+export { type EnqueueableJob, type EnqueueOptions, enqueue } from './queue.ts';
+export { UnsafeDatabaseError } from './safety.ts';
+export type { ScopedTx, SystemTx, TenantTx } from './scope.ts';
+export { bookkeepingTables, identityTables, systemTables } from './tables.ts';

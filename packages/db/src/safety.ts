@@ -1,0 +1,48 @@
+// Refuses to work with a database whose row-level security would not bind: the second wall must stand before anybody
+// leans on it.
+import type { PrismaClient } from './generated/client.ts';
+import { systemRole, tenantRole } from './scope.ts';
+import { unprotectedTables } from './tables.ts';
+
+export class UnsafeDatabaseError extends Error {
+  readonly findings: readonly string[];
+
+  constructor(findings: readonly string[]) {
+    super(`The database would not keep organizations apart: ${findings.join(' ')}`);
+    this.name = 'UnsafeDatabaseError';
+    this.findings = findings;
+  }
+}
+
+interface RoleRow {
+  readonly name: string;
+  readonly superuser: boolean;
+  readonly bypassesRowSecurity: boolean;
+  readonly isLogin: boolean;
+  readonly mayEnter: boolean;
+  readonly inherited: boolean;
+}
+
+export async function assertSafe(client: PrismaClient): Promise<void> {
+  const roles = await client.$queryRaw<RoleRow[]>`
+    SELECT rolname AS "name", rolsuper AS "superuser", rolbypassrls AS "bypassesRowSecurity",
+           rolname = session_user AS "isLogin", pg_has_role(session_user, oid, 'SET') AS "mayEnter",
+           pg_has_role(session_user, oid, 'USAGE') AS "inherited"
+    FROM pg_roles WHERE rolname IN (session_user, ${tenantRole}, ${systemRole})`;
+  const findings: string[] = [];
+  for (const role of roles) {
+    if (role.superuser) findings.push(`Role ${role.name} is a superuser; use an ordinary role.`);
+    if (role.bypassesRowSecurity) findings.push(`Role ${role.name} has BYPASSRLS; take it away.`);
+    if (role.isLogin || role.superuser) continue;
+    if (!role.mayEnter)
+      findings.push(`The login role may not SET ROLE ${role.name}; grant it WITH INHERIT FALSE, SET TRUE.`);
+    if (role.inherited) findings.push(`The login role inherits ${role.name}; grant it WITH INHERIT FALSE.`);
+  }
+  for (const expected of [tenantRole, systemRole]) {
+    if (!roles.some((role) => role.name === expected))
+      findings.push(`Role ${expected} is missing; run the migrations.`);
+  }
+  const open = await unprotectedTables(client);
+  if (open.length > 0) findings.push(`Row-level security is not forced on ${open.join(', ')}.`);
+  if (findings.length > 0) throw new UnsafeDatabaseError(findings);
+}

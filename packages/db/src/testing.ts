@@ -1,0 +1,115 @@
+// Databases for tests: one embedded server a run, one migrated template in it, one clone of that for whoever asks.
+// Tests only. Everything lies in a temporary folder and is gone afterwards.
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { createDatabase, type Database } from './database.ts';
+import { EmbeddedError, type EmbeddedServer, startEmbedded } from './embedded.ts';
+import { migrate } from './migrate.ts';
+
+export const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+
+export interface TestCluster {
+  /** Of a migrated database that nobody may connect to, or it can't be cloned. */
+  readonly templateUrl: string;
+  stop(): Promise<void>;
+}
+
+export interface TestDatabase {
+  readonly database: Database;
+  /** Of the login role. */
+  readonly url: string;
+  /** Closes `database` and removes the clone, whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** Starts a server in a temporary folder and migrates its template. About two seconds. */
+export async function startTestCluster(): Promise<TestCluster> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'fairlead-test-'));
+  // mkdtemp makes it 700, and as root the server runs as somebody else.
+  await chmod(dataDir, 0o711);
+  const lines: string[] = [];
+  const server = await startOnFreePort(dataDir, (line) => lines.push(line));
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await migrate({ url: server.url, dir: migrationsDir, log: () => {} });
+  } catch (error) {
+    await stop();
+    throw new Error(`the test database could not be migrated\n${lines.slice(-20).join('\n')}`, { cause: error });
+  }
+  return { templateUrl: server.url, stop };
+}
+
+/** Clones the template: a fresh, migrated, empty database of one's own. About 50 ms. */
+export async function cloneDatabase(
+  templateUrl: string,
+  options: { readonly poolMax?: number } = {},
+): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const template = decodeURIComponent(new URL(templateUrl).pathname.slice(1));
+  await administer(templateUrl, `CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(template)} STRATEGY FILE_COPY`);
+  const url = withDatabase(templateUrl, name);
+  const database = createDatabase({ url, poolMax: options.poolMax ?? 4, applicationName: 'test' });
+  return {
+    database,
+    url,
+    drop: async () => {
+      await database.close();
+      await administer(templateUrl, `DROP DATABASE ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+async function administer(templateUrl: string, statement: string): Promise<void> {
+  // Not the template itself: a connection to it would block cloning.
+  const client = new pg.Client({ connectionString: withDatabase(templateUrl, 'postgres') });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+async function startOnFreePort(dataDir: string, log: (line: string) => void): Promise<EmbeddedServer> {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      return await startEmbedded({ dataDir, port, log, unsafeButFast: true });
+    } catch (error) {
+      // Between our look and its bind another test run may take the port.
+      if (attempt < 5 && error instanceof EmbeddedError && error.code === 'port_taken') continue;
+      await rm(dataDir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+}
+
+/** A port below the ephemeral range, where outgoing connections can't collide with it. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 14_000 + Math.floor(Math.random() * 6_000);
+    if (await canBind(port)) return port;
+  }
+}
+
+function canBind(port: number): Promise<boolean> {
+  const probe = createServer();
+  return new Promise((resolve) => {
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}
