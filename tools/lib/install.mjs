@@ -1,0 +1,140 @@
+// Brings node_modules to what package-lock.json says and finds the Node it brings. Dependency-free: runs on the system's
+// Node, before anything is installed. Shared by `npm start` and `npm test`.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const NODE_MIN = [20, 20];
+
+/** A line for the user that says what is wrong and what to do. */
+export class SetupError extends Error {}
+
+/** Checks the programs that cannot come from a registry. `cc` links Rust; git brings sources. */
+export async function checkPrograms() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
+    throw new SetupError(`Node ${process.versions.node} is too old: install Node ${NODE_MIN.join('.')} or newer`);
+  }
+  const missing = async (program, args, what) => {
+    if (!(await succeeds(program, args))) throw new SetupError(`${program} is missing: ${what}`);
+  };
+  await missing('git', ['--version'], 'install it with apt-get install git');
+  await missing('cargo', ['--version'], 'install Rust from https://rustup.rs');
+  await missing('cc', ['--version'], 'install a C compiler with apt-get install build-essential');
+  await missing('npm', ['--version'], 'install npm beside Node');
+}
+
+/** Installs from the lock file unless node_modules already is what it says. */
+export async function installDependencies(root, { report, signal } = {}) {
+  const lock = readLock(root);
+  if (isInstalled(root, lock)) return { installed: false };
+  report?.();
+  const lines = [];
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const code = await execute(
+    'npm',
+    args,
+    { cwd: root, env: { ...process.env, CHECKPOINT_DISABLE: '1', DO_NOT_TRACK: '1' }, signal },
+    (line) => {
+      lines.push(line);
+    },
+  );
+  if (code !== 0) {
+    const reason =
+      lines.find((line) => /npm error (?!code|A complete log)/.test(line))?.replace('npm error ', '') ??
+      `npm ci ended with ${code}`;
+    throw new SetupError(`npm ci failed: ${reason.trim()}\n${lines.slice(-15).join('\n')}`);
+  }
+  return { installed: true };
+}
+
+function readLock(root) {
+  const file = join(root, 'package-lock.json');
+  if (!existsSync(file))
+    throw new SetupError('package-lock.json is missing: restore it with git checkout package-lock.json');
+  try {
+    const lock = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof lock.packages !== 'object' || lock.packages === null) throw new Error('it lists no packages');
+    return lock;
+  } catch (error) {
+    throw new SetupError(
+      `package-lock.json is broken (${error.message}): restore it with git checkout package-lock.json`,
+    );
+  }
+}
+
+/** Compares npm's own record of what it installed with the lock file, entry by entry. */
+function isInstalled(root, lock) {
+  const record = join(root, 'node_modules/.package-lock.json');
+  if (!existsSync(record)) return false;
+  let installed;
+  try {
+    installed = JSON.parse(readFileSync(record, 'utf8')).packages;
+  } catch {
+    return false; // cut short by a crash: install again
+  }
+  for (const [path, wanted] of Object.entries(lock.packages)) {
+    if (path === '' || wanted.link || !path.includes('node_modules/')) continue;
+    const have = installed[path];
+    if (have === undefined ? !wanted.optional : have.integrity !== wanted.integrity || have.version !== wanted.version)
+      return false;
+  }
+  return existsSync(nodeOf(root));
+}
+
+/** The Node 24 of the lock file, or the running one where its platform has no package and it is new enough. */
+export function nodeOf(root) {
+  const packaged = join(root, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
+  if (existsSync(packaged)) return packaged;
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
+  return packaged;
+}
+
+/** Runs `script` on the lock file's Node in our place: same terminal, signals passed on, same end. */
+export function handOver(root, script, args) {
+  const node = nodeOf(root);
+  if (!existsSync(node))
+    throw new SetupError(
+      `no Node 24 for ${process.platform}-${process.arch} in the lock file: install Node 24 and run this with it`,
+    );
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', join(root, script), ...args], {
+    stdio: 'inherit',
+  });
+  // The terminal sends Ctrl-C to both of us; a repeated signal does no harm to the child.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.once('error', (error) => {
+    console.error(`cannot start ${node}: ${error.message}`);
+    process.exit(1);
+  });
+  child.once('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
+}
+
+function succeeds(program, args) {
+  return new Promise((done) => {
+    const child = spawn(program, args, { stdio: 'ignore' });
+    child.once('error', () => done(false));
+    child.once('close', (code) => done(code === 0));
+  });
+}
+
+function execute(program, args, options, onLine) {
+  return new Promise((done) => {
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    let rest = '';
+    const collect = (chunk) => {
+      const parts = (rest + chunk).split('\n');
+      rest = parts.pop() ?? '';
+      parts.forEach(onLine);
+    };
+    child.stdout.setEncoding('utf8').on('data', collect);
+    child.stderr.setEncoding('utf8').on('data', collect);
+    child.once('error', (error) => {
+      onLine(error.message);
+      done(127);
+    });
+    child.once('close', (code) => {
+      if (rest !== '') onLine(rest);
+      done(code ?? 1);
+    });
+  });
+}
