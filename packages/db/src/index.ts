@@ -28,6 +28,7 @@ export type {
 } from './generated/client.ts';
 export { Prisma } from './generated/client.ts';
 export type { ListenHandlers } from './listener.ts';
+export { dropExpiredMetricPartitions, ensureMetricPartitions } from './metric.ts';
 export { type EnqueueableJob, type EnqueueOptions, enqueue } from './queue.ts';
 export { UnsafeDatabaseError } from './safety.ts';
 export type { ScopedTx, SystemTx, TenantTx } from './scope.ts';

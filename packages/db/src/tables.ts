@@ -6,7 +6,7 @@ import type { PrismaClient } from './generated/client.ts';
 export const identityTables = ['user', 'session', 'account', 'verification', 'rate_limit'] as const;
 
 /** The control plane's own. Only system scope sees them. */
-export const systemTables = ['setup_token', 'signing_key'] as const;
+export const systemTables = ['setup_token', 'signing_key', 'metric.roll_up_due'] as const;
 
 /** Books of tools; no role but the login role reaches them. */
 export const bookkeepingTables = ['_prisma_migrations'] as const;

@@ -1,0 +1,24 @@
+// Upkeep of the metric tables: partitions ahead of time, old ones dropped whole. Reading and writing rows is core's.
+import type { SystemTx } from './scope.ts';
+
+const daysAhead = 7;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Makes the partitions from a day ago to a week ahead where they are missing, and answers how many it made. The gateway
+ * and the worker call it at start, the worker every hour. `from` reaches further back, for rows that are loaded.
+ */
+export async function ensureMetricPartitions(tx: SystemTx, now: Date, from?: Date): Promise<number> {
+  const start = from ?? new Date(now.getTime() - dayMs);
+  const until = new Date(now.getTime() + daysAhead * dayMs);
+  const [row] = await tx.$queryRaw<{ readonly made: number }[]>`
+    SELECT metric.ensure_partitions(${start}::timestamptz, ${until}::timestamptz) AS made`;
+  return row?.made ?? 0;
+}
+
+/** Drops partitions whose rows are all past their age, and answers their names. */
+export async function dropExpiredMetricPartitions(tx: SystemTx): Promise<readonly string[]> {
+  const rows = await tx.$queryRaw<{ readonly name: string }[]>`
+    SELECT metric.drop_expired_partitions() AS name`;
+  return rows.map((row) => row.name);
+}
