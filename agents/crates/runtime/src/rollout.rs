@@ -1,0 +1,549 @@
+//! The pure state machine of one app on one server: which instances should run, when routes move, what gets stopped.
+//! Owns the promise that a rollout goes live whole or changes nothing. Never does I/O, never reads a clock, never
+//! makes up an id: time and ids are given, and what has to be done is returned as actions.
+//!
+//! A *group* is the set of instances of one release. `serving` holds the routes; `next` is brought up beside it;
+//! after the proxy has confirmed the switch the old instances are in `leaving` until they are drained and stopped.
+
+mod event;
+mod group;
+mod sentence;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairlead_model::{
+    AppKey, AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, RolloutStatus, Step, StepState,
+    WorkState,
+};
+use serde::{Deserialize, Serialize};
+
+pub use event::{Action, Adopted, Context, Event, Exit, Now, ProbeFailure, Upstream};
+use group::{Group, Process, Slot};
+
+/// How long the proxy may take to confirm a switch before the old instances get the routes back.
+const SWITCH_TIMEOUT: Duration = Duration::from_secs(15);
+/// A report of in-flight exchanges sooner than this after the switch may be older than the switch.
+const REPORT_SETTLE: Duration = Duration::from_millis(100);
+/// Pause before an artifact that couldn't be unpacked is tried again for a live release.
+const PREPARE_PAUSE: Duration = Duration::from_secs(30);
+/// A stop that wasn't confirmed this long after its grace is asked for again.
+const STOP_SLACK: Duration = Duration::from_secs(10);
+/// Crashes within `CRASH_WINDOW` that end a rollout.
+const CRASHES_MAX: usize = 6;
+const CRASH_WINDOW: Duration = Duration::from_secs(60);
+
+/// What must survive a restart of the agent; saved before the actions of the same step are done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The release that has the routes, and the deployment that brought it.
+    pub serving: Option<(ReleaseSpec, Option<DeploymentId>)>,
+    /// Rollouts under way or done, until desired state forgets them.
+    pub rollouts: Vec<RolloutStatus>,
+}
+
+/// One app as this server runs it.
+#[derive(Debug, Clone)]
+pub struct AppState {
+    key: AppKey,
+    desired: Option<AppSpec>,
+    /// Instances found running at start, until the first desired state says whose they are.
+    adopted: BTreeMap<InstanceId, Adopted>,
+    restored: Option<(ReleaseSpec, Option<DeploymentId>)>,
+    serving: Option<Group>,
+    next: Option<Next>,
+    switching: Option<Switching>,
+    leaving: BTreeMap<InstanceId, Leaving>,
+    rollouts: BTreeMap<DeploymentId, RolloutStatus>,
+    upstreams: Vec<Upstream>,
+    generation: u64,
+}
+
+/// A group brought up beside the serving one.
+#[derive(Debug, Clone)]
+struct Next {
+    group: Group,
+    /// From the first start to healthy; `None` before it, and for a release that needs no deployment.
+    deadline: Option<Duration>,
+    health_timeout: Duration,
+}
+
+/// The routes lead to the new group, but the proxy has not confirmed it yet.
+#[derive(Debug, Clone)]
+struct Switching {
+    generation: u64,
+    deadline: Duration,
+    previous: Option<Group>,
+}
+
+/// An instance that ends.
+#[derive(Debug, Clone)]
+struct Leaving {
+    release: ReleaseId,
+    deployment: Option<DeploymentId>,
+    slot: Slot,
+    grace: Duration,
+    stage: LeavingStage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LeavingStage {
+    /// Waits for exchanges in flight; `confirmed` once the proxy knows that it drains.
+    Draining { begun: Duration, confirmed: Option<Duration>, generation: u64, limit: Duration },
+    /// Asked to stop; asked again at `again_at`.
+    Stopping { again_at: Duration },
+}
+
+/// Moves the app by one event. The caller saves `record()` if it changed, then does the actions in order.
+pub fn step(mut state: AppState, event: Event, context: &mut Context<'_>) -> (AppState, Vec<Action>) {
+    let mut actions = Vec::new();
+    state.take(event, context.now, &mut actions);
+    if state.desired_known() {
+        state.reconcile(context, &mut actions);
+    }
+    state.publish();
+    (state, actions)
+}
+
+impl AppState {
+    /// An app that has just become known, with what a former run of the agent recorded.
+    pub fn new(key: AppKey, record: Record) -> Self {
+        Self {
+            key,
+            desired: None,
+            adopted: BTreeMap::new(),
+            restored: record.serving,
+            serving: None,
+            next: None,
+            switching: None,
+            leaving: BTreeMap::new(),
+            rollouts: record.rollouts.into_iter().map(|status| (status.deployment.clone(), status)).collect(),
+            upstreams: Vec::new(),
+            generation: 0,
+        }
+    }
+
+    /// Adopted instances wait for the first desired state; nothing is decided before it.
+    fn desired_known(&self) -> bool {
+        self.adopted.is_empty() || self.desired.is_some()
+    }
+
+    fn take(&mut self, event: Event, now: Now, actions: &mut Vec<Action>) {
+        match event {
+            Event::Adopt(adopted) => {
+                self.adopted.insert(adopted.instance.clone(), adopted);
+            }
+            Event::Desired(spec) => {
+                self.first_desired(&spec, now);
+                self.desired = Some(*spec);
+            }
+            Event::Removed => {
+                self.desired = None;
+                self.restored = None;
+                self.remove_all(now, actions);
+            }
+            Event::Prepared(release) => self.each_group(|group| group.prepared(&release)),
+            Event::PrepareFailed(release, failure) => self.prepare_failed(&release, failure, now, actions),
+            Event::Started { instance, pid, port, started_unix_ms } => {
+                if let Some(slot) = self.slot(&instance) {
+                    slot.started(pid, port, started_unix_ms, now.at);
+                }
+            }
+            Event::Exited { instance, exit } => self.exited(&instance, exit, now, actions),
+            Event::Probed { instance, result } => {
+                if let Some(slot) = self.slot(&instance) {
+                    slot.probed(result);
+                }
+            }
+            Event::RoutesApplied(generation) => self.routes_applied(generation, now),
+            Event::RoutesRefused(generation, error) => {
+                if self.switching.as_ref().is_some_and(|switching| generation >= switching.generation) {
+                    self.revert_switch(sentence::routes_refused(&error), now, actions);
+                }
+            }
+            Event::InFlight { instance, count } => self.in_flight(&instance, count, now, actions),
+            Event::Tick => {}
+        }
+    }
+
+    /// Gives the groups of a former run their instances back; those of nobody are drained.
+    fn first_desired(&mut self, spec: &AppSpec, now: Now) {
+        if let Some((release, deployment)) = self.restored.take() {
+            let mut group = Group::new(release, deployment);
+            group.adopt(&mut self.adopted, now.at);
+            self.serving = Some(group);
+        }
+        if self.adopted.is_empty() {
+            return;
+        }
+        // A candidate's instances are found again by `reconcile`, which makes its group; others have no owner.
+        let candidate = spec.candidate.as_ref().map(|rollout| (&rollout.release.id, Some(&rollout.deployment)));
+        let live = spec.live.as_ref().filter(|_| self.serving.is_none()).map(|release| &release.id);
+        let (kept, orphans): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.adopted).into_iter().partition(|(_, adopted)| {
+                candidate == Some((&adopted.release, adopted.deployment.as_ref())) || live == Some(&adopted.release)
+            });
+        self.adopted = kept;
+        for (id, orphan) in orphans {
+            let (release, deployment) = (orphan.release.clone(), orphan.deployment.clone());
+            let stage = LeavingStage::draining(now, self.generation + 1, orphan.drain_timeout);
+            let slot = Slot::adopted(&orphan, now.at);
+            self.leaving.insert(id, Leaving { release, deployment, slot, grace: orphan.stop_grace, stage });
+        }
+    }
+
+    fn prepare_failed(&mut self, release: &ReleaseId, failure: Failure, now: Now, actions: &mut Vec<Action>) {
+        if self.next.as_ref().is_some_and(|next| next.group.release.id == *release && next.group.deployment.is_some()) {
+            self.fail_next(failure.clone(), None, now, actions);
+        }
+        let retry_at = now.at + PREPARE_PAUSE;
+        self.each_group(|group| group.prepare_failed(release, &failure.message, retry_at));
+    }
+
+    fn exited(&mut self, id: &InstanceId, exit: Exit, now: Now, actions: &mut Vec<Action>) {
+        if self.leaving.remove(id).is_some() {
+            actions.push(Action::Forget { instance: id.clone() });
+            return;
+        }
+        let rollout = self.next.as_ref().is_some_and(|next| {
+            next.group.deployment.is_some() && next.deadline.is_some() && next.group.slots.contains_key(id)
+        });
+        let Some(slot) = self.slot(id) else { return };
+        slot.exited(&exit, rollout, now.at);
+        let crashes = slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW));
+        if !rollout {
+            self.crashed_in_switch(id, &exit, now, actions);
+            return;
+        }
+        if let Some(error) = &exit.start_error {
+            self.fail_next(sentence::start_failed(error), Some(id), now, actions);
+        } else if crashes >= CRASHES_MAX {
+            self.fail_next(sentence::crash_loop(crashes, &exit), Some(id), now, actions);
+        } else if let Some(next) = &self.next {
+            self.say(next.group.deployment.clone(), Step::Health, sentence::ended(&exit), actions);
+        }
+    }
+
+    /// What took over crashed before the proxy confirmed it: whoever had the routes still runs, and gets them back.
+    fn crashed_in_switch(&mut self, id: &InstanceId, exit: &Exit, now: Now, actions: &mut Vec<Action>) {
+        let theirs = self.serving.as_ref().filter(|group| group.slots.contains_key(id));
+        let deployment = theirs.and_then(|group| group.deployment.clone());
+        let previous = self.switching.as_ref().and_then(|switching| switching.previous.as_ref());
+        if theirs.is_some() && previous.is_some_and(|group| group.slots.values().any(Slot::routable)) {
+            if let Some(deployment) = deployment {
+                actions.push(Action::Tail { deployment, step: Step::Switch, instance: id.clone() });
+            }
+            self.revert_switch(sentence::crashed_in_switch(exit), now, actions);
+        }
+    }
+
+    fn routes_applied(&mut self, generation: u64, now: Now) {
+        if let Some(switching) = self.switching.take_if(|switching| generation >= switching.generation) {
+            let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
+            self.finish_step(deployment.as_ref(), Step::Switch, StepState::Done, now);
+            self.begin_step(deployment.as_ref(), Step::Drain, now);
+            if let Some(previous) = switching.previous {
+                self.leave(previous, true, now);
+            }
+        }
+        for leaving in self.leaving.values_mut() {
+            if let LeavingStage::Draining { confirmed: confirmed @ None, generation: wanted, .. } = &mut leaving.stage
+                && generation >= *wanted
+            {
+                *confirmed = Some(now.at);
+            }
+        }
+    }
+
+    fn in_flight(&mut self, id: &InstanceId, count: u32, now: Now, actions: &mut Vec<Action>) {
+        if let Some(leaving) = self.leaving.get_mut(id)
+            && let LeavingStage::Draining { confirmed: Some(confirmed), .. } = leaving.stage
+            && count == 0
+            && now.at >= confirmed + REPORT_SETTLE
+        {
+            leaving.stop(id, now, actions);
+        }
+    }
+
+    /// Ends the rollout under way: its instances stop, the serving ones never noticed.
+    fn fail_next(&mut self, failure: Failure, culprit: Option<&InstanceId>, now: Now, actions: &mut Vec<Action>) {
+        let Some(next) = self.next.take() else { return };
+        let step = self.running_step(next.group.deployment.as_ref()).unwrap_or(Step::Health);
+        if let (Some(deployment), Some(instance)) = (&next.group.deployment, culprit) {
+            actions.push(Action::Tail { deployment: deployment.clone(), step, instance: instance.clone() });
+        }
+        self.say(next.group.deployment.clone(), step, failure.message.clone(), actions);
+        self.finish(next.group.deployment.as_ref(), WorkState::Failed, Some(failure), now);
+        self.stop_group(next.group, now, actions);
+    }
+
+    /// Gives the routes back to the instances that had them; what had taken over is drained.
+    fn revert_switch(&mut self, failure: Failure, now: Now, actions: &mut Vec<Action>) {
+        let Some(switching) = self.switching.take() else { return };
+        let Some(refused) = std::mem::replace(&mut self.serving, switching.previous) else { return };
+        self.say(refused.deployment.clone(), Step::Switch, failure.message.clone(), actions);
+        self.finish(refused.deployment.as_ref(), WorkState::Failed, Some(failure), now);
+        self.leave(refused, false, now);
+    }
+
+    fn remove_all(&mut self, now: Now, actions: &mut Vec<Action>) {
+        if let Some(next) = self.next.take() {
+            self.finish(next.group.deployment.as_ref(), WorkState::Cancelled, None, now);
+            self.stop_group(next.group, now, actions);
+        }
+        let previous = self.switching.take().and_then(|switching| switching.previous);
+        for group in [previous, self.serving.take()].into_iter().flatten() {
+            self.finish(group.deployment.as_ref(), WorkState::Cancelled, None, now);
+            self.leave(group, false, now);
+        }
+        for (id, adopted) in std::mem::take(&mut self.adopted) {
+            let mut leaving = Leaving {
+                release: adopted.release.clone(),
+                deployment: adopted.deployment.clone(),
+                slot: Slot::adopted(&adopted, now.at),
+                grace: adopted.stop_grace,
+                stage: LeavingStage::Stopping { again_at: now.at },
+            };
+            leaving.stop(&id, now, actions);
+            self.leaving.insert(id, leaving);
+        }
+    }
+
+    /// Brings what is closer to what should be. Safe to call at any time: it only acts on what differs.
+    fn reconcile(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+        let now = context.now;
+        if let Some(spec) = self.desired.clone() {
+            self.aim(&spec, now, actions);
+            let instances = usize::try_from(spec.instances.max(1)).unwrap_or(1);
+            for surplus in self.scale(instances, context) {
+                self.leave_slot(surplus, now);
+            }
+            self.start_due(now, actions);
+            self.check_next(now, actions);
+        }
+        if self.switch_due().is_some_and(|deadline| now.at >= deadline) {
+            self.revert_switch(sentence::routes_unconfirmed(SWITCH_TIMEOUT), now, actions);
+        }
+        self.check_leaving(now, actions);
+        self.check_drained(now, actions);
+    }
+
+    /// Decides which group should serve and makes it, or gives up one that is no longer wanted.
+    fn aim(&mut self, spec: &AppSpec, now: Now, actions: &mut Vec<Action>) {
+        let candidate = spec.candidate.as_ref();
+        let outcome = candidate.and_then(|c| self.rollouts.get(&c.deployment)).map(|status| status.state);
+        let want = match (candidate, outcome) {
+            (Some(c), None | Some(WorkState::Running)) => {
+                Some((&c.release, Some(&c.deployment), Some(c.health_timeout)))
+            }
+            (Some(c), Some(WorkState::Succeeded)) => Some((&c.release, Some(&c.deployment), None)),
+            _ => spec.live.as_ref().map(|release| (release, None, None)),
+        };
+        let matches = |group: &Group| {
+            want.is_some_and(|(release, deployment, _)| {
+                group.release.id == release.id && (deployment.is_none() || group.deployment.as_ref() == deployment)
+            })
+        };
+        if let Some(next) = self.next.take_if(|next| !matches(&next.group)) {
+            let deployment = next.group.deployment.clone();
+            self.say(deployment.clone(), Step::Health, sentence::CANCELLED.into(), actions);
+            self.finish(deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
+            self.stop_group(next.group, now, actions);
+        }
+        let cancelled = self.switching.as_ref().is_some_and(|switching| {
+            switching.previous.as_ref().is_some_and(&matches) && !self.serving.as_ref().is_some_and(&matches)
+        });
+        if cancelled {
+            let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
+            self.finish(deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
+            self.revert_switch(sentence::cancelled(), now, actions);
+        }
+        if want.is_none()
+            && self.switching.is_none()
+            && let Some(group) = self.serving.take()
+        {
+            self.finish(group.deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
+            self.leave(group, false, now);
+        }
+        let settled = self.serving.as_ref().is_some_and(&matches) || self.next.is_some() || self.switching.is_some();
+        self.forget_rollouts(candidate.map(|c| &c.deployment), now);
+        let Some((release, deployment, health_timeout)) = want.filter(|_| !settled) else { return };
+        let mut group = Group::new(release.clone(), deployment.cloned());
+        group.adopt(&mut self.adopted, now.at);
+        if deployment.is_none() && self.serving.is_none() {
+            self.serving = Some(group);
+            return;
+        }
+        self.begin_rollout(deployment, release, now, actions);
+        // Instances of a former run of the agent were started already: their limit runs from now.
+        let deadline = health_timeout.filter(|_| !group.slots.is_empty()).map(|limit| now.at + limit);
+        self.next = Some(Next { group, deadline, health_timeout: health_timeout.unwrap_or(Duration::MAX) });
+    }
+
+    /// Adds missing copies; returns those that are too many.
+    fn scale(&mut self, instances: usize, context: &mut Context<'_>) -> Vec<(InstanceId, Leaving)> {
+        let at = context.now.at;
+        let generation = self.generation + 1;
+        let mut surplus = Vec::new();
+        for group in self.serving.iter_mut().chain(self.next.iter_mut().map(|next| &mut next.group)) {
+            while group.slots.len() < instances {
+                group.slots.insert((context.new_instance)(), Slot::waiting(at));
+            }
+            while group.slots.len() > instances {
+                let Some((id, slot)) = group.take_weakest() else { break };
+                let stage = LeavingStage::draining(context.now, generation, group.release.drain_timeout);
+                surplus.push((id, group.leaving(slot, stage)));
+            }
+        }
+        surplus
+    }
+
+    fn start_due(&mut self, now: Now, actions: &mut Vec<Action>) {
+        if let Some(group) = &mut self.serving {
+            group.start_due(now.at, actions);
+        }
+        let Some(next) = &mut self.next else { return };
+        if next.group.start_due(now.at, actions) && next.deadline.is_none() && next.group.deployment.is_some() {
+            next.deadline = Some(now.at.saturating_add(next.health_timeout));
+        }
+    }
+
+    fn check_next(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let Some(next) = &self.next else { return };
+        let deployment = next.group.deployment.clone();
+        let running = next.group.slots.values().all(|slot| matches!(slot.process, Process::Running { .. }));
+        if running && self.running_step(deployment.as_ref()) == Some(Step::Start) {
+            self.say(deployment.clone(), Step::Health, sentence::waiting(&next.group), actions);
+            self.finish_step(deployment.as_ref(), Step::Start, StepState::Done, now);
+            self.begin_step(deployment.as_ref(), Step::Health, now);
+        }
+        let Some(next) = &self.next else { return };
+        if next.group.slots.values().all(Slot::healthy) {
+            self.switch(now, actions);
+        } else if next.deadline.is_some_and(|deadline| now.at >= deadline) {
+            let waiting = next.group.slots.iter().find(|(_, slot)| !slot.healthy());
+            let Some((id, slot)) = waiting else { return };
+            let failure = sentence::deadline(slot, &next.group.release.health.path, next.health_timeout);
+            let id = id.clone();
+            self.fail_next(failure, Some(&id), now, actions);
+        }
+    }
+
+    /// When an unconfirmed switch is taken back. One that no deployment asked for waits for the proxy.
+    fn switch_due(&self) -> Option<Duration> {
+        let asked = self.serving.as_ref().is_some_and(|group| group.deployment.is_some());
+        self.switching.as_ref().filter(|_| asked).map(|switching| switching.deadline)
+    }
+
+    fn switch(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let Some(next) = self.next.take() else { return };
+        let deployment = next.group.deployment.clone();
+        self.finish_step(deployment.as_ref(), Step::Health, StepState::Done, now);
+        self.begin_step(deployment.as_ref(), Step::Switch, now);
+        self.say(deployment, Step::Switch, sentence::healthy(&next.group), actions);
+        let previous = self.serving.replace(next.group);
+        let (generation, deadline) = (self.generation + 1, now.at + SWITCH_TIMEOUT);
+        self.switching = Some(Switching { generation, deadline, previous });
+    }
+
+    fn check_leaving(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let mut gone = Vec::new();
+        for (id, leaving) in &mut self.leaving {
+            let due = match leaving.stage {
+                _ if matches!(leaving.slot.process, Process::Waiting { .. }) => {
+                    gone.push(id.clone());
+                    false
+                }
+                stage => now.at >= stage.due(),
+            };
+            if due {
+                leaving.stop(id, now, actions);
+            }
+        }
+        for id in gone {
+            self.leaving.remove(&id);
+            actions.push(Action::Forget { instance: id });
+        }
+    }
+
+    /// A rollout succeeds once nothing of what it replaced is left.
+    fn check_drained(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
+        if self.switching.is_some() || self.running_step(deployment.as_ref()) != Some(Step::Drain) {
+            return;
+        }
+        if self.leaving.values().any(|leaving| leaving.deployment != deployment) {
+            return;
+        }
+        self.finish_step(deployment.as_ref(), Step::Drain, StepState::Done, now);
+        self.finish(deployment.as_ref(), WorkState::Succeeded, None, now);
+        self.say(deployment, Step::Drain, sentence::LIVE.into(), actions);
+    }
+
+    /// Drains a group that had the routes. `confirmed`: the proxy knows already that it drains.
+    fn leave(&mut self, mut group: Group, confirmed: bool, now: Now) {
+        for (id, slot) in std::mem::take(&mut group.slots) {
+            let mut stage = LeavingStage::draining(now, self.generation + 1, group.release.drain_timeout);
+            if confirmed && let LeavingStage::Draining { confirmed, .. } = &mut stage {
+                *confirmed = Some(now.at);
+            }
+            self.leave_slot((id, group.leaving(slot, stage)), now);
+        }
+    }
+
+    fn leave_slot(&mut self, (id, mut leaving): (InstanceId, Leaving), now: Now) {
+        if !leaving.slot.routable() {
+            leaving.stage = LeavingStage::Stopping { again_at: now.at };
+        }
+        self.leaving.insert(id, leaving);
+    }
+
+    /// Stops a group that never had the routes.
+    fn stop_group(&mut self, mut group: Group, now: Now, actions: &mut Vec<Action>) {
+        for (id, slot) in std::mem::take(&mut group.slots) {
+            let leaving = group.leaving(slot, LeavingStage::Stopping { again_at: now.at });
+            self.leaving.insert(id, leaving);
+        }
+        self.check_leaving(now, actions);
+    }
+
+    fn each_group(&mut self, mut change: impl FnMut(&mut Group)) {
+        let next = self.next.iter_mut().map(|next| &mut next.group);
+        let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
+        self.serving.iter_mut().chain(next).chain(previous).for_each(&mut change);
+    }
+
+    fn slot(&mut self, id: &InstanceId) -> Option<&mut Slot> {
+        let next = self.next.iter_mut().map(|next| &mut next.group);
+        let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
+        let mut groups = self.serving.iter_mut().chain(next).chain(previous);
+        let found = groups.find_map(|group| group.slots.get_mut(id));
+        found.or_else(|| self.leaving.get_mut(id).map(|leaving| &mut leaving.slot))
+    }
+}
+
+impl LeavingStage {
+    fn draining(now: Now, generation: u64, limit: Duration) -> Self {
+        Self::Draining { begun: now.at, confirmed: None, generation, limit }
+    }
+
+    /// When it is stopped at the latest. A proxy that never confirms doesn't keep it alive.
+    fn due(self) -> Duration {
+        match self {
+            Self::Draining { begun, confirmed, limit, .. } => {
+                confirmed.unwrap_or(begun + SWITCH_TIMEOUT).saturating_add(limit)
+            }
+            Self::Stopping { again_at } => again_at,
+        }
+    }
+}
+
+impl Leaving {
+    fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<Action>) {
+        self.stage = LeavingStage::Stopping { again_at: now.at.saturating_add(self.grace).saturating_add(STOP_SLACK) };
+        actions.push(Action::Stop { instance: id.clone(), grace: self.grace });
+    }
+}

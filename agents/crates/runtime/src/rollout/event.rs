@@ -1,0 +1,187 @@
+//! What the machine hears and what it asks for. Plain values only.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use fairlead_model::{AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step};
+
+/// The two clocks of one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// Monotonic, since an origin of the caller's choice. All deadlines are on it.
+    pub at: Duration,
+    /// For what people read.
+    pub unix_ms: u64,
+}
+
+/// What a step may use of the world.
+pub struct Context<'a> {
+    /// The moment of the event.
+    pub now: Now,
+    /// Makes an id that no other instance has.
+    pub new_instance: &'a mut dyn FnMut() -> InstanceId,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// An instance of a former run of the agent still runs. Comes before the first `Desired`.
+    Adopt(Adopted),
+    /// What should be.
+    Desired(Box<AppSpec>),
+    /// The app should not be on this server.
+    Removed,
+    /// The release's folder is there.
+    Prepared(ReleaseId),
+    /// It can't be made.
+    PrepareFailed(ReleaseId, Failure),
+    /// The process runs; it was given this port.
+    Started {
+        /// Which.
+        instance: InstanceId,
+        /// The app's process.
+        pid: u32,
+        /// The port it should listen on.
+        port: u16,
+        /// When it started.
+        started_unix_ms: u64,
+    },
+    /// The process is gone, asked or not, or never came to be.
+    Exited {
+        /// Which.
+        instance: InstanceId,
+        /// How.
+        exit: Exit,
+    },
+    /// One health check: the address that answered, or why none did.
+    Probed {
+        /// Which.
+        instance: InstanceId,
+        /// The outcome.
+        result: Result<SocketAddr, ProbeFailure>,
+    },
+    /// The proxy serves by the routes of this generation or a newer one.
+    RoutesApplied(u64),
+    /// The proxy could not use them and keeps what it had.
+    RoutesRefused(u64, String),
+    /// Exchanges that an instance has in flight, as the proxy counts.
+    InFlight {
+        /// Which.
+        instance: InstanceId,
+        /// How many.
+        count: u32,
+    },
+    /// A deadline passed, or nothing did: always safe.
+    Tick,
+}
+
+/// An instance that a former run of the agent started and that still runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adopted {
+    /// Which.
+    pub instance: InstanceId,
+    /// What it runs.
+    pub release: ReleaseId,
+    /// The deployment it was started for.
+    pub deployment: Option<DeploymentId>,
+    /// The app's process.
+    pub pid: u32,
+    /// The port it was given.
+    pub port: u16,
+    /// When it started.
+    pub started_unix_ms: u64,
+    /// Restarts so far.
+    pub restarts: u32,
+    /// Of its release.
+    pub drain_timeout: Duration,
+    /// Of its release.
+    pub stop_grace: Duration,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code, if it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Why it never ran: a sentence.
+    pub start_error: Option<String>,
+    /// The kernel ended it for using more than its memory limit.
+    pub out_of_memory: bool,
+}
+
+/// Why a health check did not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProbeFailure {
+    /// Nothing accepts on its port; the ports it does listen on, ascending.
+    Refused {
+        /// Ports that the instance's processes listen on.
+        listening: Vec<u16>,
+    },
+    /// It accepted, but did not answer in time.
+    TimedOut,
+    /// It answered with another status than 2xx or 3xx.
+    Status(u16),
+    /// It closed the connection or answered something that isn't HTTP.
+    Broken,
+}
+
+/// Something to be done. None of them fails here: their outcome comes back as an event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Make the release's folder; answered by `Prepared` or `PrepareFailed`.
+    Prepare(Box<ReleaseSpec>),
+    /// Start a process; answered by `Started` or `Exited`.
+    Start {
+        /// Which.
+        instance: InstanceId,
+        /// What it runs.
+        release: Box<ReleaseSpec>,
+        /// The deployment it is started for.
+        deployment: Option<DeploymentId>,
+        /// How often it was restarted before.
+        restarts: u32,
+    },
+    /// End it: SIGTERM, SIGKILL after the grace; answered by `Exited`.
+    Stop {
+        /// Which.
+        instance: InstanceId,
+        /// SIGTERM to SIGKILL.
+        grace: Duration,
+    },
+    /// Nothing of it runs and nothing will: its folder may go.
+    Forget {
+        /// Which.
+        instance: InstanceId,
+    },
+    /// Put the last lines of its output into the deployment's log.
+    Tail {
+        /// Whose log.
+        deployment: DeploymentId,
+        /// Under which step.
+        step: Step,
+        /// Whose output.
+        instance: InstanceId,
+    },
+    /// A line of Fairlead's own in the deployment's log.
+    Log {
+        /// Whose log.
+        deployment: DeploymentId,
+        /// Under which step.
+        step: Step,
+        /// The line.
+        text: String,
+    },
+}
+
+/// An address that the app's routes lead to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// The instance behind it.
+    pub instance: InstanceId,
+    /// Where it answered its health check.
+    pub address: SocketAddr,
+    /// Gets nothing new.
+    pub draining: bool,
+}

@@ -1,0 +1,260 @@
+//! The instances of one release: when each is started, how it is, and when it is tried again after a crash.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec};
+
+use super::event::{Action, Adopted, Exit, ProbeFailure};
+use super::{Leaving, LeavingStage, sentence};
+
+/// Failed checks in a row after which a healthy instance counts as unhealthy.
+const FAILURES_MAX: u32 = 3;
+/// A process that ran this long before it ended starts its back-off anew.
+const STEADY: Duration = Duration::from_secs(60);
+/// Pauses between restarts of a live instance: the first is short, as one crash is often just one.
+const LIVE_PAUSES_MS: [u64; 6] = [100, 500, 2_000, 8_000, 30_000, 60_000];
+/// And in a rollout, where someone waits for the verdict.
+const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
+
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub(super) release: ReleaseSpec,
+    pub(super) deployment: Option<DeploymentId>,
+    pub(super) slots: BTreeMap<InstanceId, Slot>,
+    prepare: Prepare,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Prepare {
+    Needed { at: Duration },
+    Asked,
+    Done,
+}
+
+/// A place for one instance; its process may come and go.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    pub(super) process: Process,
+    pub(super) pid: u32,
+    pub(super) port: u16,
+    pub(super) address: Option<SocketAddr>,
+    pub(super) started_unix_ms: u64,
+    pub(super) restarts: u32,
+    pub(super) detail: String,
+    pub(super) last_probe: Option<ProbeFailure>,
+    pub(super) last_exit: Option<Exit>,
+    crashes: VecDeque<Duration>,
+    row: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Process {
+    /// To be started at this time.
+    Waiting { at: Duration },
+    /// Asked for.
+    Starting,
+    /// Runs.
+    Running { since: Duration, health: Health },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Health {
+    Unknown,
+    Healthy { failures: u32 },
+    Unhealthy,
+}
+
+impl Group {
+    pub(super) fn new(release: ReleaseSpec, deployment: Option<DeploymentId>) -> Self {
+        Self { release, deployment, slots: BTreeMap::new(), prepare: Prepare::Needed { at: Duration::ZERO } }
+    }
+
+    /// Takes what a former run of the agent started for this release (and deployment, if it has one).
+    pub(super) fn adopt(&mut self, adopted: &mut BTreeMap<InstanceId, Adopted>, at: Duration) {
+        let (release, deployment) = (&self.release.id, &self.deployment);
+        let (ours, others) = std::mem::take(adopted).into_iter().partition(|(_, adopted)| {
+            adopted.release == *release && (deployment.is_none() || adopted.deployment == *deployment)
+        });
+        *adopted = others;
+        let ours: BTreeMap<InstanceId, Adopted> = ours;
+        self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, Slot::adopted(&adopted, at))));
+    }
+
+    pub(super) fn leaving(&self, slot: Slot, stage: LeavingStage) -> Leaving {
+        let (release, deployment) = (self.release.id.clone(), self.deployment.clone());
+        Leaving { release, deployment, slot, grace: self.release.stop_grace, stage }
+    }
+
+    /// The copy that is missed least.
+    pub(super) fn take_weakest(&mut self) -> Option<(InstanceId, Slot)> {
+        let id = self.slots.iter().min_by_key(|(_, slot)| slot.healthy()).map(|(id, _)| id.clone())?;
+        self.slots.remove_entry(&id)
+    }
+
+    pub(super) fn prepared(&mut self, release: &ReleaseId) {
+        if self.release.id == *release {
+            self.prepare = Prepare::Done;
+        }
+    }
+
+    pub(super) fn prepare_failed(&mut self, release: &ReleaseId, message: &str, retry_at: Duration) {
+        if self.release.id != *release {
+            return;
+        }
+        self.prepare = Prepare::Needed { at: retry_at };
+        for slot in self.slots.values_mut().filter(|slot| matches!(slot.process, Process::Waiting { .. })) {
+            slot.detail = message.to_owned();
+        }
+    }
+
+    /// Starts what is due; true when something was started.
+    pub(super) fn start_due(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
+        let due = |slot: &Slot| matches!(slot.process, Process::Waiting { at: due } if at >= due);
+        if !self.slots.values().any(due) {
+            return false;
+        }
+        match self.prepare {
+            Prepare::Needed { at: due } if at >= due => {
+                self.prepare = Prepare::Asked;
+                actions.push(Action::Prepare(Box::new(self.release.clone())));
+                return false;
+            }
+            Prepare::Needed { .. } | Prepare::Asked => return false,
+            Prepare::Done => {}
+        }
+        for (id, slot) in self.slots.iter_mut().filter(|(_, slot)| due(slot)) {
+            slot.process = Process::Starting;
+            actions.push(Action::Start {
+                instance: id.clone(),
+                release: Box::new(self.release.clone()),
+                deployment: self.deployment.clone(),
+                restarts: slot.restarts,
+            });
+        }
+        true
+    }
+
+    /// When something of it is due next.
+    pub(super) fn due(&self) -> Option<Duration> {
+        let waiting = self.slots.values().filter_map(|slot| match slot.process {
+            Process::Waiting { at } => Some(at),
+            _ => None,
+        });
+        let earliest = waiting.min()?;
+        match self.prepare {
+            Prepare::Needed { at } => Some(at.max(earliest)),
+            Prepare::Asked => None,
+            Prepare::Done => Some(earliest),
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn waiting(at: Duration) -> Self {
+        Self {
+            process: Process::Waiting { at },
+            pid: 0,
+            port: 0,
+            address: None,
+            started_unix_ms: 0,
+            restarts: 0,
+            detail: String::new(),
+            last_probe: None,
+            last_exit: None,
+            crashes: VecDeque::new(),
+            row: 0,
+        }
+    }
+
+    /// It served before the agent came back, so it goes on serving until a check says otherwise.
+    pub(super) fn adopted(adopted: &Adopted, at: Duration) -> Self {
+        Self {
+            process: Process::Running { since: at, health: Health::Unknown },
+            pid: adopted.pid,
+            port: adopted.port,
+            address: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), adopted.port)),
+            started_unix_ms: adopted.started_unix_ms,
+            restarts: adopted.restarts,
+            ..Self::waiting(at)
+        }
+    }
+
+    pub(super) fn started(&mut self, pid: u32, port: u16, started_unix_ms: u64, at: Duration) {
+        self.process = Process::Running { since: at, health: Health::Unknown };
+        (self.pid, self.port, self.started_unix_ms) = (pid, port, started_unix_ms);
+        (self.address, self.last_probe) = (None, None);
+    }
+
+    pub(super) fn probed(&mut self, result: Result<SocketAddr, ProbeFailure>) {
+        let Process::Running { health, .. } = &mut self.process else { return };
+        match result {
+            Ok(address) => {
+                *health = Health::Healthy { failures: 0 };
+                (self.address, self.last_probe) = (Some(address), None);
+                self.detail.clear();
+            }
+            Err(failure) => {
+                *health = match *health {
+                    Health::Healthy { failures } if failures + 1 < FAILURES_MAX => {
+                        Health::Healthy { failures: failures + 1 }
+                    }
+                    Health::Healthy { .. } | Health::Unhealthy => Health::Unhealthy,
+                    Health::Unknown => Health::Unknown,
+                };
+                if *health == Health::Unhealthy {
+                    self.detail = sentence::probe(&failure, self.port);
+                }
+                self.last_probe = Some(failure);
+            }
+        }
+    }
+
+    pub(super) fn exited(&mut self, exit: &Exit, rollout: bool, at: Duration) {
+        let ran = match self.process {
+            Process::Running { since, .. } => at.saturating_sub(since),
+            _ => Duration::ZERO,
+        };
+        if ran >= STEADY {
+            self.row = 0;
+        }
+        let pauses = if rollout { &ROLLOUT_PAUSES_MS } else { &LIVE_PAUSES_MS };
+        let pause = pauses.get(self.row).or(pauses.last()).copied().unwrap_or_default();
+        self.row += 1;
+        self.crashes.push_back(at);
+        if self.crashes.len() > 16 {
+            self.crashes.pop_front();
+        }
+        self.process = Process::Waiting { at: at.saturating_add(Duration::from_millis(pause)) };
+        (self.pid, self.address) = (0, None);
+        self.restarts = self.restarts.saturating_add(1);
+        self.detail = sentence::ended(exit);
+        self.last_exit = Some(exit.clone());
+    }
+
+    pub(super) fn crashes_since(&self, from: Duration) -> usize {
+        self.crashes.iter().filter(|at| **at >= from).count()
+    }
+
+    pub(super) fn healthy(&self) -> bool {
+        matches!(self.process, Process::Running { health: Health::Healthy { .. }, .. })
+    }
+
+    /// Runs and has answered before: better than nothing when no instance is healthy.
+    pub(super) fn routable(&self) -> bool {
+        matches!(self.process, Process::Running { .. }) && self.address.is_some()
+    }
+
+    pub(super) fn state(&self) -> InstanceState {
+        match &self.process {
+            Process::Waiting { .. } if self.last_exit.is_some() => InstanceState::Crashed,
+            Process::Waiting { .. } | Process::Starting => InstanceState::Starting,
+            Process::Running { health, .. } => match health {
+                Health::Unknown => InstanceState::Starting,
+                Health::Healthy { .. } => InstanceState::Healthy,
+                Health::Unhealthy => InstanceState::Unhealthy,
+            },
+        }
+    }
+}

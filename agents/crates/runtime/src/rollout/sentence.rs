@@ -1,0 +1,168 @@
+//! What people read when a rollout goes on or fails: what happened, and what to do. Owns words only.
+
+use std::time::Duration;
+
+use fairlead_model::Failure;
+
+use super::event::{Exit, ProbeFailure};
+use super::group::{Group, Process, Slot};
+
+pub(super) const CANCELLED: &str = "The deployment was cancelled; what served before goes on serving.";
+pub(super) const LIVE: &str = "The old instances have stopped. The release is live.";
+
+fn failure(code: &str, message: String) -> Failure {
+    Failure { code: code.to_owned(), message }
+}
+
+fn seconds(limit: Duration) -> String {
+    let seconds = limit.as_secs_f64();
+    if seconds.fract() == 0.0 { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
+}
+
+pub(super) fn cancelled() -> Failure {
+    failure("rollout.cancelled", CANCELLED.to_owned())
+}
+
+pub(super) fn waiting(group: &Group) -> String {
+    let ports: Vec<String> = group.slots.values().map(|slot| slot.port.to_string()).collect();
+    let check = match group.release.health.path.as_str() {
+        "" => "accept connections".to_owned(),
+        path => format!("answer GET {path} with 2xx or 3xx"),
+    };
+    format!("Started with PORT={}; waiting for the app to {check}.", ports.join(", "))
+}
+
+pub(super) fn healthy(group: &Group) -> String {
+    match group.slots.len() {
+        1 => "The new instance is healthy; leading the routes to it.".to_owned(),
+        count => format!("All {count} new instances are healthy; leading the routes to them."),
+    }
+}
+
+pub(super) fn start_failed(error: &str) -> Failure {
+    failure("rollout.start_failed", error.to_owned())
+}
+
+pub(super) fn ended(exit: &Exit) -> String {
+    match exit {
+        Exit { start_error: Some(error), .. } => error.clone(),
+        Exit { out_of_memory: true, .. } => {
+            "The app was ended by the kernel because it used more memory than its limit.".to_owned()
+        }
+        Exit { signal: Some(signal), .. } => format!("The app was ended by signal {signal}."),
+        Exit { code: Some(code), .. } => format!("The app ended by itself with exit code {code}."),
+        _ => "The app ended while nobody watched it.".to_owned(),
+    }
+}
+
+pub(super) fn crash_loop(crashes: usize, exit: &Exit) -> Failure {
+    let why = if exit.out_of_memory {
+        "Raise its memory limit, or make it use less."
+    } else {
+        "The last lines of its output are in the log: fix what they name, then deploy again."
+    };
+    failure(
+        "rollout.crash_loop",
+        format!("The app crashed {crashes} times right after its start. {} {why}", ended(exit)),
+    )
+}
+
+pub(super) fn crashed_in_switch(exit: &Exit) -> Failure {
+    failure(
+        "rollout.crash_loop",
+        format!(
+            "The app was healthy, but ended as the routes were led to it. {} The last lines of its output are in the log.",
+            ended(exit)
+        ),
+    )
+}
+
+/// Why a check doesn't pass now, of an instance that serves.
+pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
+    match probe {
+        ProbeFailure::Refused { .. } => format!("The app accepts no connection on port {port}."),
+        ProbeFailure::TimedOut => "The app did not answer its health check in time.".to_owned(),
+        ProbeFailure::Status(status) => format!("The app answered its health check with {status}."),
+        ProbeFailure::Broken => "The app's answer to its health check was not HTTP.".to_owned(),
+    }
+}
+
+/// The time from start to healthy is over.
+pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
+    let (port, within) = (slot.port, seconds(limit));
+    let check = if path.is_empty() { "a connection".to_owned() } else { format!("GET {path}") };
+    let running = matches!(slot.process, Process::Running { .. });
+    match (&slot.last_probe, &slot.last_exit) {
+        (probe, Some(exit)) if probe.is_none() || !running => failure(
+            "rollout.crash_loop",
+            format!(
+                "The app did not stay up within {within}. {} The last lines of its output are in the log.",
+                ended(exit)
+            ),
+        ),
+        (None, _) => {
+            failure("rollout.not_listening", format!("The app could not be checked within {within}. Deploy it again."))
+        }
+        (Some(ProbeFailure::Refused { listening }), _) => refused(listening, port, &within),
+        (Some(ProbeFailure::TimedOut), _) => failure(
+            "rollout.unhealthy",
+            format!(
+                "The app accepts connections on port {port}, but did not answer {check} in time, for {within}. See what it waits for at its start, or set another health path."
+            ),
+        ),
+        (Some(ProbeFailure::Status(status)), _) => failure(
+            "rollout.unhealthy",
+            format!(
+                "The app answered {check} with {status} for {within}; 2xx or 3xx counts as healthy. Make that path answer, or set another health path in the settings."
+            ),
+        ),
+        (Some(ProbeFailure::Broken), _) => failure(
+            "rollout.unhealthy",
+            format!(
+                "The app accepts connections on port {port}, but does not answer {check} with HTTP. It must speak plain HTTP/1.1 there: Fairlead adds the TLS."
+            ),
+        ),
+    }
+}
+
+fn refused(listening: &[u16], port: u16, within: &str) -> Failure {
+    const HOW: &str = "Listen on the port in the PORT variable, for example `server.listen(process.env.PORT)`.";
+    if listening.is_empty() {
+        return failure(
+            "rollout.not_listening",
+            format!("The app didn't listen on port {port} within {within}. It listened on no port at all. {HOW}"),
+        );
+    }
+    if listening.contains(&port) {
+        return failure(
+            "rollout.wrong_port",
+            format!(
+                "The app listens on port {port}, but not on this server's loopback address. Listen on 0.0.0.0, :: or 127.0.0.1."
+            ),
+        );
+    }
+    let ports: Vec<String> = listening.iter().map(u16::to_string).collect();
+    failure(
+        "rollout.wrong_port",
+        format!("The app didn't listen on port {port} within {within}. It listened on {}. {HOW}", ports.join(", ")),
+    )
+}
+
+pub(super) fn routes_refused(error: &str) -> Failure {
+    failure(
+        "rollout.internal",
+        format!(
+            "The proxy could not take the new routes, so the old ones stay: {error}. See the agent's log on the server."
+        ),
+    )
+}
+
+pub(super) fn routes_unconfirmed(limit: Duration) -> Failure {
+    failure(
+        "rollout.internal",
+        format!(
+            "The proxy did not confirm the new routes within {}, so the old ones stay. Check the agent on the server, then deploy again.",
+            seconds(limit)
+        ),
+    )
+}

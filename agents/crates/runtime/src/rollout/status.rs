@@ -1,0 +1,210 @@
+//! What follows from the state: routes, what is reported, what is saved, and when to look again.
+
+use std::time::Duration;
+
+use fairlead_model::{
+    AppKey, DeploymentId, Failure, InstanceId, InstanceState, InstanceStatus, ReleaseId, ReleaseSpec, RolloutStatus,
+    Step, StepState, StepStatus, WorkState,
+};
+
+use super::event::{Action, Now, Upstream};
+use super::group::{Process, Slot};
+use super::{AppState, LeavingStage, Record};
+
+impl AppState {
+    /// Where the app's routes lead, by instance.
+    pub fn upstreams(&self) -> &[Upstream] {
+        &self.upstreams
+    }
+
+    /// Grows whenever `upstreams` changes; `Event::RoutesApplied` answers with it.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// What to save. Until the proxy has confirmed a switch, the former group is the one to come back to.
+    pub fn record(&self) -> Record {
+        let serving = match &self.switching {
+            Some(switching) => switching.previous.as_ref(),
+            None => self.serving.as_ref(),
+        };
+        let restored = || self.restored.clone();
+        Record {
+            serving: serving.map(|group| (group.release.clone(), group.deployment.clone())).or_else(restored),
+            rollouts: self.rollouts.values().cloned().collect(),
+        }
+    }
+
+    /// Nothing is left of it: it may be dropped.
+    pub fn gone(&self) -> bool {
+        let idle = self.serving.is_none() && self.next.is_none() && self.switching.is_none();
+        self.desired.is_none() && idle && self.leaving.is_empty() && self.adopted.is_empty()
+    }
+
+    /// When `Event::Tick` is due at the latest.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group));
+        let leaving = self.leaving.values().map(|leaving| leaving.stage.due());
+        groups
+            .filter_map(|group| group.due())
+            .chain(self.next.iter().filter_map(|next| next.deadline))
+            .chain(self.switch_due())
+            .chain(leaving)
+            .min()
+    }
+
+    /// Releases whose folders are in use.
+    pub fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
+        let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
+        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous);
+        groups
+            .map(|group| &group.release.id)
+            .chain(self.leaving.values().map(|leaving| &leaving.release))
+            .chain(self.adopted.values().map(|adopted| &adopted.release))
+    }
+
+    /// Every instance as it is reported.
+    pub fn instances(&self) -> Vec<InstanceStatus> {
+        let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
+        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous);
+        let current = groups.flat_map(|group| {
+            group.slots.iter().map(|(id, slot)| status(&self.key, id, slot, &group.release.id, slot.state()))
+        });
+        let leaving = self.leaving.iter().map(|(id, leaving)| {
+            let state = match leaving.stage {
+                LeavingStage::Draining { .. } | LeavingStage::Stopping { .. } => InstanceState::Draining,
+            };
+            status(&self.key, id, &leaving.slot, &leaving.release, state)
+        });
+        current.chain(leaving).collect()
+    }
+
+    /// Every rollout as it is reported.
+    pub fn rollouts(&self) -> impl Iterator<Item = &RolloutStatus> {
+        self.rollouts.values()
+    }
+
+    /// Recomputes the routes; a change makes a new generation.
+    pub(super) fn publish(&mut self) {
+        let mut upstreams = Vec::new();
+        if let Some(group) = &self.serving {
+            let healthy = group.slots.values().any(Slot::healthy);
+            let usable = group.slots.iter().filter(|(_, slot)| if healthy { slot.healthy() } else { slot.routable() });
+            upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, false)));
+        }
+        let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
+        upstreams.extend(previous.flat_map(|group| &group.slots).filter_map(|(id, slot)| upstream(id, slot, true)));
+        let leaving = self.leaving.iter().filter(|(_, leaving)| leaving.slot.routable());
+        upstreams.extend(leaving.filter_map(|(id, leaving)| upstream(id, &leaving.slot, true)));
+        if upstreams != self.upstreams || (self.generation == 0 && self.desired.is_some()) {
+            self.upstreams = upstreams;
+            self.generation += 1;
+        }
+    }
+
+    pub(super) fn say(&self, deployment: Option<DeploymentId>, step: Step, text: String, actions: &mut Vec<Action>) {
+        if let Some(deployment) = deployment {
+            actions.push(Action::Log { deployment, step, text });
+        }
+    }
+
+    pub(super) fn begin_rollout(
+        &mut self,
+        deployment: Option<&DeploymentId>,
+        release: &ReleaseSpec,
+        now: Now,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(deployment) = deployment else { return };
+        let status = RolloutStatus {
+            deployment: deployment.clone(),
+            state: WorkState::Running,
+            steps: vec![begun(Step::Start, now)],
+            failure: None,
+        };
+        self.rollouts.insert(deployment.clone(), status);
+        let text = format!("Starting release {} beside what serves now.", release.number);
+        self.say(Some(deployment.clone()), Step::Start, text, actions);
+    }
+
+    pub(super) fn running_step(&self, deployment: Option<&DeploymentId>) -> Option<Step> {
+        let status = deployment.and_then(|deployment| self.rollouts.get(deployment))?;
+        let running = status.steps.last().filter(|step| step.state == StepState::Running);
+        running.filter(|_| status.state == WorkState::Running).map(|step| step.step)
+    }
+
+    pub(super) fn begin_step(&mut self, deployment: Option<&DeploymentId>, step: Step, now: Now) {
+        if let Some(status) = deployment.and_then(|deployment| self.rollouts.get_mut(deployment)) {
+            status.steps.push(begun(step, now));
+        }
+    }
+
+    pub(super) fn finish_step(&mut self, deployment: Option<&DeploymentId>, step: Step, outcome: StepState, now: Now) {
+        let Some(status) = deployment.and_then(|deployment| self.rollouts.get_mut(deployment)) else { return };
+        let running = status.steps.iter_mut().filter(|s| s.step == step && s.state == StepState::Running);
+        for step in running {
+            (step.state, step.finished_unix_ms) = (outcome, now.unix_ms);
+        }
+    }
+
+    /// Ends a rollout once; what is ended stays as it ended.
+    pub(super) fn finish(
+        &mut self,
+        deployment: Option<&DeploymentId>,
+        outcome: WorkState,
+        failure: Option<Failure>,
+        now: Now,
+    ) {
+        let Some(status) = deployment.and_then(|deployment| self.rollouts.get_mut(deployment)) else { return };
+        if status.state != WorkState::Running {
+            return;
+        }
+        (status.state, status.failure) = (outcome, failure);
+        for step in status.steps.iter_mut().filter(|step| step.state == StepState::Running) {
+            step.state = if outcome == WorkState::Succeeded { StepState::Done } else { StepState::Failed };
+            step.finished_unix_ms = now.unix_ms;
+        }
+    }
+
+    /// Drops the outcomes that a newer candidate has made old, and ends what a former run of the agent left half done.
+    pub(super) fn forget_rollouts(&mut self, candidate: Option<&DeploymentId>, now: Now) {
+        let serving = self.serving.as_ref().and_then(|group| group.deployment.clone());
+        let stale: Vec<DeploymentId> = self
+            .rollouts
+            .keys()
+            .filter(|id| Some(*id) != candidate && Some(*id) != serving.as_ref())
+            .cloned()
+            .collect();
+        for id in &stale {
+            self.finish(Some(id), WorkState::Cancelled, Some(super::sentence::cancelled()), now);
+        }
+        if candidate.is_some_and(|candidate| !self.rollouts.contains_key(candidate)) {
+            self.rollouts.retain(|id, status| !stale.contains(id) && status.state == WorkState::Running);
+        }
+    }
+}
+
+fn begun(step: Step, now: Now) -> StepStatus {
+    StepStatus { step, state: StepState::Running, started_unix_ms: now.unix_ms, finished_unix_ms: 0 }
+}
+
+fn upstream(id: &InstanceId, slot: &Slot, draining: bool) -> Option<Upstream> {
+    if !matches!(slot.process, Process::Running { .. }) {
+        return None;
+    }
+    slot.address.map(|address| Upstream { instance: id.clone(), address, draining })
+}
+
+fn status(key: &AppKey, id: &InstanceId, slot: &Slot, release: &ReleaseId, state: InstanceState) -> InstanceStatus {
+    InstanceStatus {
+        id: id.clone(),
+        key: key.clone(),
+        release: release.clone(),
+        state,
+        pid: slot.pid,
+        port: slot.port,
+        restarts: slot.restarts,
+        started_unix_ms: slot.started_unix_ms,
+        detail: slot.detail.clone(),
+    }
+}

@@ -1,0 +1,593 @@
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use fairlead_model::{
+    AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceId, InstanceState, ReleaseId,
+    ReleaseSpec, Rollout, RolloutStatus, StepState, WorkState,
+};
+
+use super::*;
+
+/// A machine with a clock of its own, and everything it has asked for so far.
+struct World {
+    state: Option<AppState>,
+    at: Duration,
+    made: u32,
+    actions: Vec<Action>,
+}
+
+fn key() -> AppKey {
+    AppKey { app: AppId::parse("app_a").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() }
+}
+
+fn release(number: u64) -> ReleaseSpec {
+    ReleaseSpec {
+        id: ReleaseId::parse(&format!("rel_{number}")).unwrap(),
+        number,
+        artifact_digest: "sha256:00".into(),
+        command: vec!["node".into(), "server.js".into()],
+        environment: BTreeMap::new(),
+        health: HealthCheck {
+            path: "/healthz".into(),
+            interval: Duration::from_secs(1),
+            timeout: Duration::from_secs(2),
+        },
+        drain_timeout: Duration::from_secs(30),
+        stop_grace: Duration::from_secs(10),
+        memory_bytes_max: 0,
+    }
+}
+
+fn deployment(number: u64) -> DeploymentId {
+    DeploymentId::parse(&format!("dep_{number}")).unwrap()
+}
+
+fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
+    AppSpec {
+        key: key(),
+        name: "hello".into(),
+        live: live.map(release),
+        candidate: candidate.map(|number| Rollout {
+            deployment: deployment(number),
+            release: release(number),
+            health_timeout: Duration::from_secs(30),
+        }),
+        instances: 1,
+    }
+}
+
+impl World {
+    fn new(record: Record) -> Self {
+        Self { state: Some(AppState::new(key(), record)), at: Duration::from_secs(1000), made: 0, actions: Vec::new() }
+    }
+
+    /// An app whose release 1 serves.
+    fn serving_one() -> Self {
+        let mut world = Self::new(Record::default());
+        world.desire(spec(Some(1), None));
+        world.bring_up(1);
+        world.confirm();
+        world
+    }
+
+    fn state(&self) -> &AppState {
+        self.state.as_ref().unwrap()
+    }
+
+    fn event(&mut self, event: Event) {
+        let made = &mut self.made;
+        let mut new_instance = || {
+            *made += 1;
+            InstanceId::parse(&format!("ins_{made}")).unwrap()
+        };
+        let unix_ms = u64::try_from(self.at.as_millis()).unwrap();
+        let now = Now { at: self.at, unix_ms };
+        let mut context = Context { now, new_instance: &mut new_instance };
+        let (state, actions) = step(self.state.take().unwrap(), event, &mut context);
+        self.state = Some(state);
+        for action in &actions {
+            if let Action::Prepare(release) = action {
+                self.actions.push(action.clone());
+                self.event(Event::Prepared(release.id.clone()));
+                continue;
+            }
+            self.actions.push(action.clone());
+        }
+    }
+
+    fn desire(&mut self, spec: AppSpec) {
+        self.event(Event::Desired(Box::new(spec)));
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.at += time;
+        self.event(Event::Tick);
+    }
+
+    fn confirm(&mut self) {
+        let generation = self.state().generation();
+        self.event(Event::RoutesApplied(generation));
+    }
+
+    /// The instance last asked to start for this release.
+    fn instance(&self, number: u64) -> InstanceId {
+        let wanted = release(number).id;
+        let started = self.actions.iter().rev().find_map(|action| match action {
+            Action::Start { instance, release, .. } if release.id == wanted => Some(instance.clone()),
+            _ => None,
+        });
+        started.unwrap_or_else(|| panic!("release {number} was never started: {:?}", self.actions))
+    }
+
+    fn started(&mut self, number: u64) -> InstanceId {
+        let instance = self.instance(number);
+        let port = u16::try_from(20_000 + number).unwrap();
+        self.event(Event::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
+        instance
+    }
+
+    fn healthy(&mut self, instance: &InstanceId, number: u64) {
+        let address = address(number);
+        self.event(Event::Probed { instance: instance.clone(), result: Ok(address) });
+    }
+
+    fn bring_up(&mut self, number: u64) -> InstanceId {
+        let instance = self.started(number);
+        self.healthy(&instance, number);
+        instance
+    }
+
+    fn crash(&mut self, instance: &InstanceId) {
+        let exit = Exit { code: Some(1), ..Exit::default() };
+        self.event(Event::Exited { instance: instance.clone(), exit });
+    }
+
+    fn stops(&self) -> Vec<InstanceId> {
+        let stop = |action: &Action| match action {
+            Action::Stop { instance, .. } => Some(instance.clone()),
+            _ => None,
+        };
+        self.actions.iter().filter_map(stop).collect()
+    }
+
+    /// Addresses that get new exchanges, and those that only finish.
+    fn routes(&self) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+        let (draining, active): (Vec<_>, Vec<_>) = self.state().upstreams().iter().partition(|u| u.draining);
+        (active.iter().map(|u| u.address).collect(), draining.iter().map(|u| u.address).collect())
+    }
+
+    fn rollout(&self, number: u64) -> RolloutStatus {
+        self.state().rollouts().find(|status| status.deployment == deployment(number)).unwrap().clone()
+    }
+}
+
+fn address(number: u64) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], u16::try_from(20_000 + number).unwrap()))
+}
+
+#[test]
+fn a_healthy_candidate_takes_the_routes_and_the_old_instance_is_drained_before_it_is_stopped() {
+    let mut world = World::serving_one();
+    let old = world.instance(1);
+    world.desire(spec(Some(1), Some(2)));
+    assert_eq!(world.routes(), (vec![address(1)], vec![]), "the candidate starts beside what serves");
+    let new = world.started(2);
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+    world.healthy(&new, 2);
+    assert_eq!(world.routes(), (vec![address(2)], vec![address(1)]));
+    world.event(Event::InFlight { instance: old.clone(), count: 0 });
+    assert_eq!(world.stops(), [], "the count is of before the switch");
+    assert_eq!(world.state().record().serving.unwrap().0.number, 1, "until it is confirmed, release 1 would come back");
+
+    world.confirm();
+    assert_eq!(world.state().record().serving.unwrap().0.number, 2);
+    world.at += Duration::from_secs(1);
+    world.event(Event::InFlight { instance: old.clone(), count: 3 });
+    assert_eq!(world.stops(), []);
+    assert_eq!(world.rollout(2).state, WorkState::Running);
+    world.event(Event::InFlight { instance: old.clone(), count: 0 });
+    assert_eq!(world.stops(), [old.clone()]);
+    world.event(Event::Exited { instance: old.clone(), exit: Exit { code: Some(0), ..Exit::default() } });
+
+    let status = world.rollout(2);
+    assert_eq!(status.state, WorkState::Succeeded);
+    let steps: Vec<_> = status.steps.iter().map(|step| (step.step.name(), step.state)).collect();
+    let done = |name| (name, StepState::Done);
+    assert_eq!(steps, [done("start"), done("health"), done("switch"), done("drain")]);
+    assert!(world.actions.contains(&Action::Forget { instance: old }));
+    world.desire(spec(Some(2), None));
+    assert_eq!(world.stops(), [world.instance(1)], "the promoted release goes on without a restart");
+    assert_eq!(world.routes(), (vec![address(2)], vec![]));
+}
+
+#[test]
+fn an_exchange_that_never_ends_does_not_keep_the_old_instance_past_its_drain_timeout() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    world.bring_up(2);
+    world.confirm();
+    let due = world.state().next_deadline().unwrap();
+    assert_eq!(due, world.at + Duration::from_secs(30));
+    world.pass(Duration::from_secs(30));
+    assert_eq!(world.stops(), [world.instance(1)]);
+}
+
+#[test]
+fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_keeps_serving() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    let result = Err(ProbeFailure::Refused { listening: vec![8080] });
+    world.event(Event::Probed { instance: new.clone(), result });
+    world.pass(Duration::from_secs(30));
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(failure.code, "rollout.wrong_port");
+    assert!(failure.message.contains("didn't listen on port 20002 within 30 s. It listened on 8080"), "{failure:?}");
+    assert!(failure.message.contains("PORT"));
+    assert_eq!(world.stops(), [new.clone()]);
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+    assert!(world.actions.iter().any(|action| matches!(action, Action::Tail { instance, .. } if *instance == new)));
+
+    let started = world.actions.len();
+    world.event(Event::Exited { instance: new, exit: Exit::default() });
+    world.pass(Duration::from_secs(60));
+    let later = &world.actions[started..];
+    assert!(!later.iter().any(|action| matches!(action, Action::Start { .. })), "a failed rollout isn't tried again");
+}
+
+#[test]
+fn every_reason_not_to_be_healthy_has_its_own_sentence() {
+    for (probe, code, words) in [
+        (ProbeFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
+        (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "loopback"),
+        (ProbeFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
+        (ProbeFailure::Status(503), "rollout.unhealthy", "with 503"),
+        (ProbeFailure::Broken, "rollout.unhealthy", "plain HTTP"),
+    ] {
+        let mut world = World::serving_one();
+        world.desire(spec(Some(1), Some(2)));
+        let new = world.started(2);
+        world.event(Event::Probed { instance: new, result: Err(probe) });
+        world.pass(Duration::from_secs(30));
+        let failure = world.rollout(2).failure.unwrap();
+        assert_eq!(failure.code, code);
+        assert!(failure.message.contains(words), "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_crash_loop_fails_the_rollout_after_six_crashes_and_says_how_the_app_ended() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    for crash in 1..=6 {
+        let new = world.started(2);
+        world.crash(&new);
+        if crash < 6 {
+            assert_eq!(world.rollout(2).state, WorkState::Running, "crash {crash}");
+            world.pass(Duration::from_secs(3));
+        }
+    }
+    let status = world.rollout(2);
+    assert_eq!(status.state, WorkState::Failed);
+    assert_eq!(status.steps.last().unwrap().state, StepState::Failed);
+    let failure = status.failure.unwrap();
+    assert_eq!(failure.code, "rollout.crash_loop");
+    assert!(failure.message.contains("exit code 1"), "{failure:?}");
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+}
+
+#[test]
+fn a_program_that_is_not_there_fails_the_rollout_at_once() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let instance = world.instance(2);
+    let exit = Exit { start_error: Some("There is no program `nodee`.".into()), ..Exit::default() };
+    world.event(Event::Exited { instance, exit });
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(
+        (failure.code.as_str(), failure.message.as_str()),
+        ("rollout.start_failed", "There is no program `nodee`.")
+    );
+}
+
+#[test]
+fn an_artifact_that_is_missing_fails_the_rollout_with_what_the_store_said() {
+    let mut state = AppState::new(key(), Record::default());
+    let now = Now { at: Duration::from_secs(1), unix_ms: 1 };
+    let mut new_instance = || InstanceId::parse("ins_1").unwrap();
+    let mut context = Context { now, new_instance: &mut new_instance };
+    let failure = Failure { code: "rollout.artifact_missing".into(), message: "gone".into() };
+    for event in [Event::Desired(Box::new(spec(None, Some(2)))), Event::PrepareFailed(release(2).id, failure.clone())] {
+        (state, _) = step(state, event, &mut context);
+    }
+    assert_eq!(state.rollouts().next().unwrap().failure, Some(failure));
+    assert!(state.instances().is_empty());
+}
+
+#[test]
+fn a_candidate_removed_midway_is_stopped_and_reported_as_cancelled() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    world.desire(spec(Some(1), None));
+    assert_eq!(world.stops(), [new]);
+    assert_eq!(world.rollout(2).state, WorkState::Cancelled);
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+}
+
+#[test]
+fn a_newer_candidate_replaces_the_one_under_way() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let first = world.started(2);
+    world.desire(spec(Some(1), Some(3)));
+    assert_eq!(world.stops(), [first]);
+    world.bring_up(3);
+    assert_eq!(world.routes(), (vec![address(3)], vec![address(1)]));
+}
+
+#[test]
+fn a_candidate_removed_during_the_switch_gives_the_routes_back_to_the_old_instance() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    world.bring_up(2);
+    world.desire(spec(Some(1), None));
+    assert_eq!(world.routes(), (vec![address(1)], vec![address(2)]));
+    assert_eq!(world.rollout(2).state, WorkState::Cancelled);
+    world.confirm();
+    world.at += Duration::from_secs(1);
+    world.event(Event::InFlight { instance: world.instance(2), count: 0 });
+    assert_eq!(world.stops(), [world.instance(2)]);
+}
+
+#[test]
+fn a_proxy_that_refuses_or_never_confirms_the_routes_leaves_the_old_release_serving() {
+    for refuse in [true, false] {
+        let mut world = World::serving_one();
+        world.desire(spec(Some(1), Some(2)));
+        world.bring_up(2);
+        if refuse {
+            let generation = world.state().generation();
+            world.event(Event::RoutesRefused(generation, "no memory".into()));
+        } else {
+            world.pass(SWITCH_TIMEOUT);
+        }
+        let failure = world.rollout(2).failure.unwrap();
+        assert_eq!(failure.code, "rollout.internal");
+        assert_eq!(world.routes(), (vec![address(1)], vec![address(2)]));
+        assert_eq!(world.state().record().serving.unwrap().0.number, 1);
+    }
+}
+
+#[test]
+fn a_live_instance_that_crashes_leaves_the_routes_and_is_restarted_with_growing_pauses() {
+    let mut world = World::serving_one();
+    let mut pauses = Vec::new();
+    for _ in 0..7 {
+        let instance = world.instance(1);
+        world.crash(&instance);
+        assert_eq!(world.routes(), (vec![], vec![]));
+        let due = world.state().next_deadline().unwrap();
+        pauses.push((due - world.at).as_millis());
+        let before = world.actions.len();
+        world.pass(due - world.at);
+        assert!(world.actions.len() > before, "it is started again");
+        assert_eq!(world.started(1), instance, "it stays the same instance");
+        world.healthy(&instance, 1);
+    }
+    assert_eq!(pauses, [100, 500, 2_000, 8_000, 30_000, 60_000, 60_000]);
+    assert_eq!(world.state().instances()[0].restarts, 7);
+    world.at += Duration::from_secs(60);
+    let instance = world.instance(1);
+    world.crash(&instance);
+    assert_eq!(world.state().next_deadline().unwrap() - world.at, Duration::from_millis(100), "it had run well");
+}
+
+#[test]
+fn one_failed_check_is_no_verdict_and_the_last_instance_keeps_its_route_even_when_unhealthy() {
+    let mut world = World::serving_one();
+    let instance = world.instance(1);
+    for failures in 1..=3 {
+        let result = Err(ProbeFailure::TimedOut);
+        world.event(Event::Probed { instance: instance.clone(), result });
+        let expected = if failures < 3 { InstanceState::Healthy } else { InstanceState::Unhealthy };
+        assert_eq!(world.state().instances()[0].state, expected);
+    }
+    assert_eq!(world.routes(), (vec![address(1)], vec![]), "a slow answer is better than none");
+    assert!(!world.state().instances()[0].detail.is_empty());
+    world.healthy(&instance, 1);
+    assert_eq!(world.state().instances()[0].detail, "");
+}
+
+fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
+    Event::Adopt(Adopted {
+        instance: instance.clone(),
+        release: release(number).id,
+        deployment: by.map(deployment),
+        pid: 7,
+        port: u16::try_from(20_000 + number).unwrap(),
+        started_unix_ms: 5,
+        restarts: 0,
+        drain_timeout: Duration::from_secs(30),
+        stop_grace: Duration::from_secs(10),
+    })
+}
+
+/// The agent dies and comes back: the record, and what still runs.
+fn restart(world: &World, running: &[(&InstanceId, u64, Option<u64>)]) -> World {
+    let mut next = World::new(world.state().record());
+    (next.made, next.at) = (100, world.at + Duration::from_secs(5));
+    for (instance, number, by) in running {
+        next.event(adopted(instance, *number, *by));
+    }
+    next
+}
+
+#[test]
+fn an_agent_that_restarts_adopts_what_runs_and_starts_nothing() {
+    let world = World::serving_one();
+    let mut next = restart(&world, &[(&world.instance(1), 1, None)]);
+    next.desire(spec(Some(1), None));
+    assert_eq!(next.actions, []);
+    assert_eq!(next.routes(), (vec![address(1)], vec![]), "it serves before its first check");
+}
+
+#[test]
+fn an_agent_that_restarts_midway_goes_on_with_the_same_candidate() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let (old, new) = (world.instance(1), world.started(2));
+    let mut next = restart(&world, &[(&old, 1, None), (&new, 2, Some(2))]);
+    next.desire(spec(Some(1), Some(2)));
+    assert!(!next.actions.iter().any(|action| matches!(action, Action::Start { .. } | Action::Stop { .. })));
+    next.healthy(&new, 2);
+    next.confirm();
+    assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
+    next.at += Duration::from_secs(1);
+    next.event(Event::InFlight { instance: old.clone(), count: 0 });
+    next.event(Event::Exited { instance: old, exit: Exit::default() });
+    assert_eq!(next.rollout(2).state, WorkState::Succeeded);
+}
+
+#[test]
+fn an_agent_that_restarts_after_the_switch_does_not_bring_the_old_release_back() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let (old, new) = (world.instance(1), world.bring_up(2));
+    world.confirm();
+    let mut next = restart(&world, &[(&old, 1, None), (&new, 2, Some(2))]);
+    next.desire(spec(Some(1), Some(2)));
+    assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
+    next.confirm();
+    next.pass(Duration::from_secs(31));
+    assert_eq!(next.stops(), [old.clone()]);
+    next.event(Event::Exited { instance: old, exit: Exit::default() });
+    assert_eq!(next.rollout(2).state, WorkState::Succeeded);
+}
+
+#[test]
+fn a_rollout_that_had_failed_before_a_restart_is_not_tried_again() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    world.started(2);
+    world.pass(Duration::from_secs(31));
+    let mut next = restart(&world, &[(&world.instance(1), 1, None)]);
+    next.desire(spec(Some(1), Some(2)));
+    assert_eq!(next.actions, []);
+    assert_eq!(next.rollout(2).state, WorkState::Failed);
+}
+
+#[test]
+fn after_a_reboot_the_promoted_release_starts_although_desired_state_does_not_know_it_yet() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    world.bring_up(2);
+    world.confirm();
+    let mut next = restart(&world, &[]);
+    next.desire(spec(Some(1), Some(2)));
+    next.instance(2);
+    assert!(!next.actions.iter().any(|a| matches!(a, Action::Start { release, .. } if release.number == 1)));
+}
+
+#[test]
+fn a_live_release_changed_without_a_deployment_is_brought_up_beside_the_old_one() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(3), None));
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+    world.bring_up(3);
+    assert_eq!(world.routes(), (vec![address(3)], vec![address(1)]));
+    world.confirm();
+    assert_eq!(world.state().rollouts().count(), 0);
+}
+
+#[test]
+fn more_copies_are_added_and_surplus_ones_are_drained() {
+    let mut world = World::serving_one();
+    world.desire(AppSpec { instances: 3, ..spec(Some(1), None) });
+    let starts = world.actions.iter().filter(|action| matches!(action, Action::Start { .. })).count();
+    assert_eq!(starts, 3);
+    world.desire(spec(Some(1), None));
+    assert_eq!(world.routes(), (vec![address(1)], vec![]), "the healthy copy is the one that stays");
+}
+
+#[test]
+fn a_removed_app_is_drained_stopped_and_then_gone() {
+    let mut world = World::serving_one();
+    let instance = world.instance(1);
+    world.event(Event::Removed);
+    assert_eq!(world.routes(), (vec![], vec![address(1)]));
+    world.confirm();
+    world.at += Duration::from_secs(1);
+    world.event(Event::InFlight { instance: instance.clone(), count: 0 });
+    assert_eq!(world.stops(), [instance.clone()]);
+    assert!(!world.state().gone());
+    world.event(Event::Exited { instance, exit: Exit::default() });
+    assert!(world.state().gone());
+    assert_eq!(world.state().record().serving, None);
+}
+
+/// Whatever order things happen in: while the live release's process is fine, somebody takes new exchanges;
+/// nothing is started twice; and with time every rollout comes to an end.
+#[test]
+fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
+    for seed in 1..400u64 {
+        let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut next = move |bound: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % bound
+        };
+        let mut world = World::serving_one();
+        let (mut candidate, mut live) = (1u64, 1u64);
+        for _ in 0..60 {
+            world.at += Duration::from_millis(next(4000));
+            let statuses = world.state().instances();
+            let pick = statuses.get(usize::try_from(next(8)).unwrap()).cloned();
+            let serving = world.state().record().serving.unwrap().0.id;
+            match (next(10), pick) {
+                (0, _) => {
+                    candidate += 1;
+                    world.desire(spec(Some(live), Some(candidate)));
+                }
+                (1, _) => world.desire(spec(Some(live), None)),
+                (2, _) => world.confirm(),
+                (3, Some(status)) if status.state == InstanceState::Draining => {
+                    world.event(Event::Exited { instance: status.id, exit: Exit::default() });
+                }
+                (4, Some(status)) if status.release != serving && status.state != InstanceState::Draining => {
+                    world.crash(&status.id);
+                }
+                (5..=7, Some(status)) => {
+                    let number = status.release.as_str().trim_start_matches("rel_").parse().unwrap();
+                    let instance = status.id;
+                    if status.pid == 0 {
+                        let port = u16::try_from(20_000 + number).unwrap();
+                        world.event(Event::Started { instance, pid: 7, port, started_unix_ms: 5 });
+                    } else if status.port != 0 {
+                        world.healthy(&instance, number);
+                    }
+                }
+                (8, Some(status)) => world.event(Event::InFlight { instance: status.id, count: 0 }),
+                _ => world.event(Event::Tick),
+            }
+            let succeeded = world.state().rollouts().find(|status| status.state == WorkState::Succeeded);
+            if let Some(status) = succeeded {
+                live = status.deployment.as_str().trim_start_matches("dep_").parse().unwrap();
+                world.desire(spec(Some(live), None));
+            }
+            assert!(!world.routes().0.is_empty(), "seed {seed}: {:#?}", world.state());
+        }
+        for _ in 0..40 {
+            world.pass(Duration::from_secs(15));
+            for status in world.state().instances() {
+                if status.state == InstanceState::Draining {
+                    world.event(Event::Exited { instance: status.id, exit: Exit::default() });
+                }
+            }
+        }
+        let running = world.state().rollouts().filter(|status| status.state == WorkState::Running).count();
+        assert_eq!(running, 0, "seed {seed}: {:#?}", world.state());
+    }
+}
