@@ -1,0 +1,42 @@
+// Tells processes apart by pid and start time, so that a number the system has handed on to somebody else is never
+// signalled. Must never end a process by its name.
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks since boot, as /proc tells. */
+  readonly startTicks: string;
+}
+
+const POLL_MS = 50;
+
+export function identityOf(pid: number): ProcessIdentity | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold spaces and parentheses itself; the state is the first field after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const startTicks = fields[19];
+    return startTicks === undefined || fields[0] === 'Z' ? undefined : { pid, startTicks };
+  } catch {
+    return undefined; // gone
+  }
+}
+
+export function isAlive(identity: ProcessIdentity): boolean {
+  return identityOf(identity.pid)?.startTicks === identity.startTicks;
+}
+
+/** Asks with `signal`, then kills after `graceMs`. Resolves when the process is gone. */
+export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signals, graceMs: number): Promise<void> {
+  if (!isAlive(identity)) return;
+  process.kill(identity.pid, signal);
+  const deadline = performance.now() + graceMs;
+  while (isAlive(identity)) {
+    if (performance.now() > deadline) {
+      process.kill(identity.pid, 'SIGKILL');
+      return;
+    }
+    await delay(POLL_MS);
+  }
+}
