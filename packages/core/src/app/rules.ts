@@ -1,50 +1,5 @@
-// Owns the pure rules of an app: what its source may look like and which status its facts add up to.
-// Must never reach for the database, the clock or the network.
-
-const refForbidden = /[\s~^:?*[\]\\\p{Cc}]/u;
-// Everything a shell, an option parser or a terminal could read as more than a file name.
-const folderPart = /^[\p{L}\p{N}_.@+ -]+$/u;
-
-/** A sentence when the URL is not one that a server may clone from; null when it is fine. */
-export function repositoryProblem(url: string): string | null {
-  // A URL parser forgives spaces, control characters and backslashes; git need not read them the same way.
-  if (!/^https?:\/\//i.test(url)) return 'Enter the https:// address of the repository; other kinds are not supported.';
-  if (/[\s\\'"`<>{}|$;\p{Cc}]/u.test(url) || /[^\x21-\x7e]/.test(url))
-    return 'The repository address has a character that does not belong in a URL.';
-  if (!URL.canParse(url)) return 'The repository address is not a complete URL.';
-  const parsed = new URL(url);
-  if (parsed.username !== '' || parsed.password !== '')
-    return 'Leave user name and password out of the repository address; it is stored and shown.';
-  if (parsed.search !== '' || parsed.hash !== '') return 'The repository address ends before any ? or #.';
-  if (parsed.pathname === '/' || parsed.pathname === '') return 'The repository address lacks the path of the repository.';
-  return null;
-}
-
-/** The rules of git check-ref-format, and no leading dash: git would read it as an option. */
-export function refProblem(ref: string): string | null {
-  const bad =
-    ref.startsWith('-') ||
-    ref.startsWith('/') ||
-    ref.endsWith('/') ||
-    ref.endsWith('.') ||
-    ref.endsWith('.lock') ||
-    ref.includes('..') ||
-    ref.includes('//') ||
-    ref.includes('@{') ||
-    ref === '@' ||
-    ref.split('/').some((part) => part.startsWith('.')) ||
-    refForbidden.test(ref);
-  return bad ? 'That is not a name git allows for a branch, tag or commit.' : null;
-}
-
-/** Stays inside the checkout: plain parts only, no "..", no absolute path, no hidden git folder. */
-export function rootFolderProblem(folder: string): string | null {
-  if (folder === '') return null;
-  const bad = folder
-    .split('/')
-    .some((part) => part === '' || part === '.' || part === '..' || part === '.git' || part.startsWith('-') || !folderPart.test(part));
-  return bad ? 'The root folder is a plain path inside the repository, such as apps/web.' : null;
-}
+// Owns which status an app's facts add up to. Must never reach for the database, the clock or the network.
+import type { AppStatus } from './schema.ts';
 
 export interface AppFacts {
   hasLiveRelease: boolean;
@@ -54,10 +9,8 @@ export interface AppFacts {
   instancesWanted: number;
 }
 
-export type AppStatusName = 'not_deployed' | 'deploying' | 'healthy' | 'unhealthy' | 'failed' | 'server_offline';
-
 /** What a list shows first: an unreachable server hides everything else, because nothing else is known to be true. */
-export function appStatus(facts: AppFacts): AppStatusName {
+export function appStatus(facts: AppFacts): AppStatus {
   const underWay = ['queued', 'building', 'rolling_out'].includes(facts.lastDeploymentState ?? '');
   if (!facts.serverConnected && (facts.hasLiveRelease || underWay)) return 'server_offline';
   if (underWay) return 'deploying';

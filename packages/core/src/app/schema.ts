@@ -1,28 +1,14 @@
-// Owns the shape of apps and what the border accepts as a repository, a ref, a root folder and a health path.
-// These values reach `git` and the file system of a server, so anything that could read as an option,
-// a path out of the checkout or a shell word is refused here.
+// Owns the shape of apps as they cross the API, and what the border accepts as a health path and a command.
 import { z } from 'zod';
+import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/schema.ts';
 import { hostSchema } from '../domain/schema.ts';
-import { appIdSchema, deploymentIdSchema, domainIdSchema, environmentIdSchema, instanceIdSchema, projectIdSchema, releaseIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { appIdSchema, deploymentIdSchema, domainIdSchema, environmentIdSchema, instanceIdSchema, projectIdSchema, releaseIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
-import { repositoryProblem, rootFolderProblem, refProblem } from './rules.ts';
+import { refSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
 
 export const appStatusSchema = z.enum(['not_deployed', 'deploying', 'healthy', 'unhealthy', 'failed', 'server_offline']);
 export type AppStatus = z.infer<typeof appStatusSchema>;
-
-export const repositoryUrlSchema = z.string().trim().max(2000).superRefine(tell(repositoryProblem));
-
-/** A branch, tag or commit hash. */
-export const refSchema = z.string().trim().min(1, 'Name a branch, tag or commit.').max(200).superRefine(tell(refProblem));
-
-/** Folder inside the repository, "" for its root; no leading or trailing slash. */
-export const rootFolderSchema = z
-  .string()
-  .trim()
-  .max(300)
-  .transform((folder) => folder.replace(/^(?:\.?\/)+|\/+$/g, ''))
-  .superRefine(tell(rootFolderProblem));
 
 export const healthPathSchema = z
   .string()
@@ -46,8 +32,8 @@ const releaseBriefSchema = z.object({
 const deploymentBriefSchema = z.object({
   id: deploymentIdSchema,
   number: z.number().int(),
-  state: z.enum(['queued', 'building', 'rolling_out', 'live', 'failed', 'cancelled', 'superseded']),
-  trigger: z.enum(['manual', 'redeploy', 'rollback', 'push']),
+  state: deploymentStateSchema,
+  trigger: deploymentTriggerSchema,
   commitHash: z.string().nullable(),
   commitSubject: z.string().nullable(),
   queuedAt: z.date(),
@@ -150,10 +136,3 @@ export const appIdentitySchema = z.object({ id: appIdSchema, slug: slugSchema })
 
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
-
-function tell(problemOf: (value: string) => string | null) {
-  return (value: string, ctx: z.RefinementCtx): void => {
-    const message = problemOf(value);
-    if (message !== null) ctx.addIssue({ code: 'custom', message });
-  };
-}

@@ -1,6 +1,6 @@
 // Owns the shape of benchmark plans, runs and rows as they are stored and cross the API.
 import { z } from 'zod';
-import { appIdSchema, benchmarkRunIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { appIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
@@ -51,7 +51,7 @@ export const benchmarkRowSchema = z.object({
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
 export const benchmarkSummarySchema = z.object({
-  id: benchmarkRunIdSchema,
+  id: runIdSchema,
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
@@ -85,5 +85,5 @@ export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
 export const createBenchmarkInputSchema = z.object({ appId: appIdSchema, plan: benchmarkPlanSchema });
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
-export const benchmarkRefSchema = z.object({ runId: benchmarkRunIdSchema });
+export const benchmarkRefSchema = z.object({ runId: runIdSchema });
 export type BenchmarkRef = z.infer<typeof benchmarkRefSchema>;

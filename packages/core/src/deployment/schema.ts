@@ -1,8 +1,8 @@
 // Owns the shape of deployments, their steps and their log as they cross the API.
 import { z } from 'zod';
-import { appIdSchema, deploymentIdSchema, environmentIdSchema, releaseIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { appIdSchema, deploymentIdSchema, environmentIdSchema, releaseIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
-import { refSchema } from '../app/schema.ts';
+import { refSchema } from '../source/schema.ts';
 
 export const deploymentStateSchema = z.enum([
   'queued',

@@ -1,7 +1,7 @@
 // Owns what every verb is given: a transaction that is already in its scope, who acts, the clock and the log.
 // Must never open a transaction: callers do, so that one request or job is one transaction.
 import type { OrganizationId } from '@fairlead/contract/ids';
-import type { SystemTx, TenantTx } from '@fairlead/db';
+import type { ScopedTx, SystemTx, TenantTx } from '@fairlead/db';
 import type { Role } from '../role/schema.ts';
 
 export interface Clock {
@@ -22,13 +22,18 @@ export type Actor =
   | { readonly kind: 'member'; readonly userId: string; readonly role: Role }
   | { readonly kind: 'system'; readonly reason: string };
 
-/** Inside one organization. Row-level security hides every other one. */
-export interface Ctx {
-  readonly tx: TenantTx;
+/** Work for one organization in either scope. Queries name the organization; in tenant scope row security is the second wall. */
+export interface OrganizationCtx {
+  readonly tx: ScopedTx;
   readonly organizationId: OrganizationId;
-  readonly actor: Actor;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Inside one organization, on somebody's behalf. Row-level security hides every other one. */
+export interface Ctx extends OrganizationCtx {
+  readonly tx: TenantTx;
+  readonly actor: Actor;
 }
 
 /** Above organizations: the gateway, the scheduler and the first start. */
@@ -41,4 +46,9 @@ export interface SystemCtx {
 /** The member who acts; null for the system. */
 export function actorUserId(actor: Actor): string | null {
   return actor.kind === 'member' ? actor.userId : null;
+}
+
+/** Narrows system scope to the organization whose rows are about to be touched. */
+export function forOrganization(ctx: SystemCtx, organizationId: OrganizationId): OrganizationCtx {
+  return { tx: ctx.tx, organizationId, clock: ctx.clock, log: ctx.log };
 }

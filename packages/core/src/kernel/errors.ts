@@ -1,27 +1,10 @@
-// Owns the one error that verbs throw: a code of the contract's table and data, no prose and no transport.
-import { type ErrorCode, errors } from '@fairlead/contract/errors';
+// Owns the recognition of database refusals that verbs turn into errors of the contract's table.
 
-export type ErrorDetails = Readonly<Record<string, string | number | boolean | null>>;
-
-export class AppError extends Error {
-  readonly code: ErrorCode;
-  /** Shown to whoever asked: ids and names of their own, never another organization's data. */
-  readonly details: ErrorDetails;
-
-  constructor(code: ErrorCode, details: ErrorDetails = {}, options?: ErrorOptions) {
-    super(errors[code].message, options);
-    this.name = 'AppError';
-    this.code = code;
-    this.details = details;
-  }
+interface CodedError {
+  readonly code?: unknown;
 }
 
-interface PrismaKnownError {
-  code: string;
-  meta?: unknown;
-}
-
-/** Whether the database refused a row because a unique value is taken. */
+/** Whether the database refused a row because a unique value is taken (Prisma's P2002). */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && (error as Error & Partial<PrismaKnownError>).code === 'P2002';
+  return error instanceof Error && (error as CodedError).code === 'P2002';
 }

@@ -1,4 +1,17 @@
-export { type Actor, actorUserId, type Clock, type Ctx, type Log, type SystemCtx, systemClock } from './context.ts';
-export { AppError, type ErrorDetails, isUniqueViolation } from './errors.ts';
+export { AppError, type ErrorCode } from '@fairlead/contract/errors';
+export {
+  type Actor,
+  actorUserId,
+  type Clock,
+  type Ctx,
+  forOrganization,
+  type Log,
+  type OrganizationCtx,
+  type SystemCtx,
+  systemClock,
+} from './context.ts';
+export { isUniqueViolation } from './errors.ts';
+export { notifyChange } from './notify.ts';
 export { type Page, toPage } from './page.ts';
-export { toSlug } from './text.ts';
+export { clipText, toSlug } from './text.ts';
+export { hashToken, mintToken } from './token.ts';

@@ -1,4 +1,4 @@
-// Owns the plain-text rules of names and slugs that several features share. Must never reach for the database.
+// Owns the plain-text rules of names, slugs and foreign text that several features share. Must never reach for the database.
 import { z } from 'zod';
 
 // Control characters, bidirectional overrides and zero-width characters let one name pose as another.
@@ -26,4 +26,9 @@ export function toSlug(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 50)
     .replace(/^-+|-+$/g, '');
+}
+
+/** Text that an agent sent, fit to be stored: PostgreSQL refuses NUL, and nobody reads a megabyte of detail. */
+export function clipText(text: string, lengthMax: number): string {
+  return text.replaceAll('\0', '').slice(0, lengthMax);
 }

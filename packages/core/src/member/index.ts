@@ -1,1 +1,3 @@
+export { type ActiveMember, findActiveMember } from './find-active-member.ts';
+export { listMembers } from './list-members.ts';
 export * from './schema.ts';

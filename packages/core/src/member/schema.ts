@@ -1,6 +1,6 @@
 // Owns the shape of a member of an organization.
 import { z } from 'zod';
-import { memberIdSchema } from '../kernel/ids.ts';
+import { memberIdSchema } from '@fairlead/contract/ids';
 import { roleSchema } from '../role/schema.ts';
 
 export const memberSchema = z.object({

@@ -1,7 +1,7 @@
 // Owns the shape of charts' data: ranges, points and deploy markers.
 import { z } from 'zod';
 import { deploymentStateSchema } from '../deployment/schema.ts';
-import { appIdSchema, deploymentIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { appIdSchema, deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 
 export const rangeSchema = z.enum(['15m', '1h', '24h', '7d']);
 export type Range = z.infer<typeof rangeSchema>;

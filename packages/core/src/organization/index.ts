@@ -1,1 +1,2 @@
+export { listMemberships } from './list-memberships.ts';
 export * from './schema.ts';

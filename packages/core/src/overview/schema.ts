@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { appSummarySchema } from '../app/schema.ts';
 import { deploymentSummarySchema } from '../deployment/schema.ts';
-import { deploymentIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { serverSummarySchema } from '../server/schema.ts';
 
 export const attentionSchema = z.object({

@@ -1,6 +1,6 @@
 // Owns the shape of servers and enrolments as they cross the API.
 import { z } from 'zod';
-import { appIdSchema, enrolmentIdSchema, serverIdSchema } from '../kernel/ids.ts';
+import { appIdSchema, enrolmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 
 /** Lower-case, because it becomes part of commands and file names people type. */
 export const serverNameSchema = z

@@ -1,0 +1,23 @@
+import { newId, type OrganizationId } from '@fairlead/contract/ids';
+import { mintToken, type SystemCtx } from '../kernel/index.ts';
+
+/**
+ * A fresh one-time token for the first organization; earlier unused ones stop working. Null once somebody belongs to it.
+ * The token is answered here and never again: only its hash is stored.
+ */
+export async function rotateSetupToken(
+  ctx: SystemCtx,
+  input: { organizationId: OrganizationId },
+): Promise<string | null> {
+  const { organizationId } = input;
+  // Serializes with claimSetup, which updates the token's row while it makes the owner.
+  await ctx.tx.$executeRaw`SELECT id FROM organization WHERE id = ${organizationId} FOR UPDATE`;
+  const member = await ctx.tx.member.findFirst({ where: { organizationId }, select: { id: true } });
+  if (member !== null) return null;
+  await ctx.tx.setupToken.deleteMany({ where: { organizationId, usedAt: null } });
+  const { token, hash } = mintToken('setup');
+  await ctx.tx.setupToken.create({
+    data: { id: newId('stk'), organizationId, tokenHash: hash, createdAt: ctx.clock.now() },
+  });
+  return token;
+}

@@ -1,0 +1,23 @@
+// Owns the shape of an app's source at the border.
+import { z } from 'zod';
+import { refProblem, repositoryProblem, rootFolderProblem } from './rules.ts';
+
+export const repositoryUrlSchema = z.string().trim().max(2000).superRefine(tell(repositoryProblem));
+
+/** A branch, tag or commit hash. */
+export const refSchema = z.string().trim().min(1, 'Name a branch, tag or commit.').max(200).superRefine(tell(refProblem));
+
+/** Folder inside the repository, "" for its root; no leading or trailing slash. */
+export const rootFolderSchema = z
+  .string()
+  .trim()
+  .max(300)
+  .transform((folder) => folder.replace(/^(?:\.?\/)+|\/+$/g, ''))
+  .superRefine(tell(rootFolderProblem));
+
+function tell(problemOf: (value: string) => string | null) {
+  return (value: string, ctx: z.RefinementCtx): void => {
+    const message = problemOf(value);
+    if (message !== null) ctx.addIssue({ code: 'custom', message });
+  };
+}
