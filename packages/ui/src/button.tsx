@@ -1,0 +1,89 @@
+// Buttons and links that look like buttons. One accent button a view: it is the one thing to do.
+import type { ComponentProps, ReactNode } from 'react';
+import { cn } from './lib/class-names.ts';
+import { Spinner } from './spinner.tsx';
+
+export type ButtonVariant = 'accent' | 'plain' | 'ghost' | 'danger';
+export type ButtonSize = 'small' | 'medium' | 'large';
+
+const VARIANT: Record<ButtonVariant, string> = {
+  accent: 'bg-accent text-accent-ink hover:bg-accent-hover active:bg-accent-hover font-medium',
+  plain: 'bg-surface text-ink border border-line-strong hover:bg-sunken active:bg-pressed font-medium',
+  ghost: 'text-ink-soft hover:text-ink hover:bg-hover active:bg-pressed',
+  danger: 'bg-bad text-bad-ink hover:opacity-90 font-medium',
+};
+
+const SIZE: Record<ButtonSize, string> = {
+  small: 'h-7 px-2.5 text-sm gap-1.5',
+  medium: 'h-8 px-3 text-base gap-2',
+  large: 'h-10 px-4 text-base gap-2',
+};
+
+/** The look alone, for links of any router. */
+export function buttonClass(variant: ButtonVariant = 'plain', size: ButtonSize = 'medium', extra?: string): string {
+  return cn(
+    'inline-flex shrink-0 select-none items-center justify-center whitespace-nowrap rounded-control transition-colors duration-120',
+    'disabled:cursor-not-allowed disabled:opacity-50 aria-disabled:cursor-not-allowed aria-disabled:opacity-50',
+    VARIANT[variant],
+    SIZE[size],
+    extra,
+  );
+}
+
+export interface ButtonProps extends ComponentProps<'button'> {
+  readonly variant?: ButtonVariant;
+  readonly size?: ButtonSize;
+  /** Work is under way: the button keeps its width, shows a spinner and refuses a second press. */
+  readonly pending?: boolean;
+  readonly icon?: ReactNode;
+}
+
+export function Button({
+  variant = 'plain',
+  size = 'medium',
+  pending = false,
+  icon,
+  className,
+  children,
+  disabled,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      disabled={disabled === true || pending}
+      aria-busy={pending || undefined}
+      className={buttonClass(variant, size, className)}
+    >
+      {pending ? <Spinner /> : icon}
+      {children}
+    </button>
+  );
+}
+
+export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'aria-label'> {
+  readonly label: string;
+  readonly size?: 'small' | 'medium';
+}
+
+/** A button whose name is not on the screen: `label` is what a screen reader says and what a hover shows. */
+export function IconButton({ label, size = 'medium', className, children, type = 'button', ...rest }: IconButtonProps) {
+  return (
+    <button
+      title={label}
+      {...rest}
+      type={type}
+      aria-label={label}
+      className={cn(
+        'inline-flex shrink-0 items-center justify-center rounded-control text-ink-faint transition-colors duration-120',
+        'hover:bg-hover hover:text-ink active:bg-pressed disabled:cursor-not-allowed disabled:opacity-40',
+        size === 'small' ? 'size-7' : 'size-8',
+        className,
+      )}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,43 @@
+'use client';
+// Charts of one time span: they share the axis, the cursor and the deployment markers.
+import { createContext, type ReactNode, useContext, useState } from 'react';
+import { CursorContext, createCursorStore } from './cursor.ts';
+import type { Marker } from './prepare/markers.ts';
+
+export interface TimeSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Group {
+  readonly span: TimeSpan;
+  readonly stepMs: number;
+  readonly markers: readonly Marker[];
+  /** Minutes east of UTC, in milliseconds: axes speak the viewer's time. */
+  readonly zoneOffsetMs: number;
+}
+
+const GroupContext = createContext<Group>({ span: { from: 0, to: 1 }, stepMs: 1000, markers: [], zoneOffsetMs: 0 });
+
+export interface ChartGroupProps {
+  readonly span: TimeSpan;
+  readonly stepMs: number;
+  readonly markers?: readonly Marker[];
+  readonly children: ReactNode;
+}
+
+const NO_MARKERS: readonly Marker[] = [];
+
+export function ChartGroup({ span, stepMs, markers = NO_MARKERS, children }: ChartGroupProps) {
+  const [cursor] = useState(createCursorStore);
+  const zoneOffsetMs = -new Date(span.to).getTimezoneOffset() * 60_000;
+  return (
+    <CursorContext value={cursor}>
+      <GroupContext value={{ span, stepMs, markers, zoneOffsetMs }}>{children}</GroupContext>
+    </CursorContext>
+  );
+}
+
+export function useChartGroup(): Group {
+  return useContext(GroupContext);
+}

@@ -1,0 +1,33 @@
+'use client';
+// The one cursor that all charts of a page share. A store of its own: moving it redraws hairlines and figures, never a chart.
+import { createContext, useContext, useSyncExternalStore } from 'react';
+
+export interface CursorStore {
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly read: () => number | null;
+  readonly set: (at: number | null) => void;
+}
+
+export function createCursorStore(): CursorStore {
+  const listeners = new Set<() => void>();
+  let current: number | null = null;
+  return {
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    read: () => current,
+    set(at) {
+      if (at === current) return;
+      current = at;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+export const CursorContext = createContext<CursorStore>(createCursorStore());
+
+export function useCursor(): number | null {
+  const store = useContext(CursorContext);
+  return useSyncExternalStore(store.subscribe, store.read, store.read);
+}

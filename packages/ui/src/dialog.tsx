@@ -1,0 +1,70 @@
+'use client';
+// A modal on the browser's own <dialog>: focus stays inside, Escape closes, and focus returns to where it was.
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { IconButton } from './button.tsx';
+import { CrossIcon } from './cross-icon.tsx';
+import { cn } from './lib/class-names.ts';
+
+export interface DialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly detail?: ReactNode;
+  readonly children: ReactNode;
+  readonly footer?: ReactNode;
+  readonly wide?: boolean;
+}
+
+export function Dialog({ open, onClose, title, detail, children, footer, wide = false }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+
+  useEffect(() => {
+    const element = dialog.current;
+    if (element === null) return;
+    if (open && !element.open) element.showModal();
+    if (!open && element.open) element.close();
+  }, [open]);
+
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      onClose={onClose}
+      onPointerDown={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+      onKeyDown={(event) => {
+        // Shortcuts of the page must not fire through the modal.
+        event.stopPropagation();
+      }}
+      className={cn(
+        'm-auto w-[calc(100vw-2rem)] rounded-card border border-line bg-raised p-0 text-ink shadow-float open:animate-arrive',
+        'max-sm:mb-4 max-h-[calc(100dvh-2rem)] overflow-y-auto',
+        wide ? 'max-w-2xl' : 'max-w-lg',
+      )}
+    >
+      {open ? (
+        <div>
+          <header className="flex items-start gap-3 px-5 pt-4">
+            <div className="min-w-0">
+              <h2 id={titleId} className="text-lg font-semibold">
+                {title}
+              </h2>
+              {detail ? <p className="mt-1 text-ink-soft">{detail}</p> : null}
+            </div>
+            <IconButton label="Close" onClick={onClose} className="-mt-0.5 -mr-2 ml-auto">
+              <CrossIcon />
+            </IconButton>
+          </header>
+          <div className="px-5 py-4">{children}</div>
+          {footer ? (
+            <footer className="flex flex-wrap items-center justify-end gap-2 border-line border-t px-5 py-3">
+              {footer}
+            </footer>
+          ) : null}
+        </div>
+      ) : null}
+    </dialog>
+  );
+}

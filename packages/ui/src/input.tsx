@@ -1,0 +1,84 @@
+// Form controls and the field around them: a label above, a hint or an error below, tied together for screen readers.
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import { cn } from './lib/class-names.ts';
+
+const CONTROL =
+  'w-full rounded-control border border-line-control bg-surface text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
+  'hover:border-ink-faint disabled:cursor-not-allowed disabled:opacity-60 aria-invalid:border-bad';
+
+export interface InputProps extends ComponentProps<'input'> {
+  readonly mono?: boolean;
+}
+
+export function Input({ mono = false, className, ...rest }: InputProps) {
+  return <input {...rest} className={cn(CONTROL, 'h-9 px-3', mono && 'font-mono text-sm', className)} />;
+}
+
+export function Select({ className, children, ...rest }: ComponentProps<'select'>) {
+  return (
+    <span className={cn('relative inline-flex w-full', className)}>
+      <select {...rest} className={cn(CONTROL, 'h-9 appearance-none pr-8 pl-3')}>
+        {children}
+      </select>
+      <svg
+        className="pointer-events-none absolute top-1/2 right-2.5 -translate-y-1/2 text-ink-faint"
+        width="14"
+        height="14"
+        viewBox="0 0 16 16"
+        fill="none"
+        aria-hidden="true"
+      >
+        <path d="m4.5 6.25 3.5 3.5 3.5-3.5" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" />
+      </svg>
+    </span>
+  );
+}
+
+export interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type'> {
+  readonly label: ReactNode;
+}
+
+export function Checkbox({ label, className, ...rest }: CheckboxProps) {
+  return (
+    <label className={cn('inline-flex items-center gap-2.5', className)}>
+      <input {...rest} type="checkbox" className="size-4 accent-accent" />
+      <span>{label}</span>
+    </label>
+  );
+}
+
+export interface FieldProps {
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+  readonly error?: string | undefined;
+  readonly className?: string;
+  /** Draws the control with the ids that tie it to its label and to its message. */
+  readonly children: (control: {
+    id: string;
+    'aria-describedby': string | undefined;
+    'aria-invalid': true | undefined;
+  }) => ReactNode;
+}
+
+export function Field({ label, hint, error, className, children }: FieldProps) {
+  const id = useId();
+  const messageId = `${id}-message`;
+  const message = error ?? hint;
+  return (
+    <div className={cn('flex flex-col gap-1.5', className)}>
+      <label htmlFor={id} className="font-medium text-ink">
+        {label}
+      </label>
+      {children({
+        id,
+        'aria-describedby': message ? messageId : undefined,
+        'aria-invalid': error === undefined ? undefined : true,
+      })}
+      {message ? (
+        <p id={messageId} className={cn('text-sm', error ? 'text-bad-text' : 'text-ink-faint')} aria-live="polite">
+          {message}
+        </p>
+      ) : null}
+    </div>
+  );
+}

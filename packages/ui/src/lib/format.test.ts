@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import {
+  formatAbsolute,
+  formatAgo,
+  formatBytes,
+  formatCount,
+  formatCpu,
+  formatDuration,
+  formatMs,
+  formatPercent,
+  formatRatio,
+  plural,
+  repositoryName,
+  shortHash,
+} from './format.ts';
+
+describe('numbers', () => {
+  test.each([
+    [0, '0'],
+    [3, '3'],
+    [3.123, '3.12'],
+    [42.06, '42.1'],
+    [999.6, '1\u202f000'],
+    [1234, '1\u202f234'],
+    [12_345, '12.3k'],
+    [4_200_000, '4.2M'],
+    [1.5e9, '1.5B'],
+    [Number.NaN, '–'],
+  ])('count %d reads %s', (value, text) => expect(formatCount(value)).toBe(text));
+
+  test.each([
+    [0, '0 ms'],
+    [0.42, '420 µs'],
+    [0.0001, '1 µs'],
+    [1.5, '1.5 ms'],
+    [12.34, '12.3 ms'],
+    [850, '850 ms'],
+    [2500, '2.5 s'],
+    [125_000, '2 m 05 s'],
+    [null, '–'],
+  ])('latency %s reads %s', (value, text) => expect(formatMs(value)).toBe(text));
+
+  test.each([
+    [0, '0 B'],
+    [512, '512 B'],
+    [1024, '1 KiB'],
+    [52_428_800, '50 MiB'],
+    [1_610_612_736, '1.5 GiB'],
+    [undefined, '–'],
+  ])('bytes %s read %s', (value, text) => expect(formatBytes(value)).toBe(text));
+
+  test('a share of a core turns into cores from one on', () => {
+    expect(formatCpu(4)).toBe('0.4 %');
+    expect(formatCpu(999)).toBe('99.9 %');
+    expect(formatCpu(1500)).toBe('1.5 cores');
+  });
+
+  test('shares and ratios', () => {
+    expect(formatPercent(0.1234)).toBe('12.3 %');
+    expect(formatRatio(1.418)).toBe('1.42×');
+    expect(formatRatio(Number.POSITIVE_INFINITY)).toBe('–');
+  });
+
+  test('plural', () => {
+    expect(plural(1, 'app')).toBe('1 app');
+    expect(plural(0, 'app')).toBe('0 apps');
+    expect(plural(2, 'entry', 'entries')).toBe('2 entries');
+  });
+});
+
+describe('times', () => {
+  test.each([
+    [0, '0 ms'],
+    [840, '840 ms'],
+    [4290, '4.2 s'],
+    [59_999, '59.9 s'],
+    [125_000, '2 m 05 s'],
+    [3_780_000, '1 h 03 m'],
+    [200_000_000, '2 d 7 h'],
+  ])('duration %d reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+  const now = Date.UTC(2026, 10, 20, 12);
+  test.each([
+    [0, 'just now'],
+    [12_000, '12 s ago'],
+    [61_000, '1 min ago'],
+    [7_300_000, '2 h ago'],
+    [86_400_000, '1 day ago'],
+    [40 * 86_400_000, '1 mo ago'],
+    [800 * 86_400_000, '2 y ago'],
+    [-600_000, 'in 10 min'],
+  ])('%d ms before now reads %s', (ms, text) => expect(formatAgo(new Date(now - ms), now)).toBe(text));
+
+  test('absolute time names its zone, and an invalid date writes nothing', () => {
+    expect(formatAbsolute(new Date(now))).toBe('2026-11-20 12:00:00 UTC');
+    expect(formatAbsolute(new Date(Number.NaN))).toBe('');
+  });
+});
+
+test('commits and repositories are shortened the way people say them', () => {
+  expect(shortHash('0123456789abcdef')).toBe('0123456');
+  expect(repositoryName('https://github.com/fairlead/hello.git')).toBe('fairlead/hello');
+  expect(repositoryName('https://git.example.com/a/b/c/')).toBe('b/c');
+});

@@ -1,0 +1,128 @@
+// How numbers, sizes and times are written on the screen. Pure; it never reads the clock or the locale of the machine,
+// so the server and the browser always write the same text.
+
+/** Figures that people compare get three significant digits; more would pretend a precision that nobody measured. */
+export function formatCount(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${trim(value / 1e9)}B`;
+  if (size >= 1e6) return `${trim(value / 1e6)}M`;
+  if (size >= 1e4) return `${trim(value / 1e3)}k`;
+  if (size >= 100 || Number.isInteger(value)) return groupThousands(Math.round(value));
+  return trim(value);
+}
+
+export function formatInteger(value: number): string {
+  return Number.isFinite(value) ? groupThousands(Math.round(value)) : '–';
+}
+
+/** Milliseconds, in the unit in which they read best. */
+export function formatMs(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';
+  if (ms === 0) return '0 ms';
+  if (ms < 1) return `${Math.max(1, Math.round(ms * 1000))} µs`;
+  if (ms < 1000) return `${trim(ms)} ms`;
+  if (ms < 60_000) return `${trim(ms / 1000)} s`;
+  return formatDuration(ms);
+}
+
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+export function formatBytes(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined || !Number.isFinite(bytes)) return '–';
+  let value = bytes;
+  let unit = 0;
+  while (Math.abs(value) >= 1000 && unit < BYTE_UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? Math.round(value) : trim(value)} ${BYTE_UNITS[unit] ?? 'B'}`;
+}
+
+/** Thousandths of a core, as cores or as a share of one core. */
+export function formatCpu(millis: number | null | undefined): string {
+  if (millis === null || millis === undefined || !Number.isFinite(millis)) return '–';
+  return millis >= 1000 ? `${trim(millis / 1000)} cores` : `${trim(millis / 10)} %`;
+}
+
+export function formatPercent(share: number): string {
+  return Number.isFinite(share) ? `${trim(share * 100)} %` : '–';
+}
+
+/** A ratio to a baseline, for tables: `1.42×`. */
+export function formatRatio(ratio: number): string {
+  return Number.isFinite(ratio) ? `${ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2)}×` : '–';
+}
+
+/** How long something took: `840 ms`, `4.2 s`, `2 m 05 s`, `1 h 03 m`. */
+export function formatDuration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} m ${pad(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${pad(minutes % 60)} m`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** How long ago, coarse on purpose: the exact time is one hover away. */
+export function formatAgo(at: Date, now: number): string {
+  const ms = now - at.getTime();
+  if (ms < 0) return formatIn(-ms);
+  if (ms < 5000) return 'just now';
+  return `${coarse(ms)} ago`;
+}
+
+function formatIn(ms: number): string {
+  return ms < 5000 ? 'just now' : `in ${coarse(ms)}`;
+}
+
+function coarse(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h`;
+  const days = Math.floor(hours / 24);
+  if (days < 31) return days === 1 ? '1 day' : `${days} days`;
+  const months = Math.floor(days / 30.44);
+  return months < 12 ? `${months} mo` : `${Math.floor(days / 365.25)} y`;
+}
+
+/** Absolute and unambiguous; UTC, because server and browser must agree before the page is alive. */
+export function formatAbsolute(at: Date): string {
+  return Number.isNaN(at.getTime()) ? '' : `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+export function shortHash(hash: string): string {
+  return hash.slice(0, 7);
+}
+
+/** The last part of a repository's address, which is how people name it. */
+export function repositoryName(url: string): string {
+  const path = url.replace(/[/]+$/, '').replace(/\.git$/, '');
+  return path.split('/').slice(-2).join('/').replace(/^.*:/, '');
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatInteger(count)} ${count === 1 ? one : many}`;
+}
+
+function trim(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  const text = value.toFixed(digits);
+  return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : groupThousands(Number(text));
+}
+
+function groupThousands(value: number): string {
+  // A narrow no-break space: readable in every language, and it never wraps.
+  return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0');
+}

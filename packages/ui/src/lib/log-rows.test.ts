@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import {
+  findMatches,
+  type LogViewLine,
+  layoutRows,
+  lineOfHash,
+  plainText,
+  rowOfLine,
+  splitMatches,
+  visibleWindow,
+} from './log-rows.ts';
+
+function line(text: string, group = 'build', tone: LogViewLine['tone'] = 'plain'): LogViewLine {
+  return { text, group, tone };
+}
+
+const lines = [
+  line('cloning', 'clone'),
+  line('HEAD is now at 1234567', 'clone'),
+  line('npm ci'),
+  line('added 3 packages'),
+];
+
+describe('rows', () => {
+  test('each group has a title row before its lines', () => {
+    expect(layoutRows(lines, new Set())).toEqual([
+      { kind: 'group', group: 'clone', lineCount: 2, folded: false },
+      { kind: 'line', index: 0 },
+      { kind: 'line', index: 1 },
+      { kind: 'group', group: 'build', lineCount: 2, folded: false },
+      { kind: 'line', index: 2 },
+      { kind: 'line', index: 3 },
+    ]);
+  });
+
+  test('a folded group keeps its title and hides its lines', () => {
+    const rows = layoutRows(lines, new Set(['clone']));
+    expect(rows[0]).toEqual({ kind: 'group', group: 'clone', lineCount: 2, folded: true });
+    expect(rowOfLine(rows, 0)).toBe(-1);
+    expect(rowOfLine(rows, 2)).toBe(2);
+  });
+
+  test('no lines, no rows', () => expect(layoutRows([], new Set())).toEqual([]));
+});
+
+describe('search', () => {
+  test('it finds words in any case and nothing by nothing', () => {
+    expect(findMatches(lines, 'NPM')).toEqual([2]);
+    expect(findMatches(lines, '  ')).toEqual([]);
+  });
+
+  test('the matched parts of a line are cut out in their own case', () => {
+    expect(splitMatches('Error: error', 'error')).toEqual([
+      { text: 'Error', matched: true },
+      { text: ': ', matched: false },
+      { text: 'error', matched: true },
+    ]);
+    expect(splitMatches('abc', '')).toEqual([{ text: 'abc', matched: false }]);
+  });
+});
+
+test.each([
+  ['#L1', 0],
+  ['#L120', 119],
+  ['#L0', null],
+  ['#line-3', null],
+  ['', null],
+])('the hash %s names line index %s', (hash, index) => expect(lineOfHash(hash)).toBe(index));
+
+test('only rows near the viewport are drawn, however long the log', () => {
+  const window = visibleWindow(200_000, 600, 20, 20_000);
+  expect(window).toEqual({ first: 9976, last: 10_054 });
+  expect(visibleWindow(0, 600, 20, 3)).toEqual({ first: 0, last: 3 });
+  expect(visibleWindow(0, 0, 20, 0)).toEqual({ first: 0, last: 0 });
+});
+
+test('terminal codes disappear and an overwritten line shows its last state', () => {
+  expect(plainText('\u001b[32mok\u001b[0m done')).toBe('ok done');
+  expect(plainText('10%\r50%\r100%')).toBe('100%');
+  expect(plainText('windows line\r')).toBe('windows line');
+  expect(plainText('\u001b]8;;https://a\u0007link')).toBe('link');
+  expect(plainText('a\tb')).toBe('a\tb');
+});

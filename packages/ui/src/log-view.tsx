@@ -1,0 +1,177 @@
+'use client';
+// A log that may grow to tens of thousands of lines: only what is near the viewport is in the page.
+// It follows the end until the reader scrolls up; searching, folding and links to a line never wait for the rest.
+import { useCallback, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { cn } from './lib/class-names.ts';
+import { findMatches, type LogViewLine, layoutRows, lineOfHash, rowOfLine, visibleWindow } from './lib/log-rows.ts';
+import { GroupRow, LineRow, LOG_ROW_PX } from './log-row.tsx';
+import { LogToolbar } from './log-toolbar.tsx';
+
+export interface LogViewProps {
+  readonly lines: readonly LogViewLine[];
+  /** More is to come: keeps the end in sight and says so. */
+  readonly live: boolean;
+  readonly groupTitle: (group: string) => string;
+  /** Groups that start folded; the reader may open them. */
+  readonly initiallyFolded?: readonly string[];
+  readonly emptyText: string;
+  readonly fileName: string;
+  readonly className?: string;
+}
+
+const NEAR_END_PX = 32;
+
+export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, fileName, className }: LogViewProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [folded, setFolded] = useState<ReadonlySet<string>>(() => new Set(initiallyFolded));
+  const [query, setQuery] = useState('');
+  const [matchAt, setMatchAt] = useState(0);
+  const [following, setFollowing] = useState(true);
+  const [linked, setLinked] = useState<number | null>(null);
+  const [view, setView] = useState({ top: 0, height: 480 });
+
+  const searched = useDeferredValue(query);
+  const matches = useMemo(() => findMatches(lines, searched), [lines, searched]);
+  // A search looks into folded groups too: what it found must be visible.
+  const rows = useMemo(() => layoutRows(lines, searched.trim() === '' ? folded : new Set()), [lines, folded, searched]);
+  const window_ = visibleWindow(view.top, view.height, LOG_ROW_PX, rows.length);
+  const current = matches[Math.min(matchAt, matches.length - 1)];
+
+  const measure = useCallback(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    setView({ top: element.scrollTop, height: element.clientHeight });
+  }, []);
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [measure]);
+
+  useEffect(() => {
+    const readHash = () => {
+      const index = lineOfHash(window.location.hash);
+      setLinked(index);
+      if (index !== null) setFollowing(false);
+    };
+    readHash();
+    window.addEventListener('hashchange', readHash);
+    return () => window.removeEventListener('hashchange', readHash);
+  }, []);
+
+  const target = current ?? linked;
+  // Lines come in batches: the row of a linked line is only known once it is there.
+  const targetRow = target === null || target === undefined ? -1 : rowOfLine(rows, target);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null || targetRow === -1) return;
+    element.scrollTop = Math.max(0, targetRow * LOG_ROW_PX - element.clientHeight / 2);
+  }, [targetRow]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new row moves the end
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element !== null && following && live && targetRow === -1) element.scrollTop = element.scrollHeight;
+  }, [rows.length, following, live, targetRow]);
+
+  const onScroll = () => {
+    const element = scroller.current;
+    if (element === null) return;
+    measure();
+    setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END_PX);
+  };
+  const move = (by: number) => {
+    if (matches.length > 0)
+      setMatchAt((at) => (Math.min(at, matches.length - 1) + by + matches.length) % matches.length);
+  };
+  const toggle = (group: string) => {
+    setFolded((all) => {
+      const next = new Set(all);
+      if (!next.delete(group)) next.add(group);
+      return next;
+    });
+  };
+  const link = (index: number) => {
+    window.history.replaceState(window.history.state, '', `#L${index + 1}`);
+    setLinked(index);
+  };
+  const toEnd = () => {
+    const element = scroller.current;
+    if (element === null) return;
+    setLinked(null);
+    element.scrollTop = element.scrollHeight;
+  };
+
+  return (
+    <section
+      aria-label="Log"
+      className={cn(
+        'relative flex min-h-0 flex-col overflow-hidden rounded-card border border-line bg-surface',
+        className,
+      )}
+    >
+      <LogToolbar
+        lines={lines}
+        live={live}
+        query={query}
+        matchCount={matches.length}
+        matchAt={Math.min(matchAt, Math.max(0, matches.length - 1))}
+        fileName={fileName}
+        onQueryChange={(value) => {
+          setQuery(value);
+          setMatchAt(0);
+        }}
+        onMove={move}
+      />
+      <div
+        ref={scroller}
+        onScroll={onScroll}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Log lines"
+        className="min-h-0 flex-1 overflow-auto overscroll-contain py-2 font-mono text-xs focus-visible:-outline-offset-2"
+      >
+        {lines.length === 0 ? <p className="px-4 py-2 font-sans text-base text-ink-faint">{emptyText}</p> : null}
+        <div className="relative w-max min-w-full" style={{ height: rows.length * LOG_ROW_PX }}>
+          <div className="absolute inset-x-0" style={{ top: window_.first * LOG_ROW_PX }}>
+            {rows
+              .slice(window_.first, window_.last)
+              .map((row) =>
+                row.kind === 'group' ? (
+                  <GroupRow
+                    key={`group-${row.group}`}
+                    title={groupTitle(row.group)}
+                    row={row}
+                    onToggle={() => toggle(row.group)}
+                  />
+                ) : (
+                  <LineRow
+                    key={row.index}
+                    index={row.index}
+                    line={lines[row.index]}
+                    query={searched}
+                    marked={row.index === linked || row.index === current}
+                    onLink={() => link(row.index)}
+                  />
+                ),
+              )}
+          </div>
+        </div>
+      </div>
+      {!following && live && lines.length > 0 ? (
+        <button
+          type="button"
+          onClick={toEnd}
+          className="absolute bottom-3 left-1/2 -translate-x-1/2 animate-arrive rounded-full border border-line bg-raised px-3 py-1 text-sm shadow-float hover:bg-sunken"
+        >
+          Follow the end ↓
+        </button>
+      ) : null}
+    </section>
+  );
+}
