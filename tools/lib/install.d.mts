@@ -1,0 +1,9 @@
+// Types of install.mjs, for the TypeScript half of the tools.
+export class SetupError extends Error {}
+export function checkPrograms(): Promise<void>;
+export function installDependencies(
+  root: string,
+  options?: { readonly report?: () => void },
+): Promise<{ readonly installed: boolean }>;
+export function nodeOf(root: string): string;
+export function handOver(root: string, script: string, args: readonly string[]): void;

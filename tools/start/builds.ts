@@ -1,0 +1,80 @@
+// Builds what the control plane runs: Prisma's client, the web app, the agent. Each is skipped while its inputs are the
+// ones it was built from. Shared by `npm start` and the browser tests.
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CommandResult, ROOT, run } from '../lib/command.ts';
+import { hashInputs, isCurrent, markCurrent } from '../lib/inputs-hash.ts';
+
+type Detail = (text: string) => void;
+
+export class BuildFailed extends Error {}
+
+const GENERATED = join(ROOT, 'packages/db/src/generated');
+const WEB = join(ROOT, 'apps/web');
+const WEB_INPUTS = [
+  'apps/web/**/*',
+  'packages/{api,auth,contract,core,db,ui}/{package.json,src/**/*}',
+  'packages/config/**/*.json',
+  'prisma/schema/**/*.prisma',
+  'package-lock.json',
+];
+const TAIL_LINES = 25;
+
+/** Answers the server's script. */
+export const WEB_SERVER = join(WEB, '.next/standalone/apps/web/server.js');
+
+export async function generateClient(detail: Detail): Promise<void> {
+  const hash = hashInputs(ROOT, ['prisma/schema/**/*.prisma', 'prisma.config.ts', 'packages/db/package.json']);
+  const mark = join(GENERATED, '.inputs');
+  if (isCurrent(mark, hash)) return detail('current');
+  const result = await run('prisma', ['generate', '--config', join(ROOT, 'prisma.config.ts')]);
+  requireSuccess(result, 'Prisma could not generate its client');
+  markCurrent(mark, hash);
+}
+
+export async function buildWeb(detail: Detail): Promise<void> {
+  const hash = hashInputs(ROOT, WEB_INPUTS);
+  const mark = join(WEB, '.next/fairlead-inputs');
+  if (isCurrent(mark, hash) && existsSync(WEB_SERVER)) return detail('current');
+  const onOutput = (chunk: string) => {
+    const line = chunk.trim().split('\n').at(-1)?.trim();
+    if (line) detail(line.slice(0, 60));
+  };
+  const result = await run('next', ['build'], { cwd: WEB, onOutput });
+  requireSuccess(result, 'the web app could not be built');
+  // The standalone server serves these two folders but does not bring them.
+  const standalone = join(WEB, '.next/standalone/apps/web');
+  rmSync(join(standalone, '.next/static'), { recursive: true, force: true });
+  cpSync(join(WEB, '.next/static'), join(standalone, '.next/static'), { recursive: true });
+  if (existsSync(join(WEB, 'public'))) cpSync(join(WEB, 'public'), join(standalone, 'public'), { recursive: true });
+  markCurrent(mark, hash);
+  detail('');
+}
+
+export type AgentProfile = 'release' | 'dev';
+
+/** Answers the binary. cargo itself knows what is current. */
+export async function buildAgent(profile: AgentProfile, detail: Detail): Promise<string> {
+  const manifest = join(ROOT, 'agents/Cargo.toml');
+  const crates = readFileSync(join(ROOT, 'agents/Cargo.lock'), 'utf8').match(/^\[\[package\]\]$/gm)?.length ?? 0;
+  let compiled = 0;
+  const onOutput = (chunk: string) => {
+    const started = [...chunk.matchAll(/^\s*Compiling (\S+)/gm)];
+    compiled += started.length;
+    const name = started.at(-1)?.[1];
+    if (name !== undefined) detail(`${compiled} of at most ${crates} crates, now ${name}`);
+  };
+  const args = ['build', '--locked', '--profile', profile, '--manifest-path', manifest, '-p', 'fairlead-agent'];
+  const result = await run('cargo', args, { onOutput });
+  requireSuccess(result, 'the agent could not be built');
+  detail(compiled === 0 ? 'current' : `${compiled} crates`);
+  return join(ROOT, 'agents/target', profile === 'dev' ? 'debug' : 'release', 'fairlead-agent');
+}
+
+function requireSuccess(result: CommandResult, what: string): void {
+  if (result.code === 0) return;
+  const reason = /No space left on device/i.test(result.output)
+    ? 'the disk is full: make room first'
+    : 'its last lines:';
+  throw new BuildFailed(`${what}; ${reason}\n${result.output.trimEnd().split('\n').slice(-TAIL_LINES).join('\n')}`);
+}

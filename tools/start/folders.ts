@@ -1,0 +1,105 @@
+// Where data lies. Everything is under one folder; as root it must be one that other users can pass through, because
+// PostgreSQL and the apps run as users of their own.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export interface Folders {
+  readonly data: string;
+  readonly postgres: string;
+  readonly secrets: string;
+  readonly signingKeys: string;
+  readonly logs: string;
+  readonly logStore: string;
+  readonly agent: string;
+  readonly bin: string;
+  readonly runtime: string;
+  readonly source: string;
+  readonly record: string;
+}
+
+export interface ChosenFolders extends Folders {
+  /** The folder that is closed to other users, when data therefore lies elsewhere than it would. */
+  readonly insteadOf: string | undefined;
+}
+
+export class FolderError extends Error {}
+
+const MARK = 'fairlead.json';
+
+export interface FolderWish {
+  readonly root: string;
+  /** What the user asked for; undefined leaves the choice to us. */
+  readonly data: string | undefined;
+  readonly isRoot: boolean;
+}
+
+export function chooseFolders({ root, data, isRoot }: FolderWish): ChosenFolders {
+  const wanted = data ?? join(root, '.fairlead');
+  const closed = isRoot ? closedFolder(wanted) : undefined;
+  if (closed === undefined) return { ...layOut(wanted), insteadOf: undefined };
+  if (data !== undefined) {
+    throw new FolderError(
+      `${closed} is closed to other users, but PostgreSQL and apps run as users of their own: choose another --data, for example under /var/lib`,
+    );
+  }
+  const name = createHash('sha256').update(root).digest('hex').slice(0, 8);
+  return { ...layOut(`/var/lib/fairlead-${name}`), insteadOf: closed };
+}
+
+export function layOut(data: string): Folders {
+  return {
+    data,
+    postgres: join(data, 'postgres'),
+    secrets: join(data, 'secrets'),
+    signingKeys: join(data, 'secrets/signing-keys'),
+    logs: join(data, 'logs'),
+    logStore: join(data, 'log-store'),
+    agent: join(data, 'agent'),
+    bin: join(data, 'bin'),
+    runtime: join(data, 'runtime'),
+    source: join(data, 'source'),
+    record: join(data, 'run/processes.json'),
+  };
+}
+
+/** The topmost folder on the way to `path` that other users may not pass through. */
+export function closedFolder(path: string): string | undefined {
+  const above = dirname(path) === path ? undefined : closedFolder(dirname(path));
+  if (above !== undefined) return above;
+  const info = statSync(path, { throwIfNoEntry: false });
+  return info?.isDirectory() && (info.mode & 0o001) === 0 ? path : undefined;
+}
+
+/** Makes the data folder, or refuses one that holds something else. */
+export function openData(folders: Folders): void {
+  const mark = join(folders.data, MARK);
+  const exists = existsSync(folders.data);
+  if (exists && !existsSync(mark) && !isEmptyFolder(folders.data)) {
+    throw new FolderError(`${folders.data} holds something else than Fairlead's data: choose another --data`);
+  }
+  try {
+    // 711: apps and PostgreSQL pass through to their own folders and see nothing else.
+    mkdirSync(folders.data, { recursive: true, mode: 0o711 });
+    for (const folder of [folders.secrets, folders.signingKeys, folders.logs, folders.logStore, folders.source]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    }
+    for (const folder of [folders.agent, folders.bin, folders.runtime])
+      mkdirSync(folder, { recursive: true, mode: 0o711 });
+    if (!existsSync(mark)) writeFileSync(mark, `${JSON.stringify({ format: 1 })}\n`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOSPC') throw new FolderError(`the disk of ${folders.data} is full: make room first`);
+    if (code === 'EACCES' || code === 'EROFS')
+      throw new FolderError(`${folders.data} cannot be written: choose another --data`);
+    throw error;
+  }
+}
+
+export function isData(folder: string): boolean {
+  return existsSync(join(folder, MARK));
+}
+
+function isEmptyFolder(folder: string): boolean {
+  return statSync(folder).isDirectory() && readdirSync(folder).length === 0;
+}
