@@ -1,0 +1,316 @@
+//! What a request's head means, and the head that is sent on: normalised, with framing and client address written by us.
+
+use crate::framing::FramingHeaders;
+use crate::header::{Connection, Role, role};
+use crate::{Authority, Malformed, RequestBody, Target, usable_request_id};
+
+/// The protocol a request came by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
+/// The client as forwarded headers name it. The text is made once a connection.
+#[derive(Debug, Clone)]
+pub struct Client {
+    address: Box<str>,
+    /// As RFC 7239, 6 wants it: an IPv6 address quoted and in brackets.
+    node: Box<str>,
+    scheme: &'static str,
+}
+
+impl Client {
+    /// The client at `address`; `secure` when it speaks TLS to us.
+    pub fn new(address: std::net::IpAddr, secure: bool) -> Self {
+        // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 client; apps expect the plain form.
+        let address = address.to_canonical();
+        let text = address.to_string();
+        let node = if address.is_ipv6() { format!("\"[{text}]\"") } else { text.clone() };
+        Self { address: text.into(), node: node.into(), scheme: if secure { "https" } else { "http" } }
+    }
+}
+
+/// A request's first line and host, validated.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLine<'a> {
+    /// A token, as it was sent: methods are case-sensitive.
+    pub method: &'a [u8],
+    /// Path and query.
+    pub target: Target<'a>,
+    /// The protocol it came by.
+    pub version: Version,
+    /// HTTP/2's `:authority`.
+    pub authority: Option<&'a [u8]>,
+}
+
+/// What the fields of one head say.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestFacts<'a> {
+    /// The host asked for.
+    pub authority: Authority<'a>,
+    /// The body that follows.
+    pub body: RequestBody,
+    /// The client wants the connection closed, or its version implies it.
+    pub close: bool,
+    /// The protocol that the client offers to change to, with `Connection: upgrade`.
+    pub upgrade: Option<&'a [u8]>,
+    /// The client waits for 100 before it sends its body.
+    pub expects_continue: bool,
+    /// The client takes trailers.
+    pub takes_trailers: bool,
+    /// A usable id that the client sent.
+    pub request_id: Option<&'a [u8]>,
+    connection: Connection<'a>,
+}
+
+impl<'a> RequestFacts<'a> {
+    /// Reads all fields once. `headers` are (name, value) with surrounding blanks of values removed.
+    pub fn gather(
+        line: &RequestLine<'a>,
+        headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    ) -> Result<Self, Malformed> {
+        let (mut host, mut request_id, mut upgrade) = (None, None, None);
+        let (mut framing, mut connection) = (FramingHeaders::default(), Connection::default());
+        let (mut expects_continue, mut takes_trailers) = (false, false);
+        for (name, value) in headers {
+            match role(name) {
+                Role::Host if host.is_some() => return Err(Malformed::Host),
+                Role::Host => host = Some(value),
+                Role::ContentLength => framing.see_content_length(value)?,
+                Role::TransferEncoding => framing.see_transfer_encoding(value)?,
+                Role::Connection if !connection.see(value) => return Err(Malformed::Connection),
+                Role::Upgrade => upgrade = Some(value),
+                Role::Te => {
+                    takes_trailers |= value
+                        .split(|byte| *byte == b',')
+                        .any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
+                }
+                Role::Expect if value.eq_ignore_ascii_case(b"100-continue") => expects_continue = true,
+                Role::Expect => return Err(Malformed::Expectation),
+                Role::RequestId if usable_request_id(value) => request_id = Some(value),
+                _ => {}
+            }
+        }
+        let authority = authority(line, host)?;
+        let body = framing.request(line.version != Version::Http10)?;
+        let close = connection.close || (line.version == Version::Http10 && !connection.keep_alive);
+        // HTTP/1.0 has neither; a body before the change of protocol is nobody's use.
+        let plain_1_1 = line.version == Version::Http11;
+        Ok(Self {
+            authority,
+            body,
+            close,
+            upgrade: upgrade.filter(|_| plain_1_1 && connection.upgrade && matches!(body, RequestBody::None)),
+            expects_continue: expects_continue && line.version != Version::Http10 && body != RequestBody::None,
+            takes_trailers: takes_trailers && line.version != Version::Http10,
+            request_id,
+            connection,
+        })
+    }
+}
+
+/// The one host of a request: Host, `:authority` and an absolute target must not contradict each other.
+fn authority<'a>(line: &RequestLine<'a>, host: Option<&'a [u8]>) -> Result<Authority<'a>, Malformed> {
+    let host = host.map(Authority::parse).transpose()?;
+    let other = match line.authority {
+        Some(text) => Some(Authority::parse(text)?),
+        None => line.target.authority,
+    };
+    match (host, other) {
+        (Some(host), Some(other)) if !host.text.eq_ignore_ascii_case(other.text) => Err(Malformed::HostMismatch),
+        (Some(host), _) => Ok(host),
+        (None, Some(other)) => Ok(other),
+        (None, None) => Err(Malformed::Host),
+    }
+}
+
+/// Appends the head for an HTTP/1.1 upstream. Framing, hop-by-hop fields and claims about the client are never copied.
+pub fn encode_request<'a>(
+    line: &RequestLine<'a>,
+    facts: &RequestFacts<'a>,
+    headers: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
+    client: &Client,
+    request_id: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let host = facts.authority.text;
+    push(out, &[line.method, b" ", line.target.path_and_query, b" HTTP/1.1\r\nhost: ", host, b"\r\n"]);
+    let mut cookies = 0;
+    for (name, value) in headers.clone() {
+        match role(name) {
+            Role::EndToEnd | Role::ContentType if !facts.connection.names(name) => {
+                push(out, &[name, b": ", value, b"\r\n"]);
+            }
+            Role::Cookie => cookies += 1,
+            _ => {}
+        }
+    }
+    if cookies > 0 {
+        encode_cookies(headers, out);
+    }
+    push(out, &[b"x-forwarded-for: ", client.address.as_bytes(), b"\r\nx-forwarded-host: ", host]);
+    push(out, &[b"\r\nx-forwarded-proto: ", client.scheme.as_bytes(), b"\r\nforwarded: for=", client.node.as_bytes()]);
+    push(out, &[b";host=\"", host, b"\";proto=", client.scheme.as_bytes(), b"\r\nx-request-id: ", request_id, b"\r\n"]);
+    match facts.body {
+        RequestBody::None if needs_length(line.method) => out.extend_from_slice(b"content-length: 0\r\n"),
+        RequestBody::None => {}
+        RequestBody::Length(length) => push_length(out, length),
+        RequestBody::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+    }
+    if facts.expects_continue {
+        out.extend_from_slice(b"expect: 100-continue\r\n");
+    }
+    match facts.upgrade {
+        Some(protocol) => push(out, &[b"connection: upgrade\r\nupgrade: ", protocol, b"\r\n"]),
+        // TE is of each hop (RFC 9110, 10.1.4): said again only because trailers really are sent on.
+        None if facts.takes_trailers => out.extend_from_slice(b"connection: te\r\nte: trailers\r\n"),
+        None => {}
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// One Cookie field: HTTP/2 may split it into several, which HTTP/1.1 forbids (RFC 9113, 8.2.3).
+fn encode_cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
+    let mut separator: &[u8] = b"cookie: ";
+    for (_, value) in headers.filter(|(name, _)| role(name) == Role::Cookie) {
+        push(out, &[separator, value]);
+        separator = b"; ";
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Methods whose content means something: without a length some servers answer 411 (RFC 9110, 8.6).
+fn needs_length(method: &[u8]) -> bool {
+    matches!(method, b"POST" | b"PUT" | b"PATCH")
+}
+
+pub(crate) fn push(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+}
+
+pub(crate) fn push_length(out: &mut Vec<u8>, length: u64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = length;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    push(out, &[b"content-length: ", &digits[start..], b"\r\n"]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Header = (&'static str, &'static str);
+
+    fn bytes(headers: &[Header]) -> impl Iterator<Item = (&'static [u8], &'static [u8])> + Clone {
+        headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect::<Vec<_>>().into_iter()
+    }
+
+    fn line(method: &'static str, version: Version) -> RequestLine<'static> {
+        let target = Target::parse(method.as_bytes(), b"/p?q").unwrap();
+        RequestLine { method: method.as_bytes(), target, version, authority: None }
+    }
+
+    fn sent_on(method: &'static str, version: Version, headers: &[Header]) -> Result<String, Malformed> {
+        let line = line(method, version);
+        let facts = RequestFacts::gather(&line, bytes(headers))?;
+        let client = Client::new("192.0.2.7".parse().unwrap(), true);
+        let mut out = Vec::new();
+        encode_request(&line, &facts, bytes(headers), &client, b"id1", &mut out);
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn the_head_sent_on_names_the_client_and_nothing_it_forged() {
+        let head = sent_on(
+            "GET",
+            Version::Http11,
+            &[
+                ("Host", "a.test:444"),
+                ("X-Forwarded-For", "6.6.6.6"),
+                ("forwarded", "for=6.6.6.6"),
+                ("Accept", "*/*"),
+                ("X-Hop", "1"),
+                ("Connection", "x-hop, keep-alive"),
+                ("Keep-Alive", "5"),
+            ],
+        );
+        assert_eq!(
+            head.unwrap(),
+            "GET /p?q HTTP/1.1\r\nhost: a.test:444\r\nAccept: */*\r\nx-forwarded-for: 192.0.2.7\r\nx-forwarded-host: a.test:444\r\n\
+             x-forwarded-proto: https\r\nforwarded: for=192.0.2.7;host=\"a.test:444\";proto=https\r\nx-request-id: id1\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn framing_is_written_anew() {
+        let body = |headers: &[Header]| {
+            let headers = [&[("host", "a")], headers].concat();
+            sent_on("POST", Version::Http11, &headers).map(|head| head.split("id1\r\n").nth(1).unwrap().to_owned())
+        };
+        assert_eq!(body(&[("Content-Length", "007")]).unwrap(), "content-length: 7\r\n\r\n");
+        assert_eq!(body(&[("Transfer-Encoding", "Chunked")]).unwrap(), "transfer-encoding: chunked\r\n\r\n");
+        assert_eq!(body(&[]).unwrap(), "content-length: 0\r\n\r\n");
+        assert_eq!(body(&[("Content-Length", "1"), ("Transfer-Encoding", "chunked")]), Err(Malformed::Framing));
+        assert_eq!(body(&[("Content-Length", "1"), ("Content-Length", "1")]), Err(Malformed::ContentLength));
+        assert_eq!(body(&[("Transfer-Encoding", "gzip, chunked")]), Err(Malformed::TransferEncoding));
+        assert_eq!(
+            body(&[("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")]),
+            Err(Malformed::TransferEncoding)
+        );
+        assert_eq!(
+            sent_on("POST", Version::Http10, &[("host", "a"), ("transfer-encoding", "chunked")]),
+            Err(Malformed::Framing)
+        );
+    }
+
+    #[test]
+    fn a_request_has_exactly_one_host() {
+        assert_eq!(sent_on("GET", Version::Http11, &[]), Err(Malformed::Host));
+        assert_eq!(sent_on("GET", Version::Http11, &[("host", "a"), ("host", "a")]), Err(Malformed::Host));
+        let absolute =
+            RequestLine { target: Target::parse(b"GET", b"http://b/").unwrap(), ..line("GET", Version::Http11) };
+        assert_eq!(RequestFacts::gather(&absolute, bytes(&[("host", "a")])).unwrap_err(), Malformed::HostMismatch);
+        assert!(RequestFacts::gather(&absolute, bytes(&[("host", "B")])).is_ok());
+        let http2 = RequestLine { authority: Some(b"a.test"), ..line("GET", Version::Http2) };
+        assert_eq!(RequestFacts::gather(&http2, bytes(&[])).unwrap().authority.host, b"a.test");
+    }
+
+    #[test]
+    fn an_upgrade_is_sent_on_only_when_connection_says_so() {
+        let head = |connection| {
+            sent_on("GET", Version::Http11, &[("host", "a"), ("Upgrade", "websocket"), ("Connection", connection)])
+                .unwrap()
+        };
+        assert!(head("Upgrade").ends_with("connection: upgrade\r\nupgrade: websocket\r\n\r\n"));
+        assert!(!head("keep-alive").contains("upgrade"));
+    }
+
+    #[test]
+    fn split_cookies_are_joined() {
+        let head =
+            sent_on("GET", Version::Http2, &[("host", "a"), ("cookie", "a=1"), ("accept", "x"), ("cookie", "b=2")])
+                .unwrap();
+        assert!(head.contains("\r\ncookie: a=1; b=2\r\n"), "{head}");
+    }
+
+    #[test]
+    fn an_ipv6_client_is_quoted_where_the_rfc_wants_it_and_a_mapped_ipv4_one_is_plain() {
+        assert_eq!(&*Client::new("2001:db8::1".parse().unwrap(), false).node, "\"[2001:db8::1]\"");
+        assert_eq!(&*Client::new("::ffff:192.0.2.1".parse().unwrap(), false).node, "192.0.2.1");
+    }
+}

@@ -1,0 +1,85 @@
+//! Request ids: one a request, 32 hex digits, unique without a lock. Never a secret.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// Longest id that is taken over from a client.
+pub const REQUEST_ID_BYTES_MAX: usize = 64;
+
+/// Whether a client's id can be taken over: short, and harmless in logs, headers and file names.
+pub fn usable_request_id(value: &[u8]) -> bool {
+    (1..=REQUEST_ID_BYTES_MAX).contains(&value.len())
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Makes ids: a random half for this maker, and a counted half scrambled so that ids don't reveal a request rate at a glance.
+#[derive(Debug)]
+pub struct RequestIds {
+    prefix: u64,
+    next: Cell<u64>,
+}
+
+impl RequestIds {
+    /// A maker that no other equals.
+    pub fn new() -> Self {
+        let random = |salt: u64| {
+            let mut hasher = RandomState::new().build_hasher();
+            hasher.write_u64(salt);
+            hasher.finish()
+        };
+        Self { prefix: random(1), next: Cell::new(random(2)) }
+    }
+
+    /// The next id.
+    pub fn next(&self) -> [u8; 32] {
+        let count = self.next.get();
+        self.next.set(count.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let mut id = [0; 32];
+        hex(self.prefix, &mut id[..16]);
+        hex(mix(count), &mut id[16..]);
+        id
+    }
+
+    /// A number to choose by, not tied to any id.
+    pub fn random(&self) -> u64 {
+        let count = self.next.get();
+        self.next.set(count.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        mix(count ^ self.prefix)
+    }
+}
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// SplitMix64's finaliser: a bijection, so distinct counts stay distinct.
+fn mix(mut value: u64) -> u64 {
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+fn hex(value: u64, out: &mut [u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (position, digit) in out.iter_mut().enumerate() {
+        *digit = DIGITS[(value >> (60 - 4 * position)) as usize & 15];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_usable_and_do_not_repeat() {
+        let (a, b) = (RequestIds::new(), RequestIds::new());
+        let ids: std::collections::HashSet<_> = (0..1000).flat_map(|_| [a.next(), b.next()]).collect();
+        assert_eq!(ids.len(), 2000);
+        assert!(ids.iter().all(|id| usable_request_id(id)));
+        for bad in ["", "a b", "a\"b", &"x".repeat(65)] {
+            assert!(!usable_request_id(bad.as_bytes()));
+        }
+    }
+}
