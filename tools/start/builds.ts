@@ -18,6 +18,7 @@ const WEB_INPUTS = [
   'prisma/schema/**/*.prisma',
   'package-lock.json',
 ];
+const TARGET = join(ROOT, 'agents/target');
 const TAIL_LINES = 25;
 
 /** Answers the server's script. */
@@ -64,11 +65,22 @@ export async function buildAgent(profile: AgentProfile, detail: Detail): Promise
     const name = started.at(-1)?.[1];
     if (name !== undefined) detail(`${compiled} of at most ${crates} crates, now ${name}`);
   };
-  const args = ['build', '--locked', '--profile', profile, '--manifest-path', manifest, '-p', 'fairlead-agent'];
+  const args = [
+    'build',
+    '--locked',
+    '--profile',
+    profile,
+    '--manifest-path',
+    manifest,
+    '--target-dir',
+    TARGET,
+    '-p',
+    'fairlead-agent',
+  ];
   const result = await run('cargo', args, { onOutput });
   requireSuccess(result, 'the agent could not be built');
   detail(compiled === 0 ? 'current' : `${compiled} crates`);
-  return join(ROOT, 'agents/target', profile === 'dev' ? 'debug' : 'release', 'fairlead-agent');
+  return join(TARGET, profile === 'dev' ? 'debug' : 'release', 'fairlead-agent');
 }
 
 function requireSuccess(result: CommandResult, what: string): void {

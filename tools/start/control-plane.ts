@@ -1,0 +1,160 @@
+// Composes the control plane on this machine: PostgreSQL, gateway, worker and web, with the environment each reads. Used
+// by `npm start` and by the system tests, so that both run the same thing.
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type EmbeddedServer, startEmbedded } from '@fairlead/db/embedded';
+import { migrate } from '@fairlead/db/migrate';
+import { ROOT } from '../lib/command.ts';
+import { nodeOf } from '../lib/install.mjs';
+import { answers } from '../lib/wait.ts';
+import { closedFolder, type Folders } from './folders.ts';
+import type { PortName } from './options.mjs';
+import { openSecrets } from './secrets.ts';
+import type { Service, Supervisor } from './supervisor.ts';
+
+export interface ControlPlaneOptions {
+  readonly folders: Folders;
+  readonly ports: Readonly<Record<PortName, number>>;
+  /** An outside PostgreSQL; undefined starts the embedded one. */
+  readonly databaseUrl: string | undefined;
+  readonly supervisor: Supervisor;
+  /** Offered to further servers for download. */
+  readonly agentBinary: string;
+  /** The web app's server script; undefined leaves the web app out. */
+  readonly webServer: string | undefined;
+  readonly note: (line: string) => void;
+  /** For tests: PostgreSQL may lose its last second at a power cut. */
+  readonly unsafeButFast?: boolean;
+}
+
+/** Host name under which the local proxy serves the control plane itself. */
+export const CONTROL_HOST = 'fairlead.localhost';
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 10_000;
+
+export class ControlPlane {
+  readonly databaseUrl: string;
+  readonly publicUrl: string;
+  readonly gatewayUrl: string;
+  readonly #options: ControlPlaneOptions;
+  readonly #embedded: EmbeddedServer | undefined;
+  readonly #environment: Readonly<Record<string, string>>;
+
+  private constructor(options: ControlPlaneOptions, databaseUrl: string, embedded: EmbeddedServer | undefined) {
+    this.#options = options;
+    this.#embedded = embedded;
+    this.databaseUrl = databaseUrl;
+    this.publicUrl = `http://localhost:${options.ports.web}`;
+    this.gatewayUrl = `http://127.0.0.1:${options.ports.gateway}`;
+    this.#environment = this.#commonEnvironment();
+  }
+
+  /** Opens the database and brings it up to date; starts no service yet. */
+  static async open(options: ControlPlaneOptions): Promise<ControlPlane> {
+    const { databaseUrl, note } = options;
+    const embedded = databaseUrl === undefined ? await startDatabase(options) : undefined;
+    try {
+      const url = databaseUrl ?? embedded?.url;
+      if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded PostgreSQL');
+      await migrate({ url, dir: join(ROOT, 'prisma/migrations'), log: note });
+      return new ControlPlane(options, url, embedded);
+    } catch (error) {
+      await embedded?.stop();
+      throw error;
+    }
+  }
+
+  /** Of the embedded PostgreSQL. */
+  get databasePid(): number | undefined {
+    return this.#embedded?.pid;
+  }
+
+  async startGateway(): Promise<void> {
+    await this.#options.supervisor.start(
+      this.#service('gateway', 'apps/gateway/src/main.ts', () => answers(`${this.gatewayUrl}/healthz`)),
+    );
+  }
+
+  async startWorker(): Promise<void> {
+    const log = this.#options.supervisor.logFile('worker');
+    // The worker listens nowhere; its log tells when it takes jobs. What was there before belongs to an earlier run.
+    const before = existsSync(log) ? readFileSync(log).length : 0;
+    const isReady = async () =>
+      existsSync(log) && /"msg":"ready"/.test(readFileSync(log).subarray(before).toString('utf8'));
+    await this.#options.supervisor.start(this.#service('worker', 'apps/worker/src/main.ts', isReady));
+  }
+
+  async startWeb(): Promise<void> {
+    const { webServer, ports, supervisor } = this.#options;
+    if (webServer === undefined) throw new Error('this control plane has no web app');
+    const ready = () => answers(`http://127.0.0.1:${ports.web}/api/health`);
+    const service = this.#service('web', webServer, ready);
+    await supervisor.start({ ...service, env: { ...service.env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
+  }
+
+  async start(): Promise<void> {
+    const { webServer } = this.#options;
+    await Promise.all([this.startGateway(), this.startWorker(), ...(webServer === undefined ? [] : [this.startWeb()])]);
+  }
+
+  /** Ends everything but PostgreSQL. */
+  async stopServices(): Promise<void> {
+    for (const name of ['worker', 'gateway', 'web']) await this.#options.supervisor.stop(name);
+  }
+
+  async stopDatabase(): Promise<void> {
+    await this.#embedded?.stop();
+  }
+
+  #service(name: string, script: string, ready: () => Promise<boolean>): Service {
+    return {
+      name,
+      command: nodeOf(ROOT),
+      args: ['--disable-warning=ExperimentalWarning', resolve(ROOT, script)],
+      cwd: ROOT,
+      env: this.#environment,
+      ready,
+      readyTimeoutMs: READY_TIMEOUT_MS,
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+    };
+  }
+
+  #commonEnvironment(): Record<string, string> {
+    const { folders, ports, agentBinary } = this.#options;
+    const secrets = openSecrets(folders);
+    return {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '/',
+      TZ: 'UTC',
+      NODE_ENV: 'production',
+      NEXT_TELEMETRY_DISABLED: '1',
+      LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
+      DATABASE_URL: this.databaseUrl,
+      FAIRLEAD_DATA_DIR: folders.data,
+      FAIRLEAD_PUBLIC_URL: this.publicUrl,
+      FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
+      FAIRLEAD_GATEWAY_HOST: '127.0.0.1',
+      FAIRLEAD_GATEWAY_PORT: String(ports.gateway),
+      FAIRLEAD_WEB_PORT: String(ports.web),
+      FAIRLEAD_HTTPS_PORT: String(ports.https),
+      FAIRLEAD_CONTROL_HOST: CONTROL_HOST,
+      FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
+      FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
+      FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
+      FAIRLEAD_LOG_STORE_DIR: folders.logStore,
+      FAIRLEAD_AGENT_BINARY: agentBinary,
+    };
+  }
+}
+
+function startDatabase({ folders, ports, note, unsafeButFast }: ControlPlaneOptions): Promise<EmbeddedServer> {
+  const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
+  return startEmbedded({
+    dataDir: folders.postgres,
+    port: ports.database,
+    log: note,
+    ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
+    ...(unsafeButFast ? { unsafeButFast } : {}),
+  });
+}

@@ -1,0 +1,81 @@
+// The agent of this machine: enrolled once with a single-use token that travels in a file, then kept running.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { run } from '../lib/command.ts';
+import type { PortName } from './options.mjs';
+import type { Supervisor } from './supervisor.ts';
+
+export interface LocalAgentOptions {
+  readonly name: string;
+  readonly binary: string;
+  /** The agent's own data folder. */
+  readonly folder: string;
+  readonly ports: Readonly<Pick<Record<PortName, number>, 'https' | 'http'>>;
+  /** PATH of builds and apps. */
+  readonly path: string;
+  readonly controlUrl: string;
+  readonly supervisor: Supervisor;
+  /** True once the control plane sees the agent. */
+  readonly connected: () => Promise<boolean>;
+  /** Ends the apps too when the agent is stopped. */
+  readonly stopAppsOnExit: boolean;
+}
+
+export class EnrolmentFailed extends Error {}
+
+const READY_TIMEOUT_MS = 30_000;
+/** Draining, stopping apps and closing the proxy. */
+const STOP_TIMEOUT_MS = 45_000;
+
+/** Copies the binary to where it runs from, so that building anew never touches a running one. */
+export function installAgent(built: string, installed: string): void {
+  if (existsSync(installed) && readFileSync(installed).equals(readFileSync(built))) return;
+  mkdirSync(dirname(installed), { recursive: true, mode: 0o711 });
+  copyFileSync(built, `${installed}.new`);
+  renameSync(`${installed}.new`, installed);
+}
+
+export function isEnrolled(folder: string): boolean {
+  return existsSync(join(folder, 'agent.toml'));
+}
+
+export async function enrolAgent(options: LocalAgentOptions, token: string): Promise<void> {
+  mkdirSync(options.folder, { recursive: true, mode: 0o711 });
+  const tokenFile = join(options.folder, 'enrolment-token');
+  writeFileSync(tokenFile, token, { mode: 0o600 });
+  try {
+    const args = ['enrol', '--control', options.controlUrl, '--data', options.folder, '--token-file', tokenFile];
+    const result = await run(options.binary, args);
+    if (result.code !== 0) throw new EnrolmentFailed(`the agent could not enrol: ${result.output.trim()}`);
+  } finally {
+    rmSync(tokenFile, { force: true });
+  }
+}
+
+export async function startAgent(options: LocalAgentOptions): Promise<void> {
+  const { folder, ports, binary, supervisor } = options;
+  const addresses = ['--https', `127.0.0.1:${ports.https}`, '--http', `127.0.0.1:${ports.http}`];
+  await supervisor.start({
+    name: options.name,
+    command: binary,
+    args: ['run', '--data', folder, ...addresses, ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : [])],
+    env: { PATH: options.path, HOME: folder, TZ: 'UTC', RUST_LOG: process.env.RUST_LOG ?? 'info' },
+    cwd: folder,
+    ready: options.connected,
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+  });
+}
+
+/** A proxy of this folder outlived its `run`: it holds the ports, and the next `run` takes it over. */
+export function hasLivingProxy(folder: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(join(folder, 'run/proxy.sock'));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
