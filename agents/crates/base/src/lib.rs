@@ -5,6 +5,7 @@ pub mod backoff;
 pub mod clock;
 pub mod config;
 pub mod descriptor;
+pub mod error;
 pub mod file;
 pub mod folders;
 pub mod random;

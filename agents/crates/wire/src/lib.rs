@@ -18,7 +18,7 @@ pub mod local {
 }
 
 pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
-pub use parse::desired_state;
+pub use parse::{announced_keys, desired_state};
 pub use render::{ReportParts, log_chunk, report, version};
 
 /// The protocol version of the link that this agent speaks.

@@ -60,6 +60,12 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
     })
 }
 
+/// The successors of the signing key that a state announces.
+pub fn announced_keys(bytes: &[u8]) -> Result<Vec<agent::SigningKey>, StateError> {
+    let message = agent::DesiredState::decode(bytes).map_err(|error| wrong("state", error.to_string()))?;
+    Ok(message.signing_keys)
+}
+
 fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
     let key = key(at, &spec.app_id, &spec.environment_id)?;
     within(at, "instances", u64::from(spec.instances), 1, 64)?;

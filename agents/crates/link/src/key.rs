@@ -1,0 +1,108 @@
+//! The agent's own key and every signature on the link. The seed never leaves this file's owner: no accessor, no Debug.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use fairlead_base::file;
+use fairlead_model::ServerId;
+
+/// Bytes of a public key and of a seed.
+pub(crate) const KEY_BYTES: usize = 32;
+
+/// Why the agent's key can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file can't be read or written.
+    #[error("the key file can't be read or written")]
+    Io(#[from] io::Error),
+    /// The file isn't a seed of 32 bytes.
+    #[error("the key file is damaged: enrol this server again")]
+    Damaged,
+    /// The system gave no randomness.
+    #[error("the system gave no random bytes for a key")]
+    NoRandomness,
+}
+
+/// The key this agent proves itself with.
+pub struct AgentKey(Ed25519KeyPair);
+
+impl AgentKey {
+    /// Opens the key, or makes it with mode 0600 when there is none.
+    pub fn open_or_create(path: &Path) -> Result<Self, KeyError> {
+        if let Some(seed) = file::read_if_present(path)? {
+            return Self::from_seed(&seed);
+        }
+        let mut seed = [0u8; KEY_BYTES];
+        SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
+        // Never over a key that appeared meanwhile: the control plane may know it already.
+        let mut created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        created.write_all(&seed)?;
+        created.sync_all()?;
+        file::sync_folder(path)?;
+        Self::from_seed(&seed)
+    }
+
+    /// Opens the key that enrolment made.
+    pub fn open(path: &Path) -> Result<Self, KeyError> {
+        Self::from_seed(&std::fs::read(path)?)
+    }
+
+    /// A key from its 32-byte seed (RFC 8032, section 5.1.5).
+    pub fn from_seed(seed: &[u8]) -> Result<Self, KeyError> {
+        Ed25519KeyPair::from_seed_unchecked(seed).map(Self).map_err(|_| KeyError::Damaged)
+    }
+
+    /// The raw public key.
+    pub fn public(&self) -> &[u8] {
+        self.0.public_key().as_ref()
+    }
+
+    /// Proof, at enrolment, that this agent holds the key it presents.
+    pub fn sign_enrolment(&self, token: &str) -> Vec<u8> {
+        self.sign(&[b"fairlead-enrol-v1\n", token.as_bytes(), b"\n", self.public()])
+    }
+
+    /// Proof, on every connection, over the nonce of the challenge.
+    pub fn sign_hello(&self, server: &ServerId, nonce: &[u8]) -> Vec<u8> {
+        self.sign(&[b"fairlead-hello-v1\n", server.as_str().as_bytes(), b"\n", nonce])
+    }
+
+    fn sign(&self, parts: &[&[u8]]) -> Vec<u8> {
+        self.0.sign(&parts.concat()).as_ref().to_vec()
+    }
+}
+
+impl fmt::Debug for AgentKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AgentKey(..)")
+    }
+}
+
+/// Whether a desired state was signed by the holder of `public`.
+pub fn state_signature_valid(public: &[u8], state: &[u8], signature: &[u8]) -> bool {
+    let message = [b"fairlead-state-v1\n".as_slice(), state].concat();
+    UnparsedPublicKey::new(&ED25519, public).verify(&message, signature).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_key_survives_a_restart_and_is_its_owners_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        let made = AgentKey::open_or_create(&path).unwrap().public().to_vec();
+        assert_eq!(AgentKey::open_or_create(&path).unwrap().public(), made);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::write(&path, b"short").unwrap();
+        assert!(matches!(AgentKey::open(&path), Err(KeyError::Damaged)));
+    }
+}

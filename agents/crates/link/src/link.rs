@@ -1,0 +1,327 @@
+//! Keeps the one connection: dials, drives the session machine, spools while it is down. Owns reconnection.
+//! Never applies a state and never waits for whoever does.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_base::{Backoff, CancellationToken, Folders, clock, error::chain};
+use fairlead_model::DesiredState;
+use fairlead_wire::agent::{self, push};
+use fairlead_wire::{CAPABILITIES, LINK_PROTOCOL};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::config::AgentConfig;
+use crate::dial::{DialError, Endpoint, Socket};
+use crate::key::{AgentKey, KeyError};
+use crate::session::{Action, Closed, Event, Session};
+use crate::socket::{self, SocketError};
+use crate::spool::{Spool, SpoolLimits};
+use crate::trust::{Trust, TrustError, Verdict};
+
+/// Pushes waiting for the spool; a full queue holds log readers back and drops frames.
+const PUSH_QUEUE: usize = 256;
+const BACKOFF_FIRST: Duration = Duration::from_millis(250);
+const BACKOFF_MOST: Duration = Duration::from_secs(15);
+/// After an answer that trying again will not change, like a server that was deleted.
+const PAUSE_REFUSED: Duration = Duration::from_secs(60);
+
+/// What the link needs to know.
+#[derive(Debug)]
+pub struct LinkOptions {
+    /// Who this is and whom it dials.
+    pub config: AgentConfig,
+    /// The data folder.
+    pub folders: Folders,
+    /// This agent's version.
+    pub agent_version: String,
+    /// This host, for people.
+    pub host: agent::HostInfo,
+    /// Bounds of the spool.
+    pub spool: SpoolLimits,
+}
+
+/// Why the link can't start.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The key is missing or damaged.
+    #[error("the agent's key can't be used")]
+    Key(#[from] KeyError),
+    /// The saved state can't be read.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The control plane's address or its authorities are wrong.
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// The spool can't be opened.
+    #[error("the spool can't be opened")]
+    Spool(#[from] io::Error),
+}
+
+/// What the control plane wants, as far as it was accepted.
+#[derive(Debug, Clone, Default)]
+pub struct Desired {
+    /// The newest state accepted, also from before a restart.
+    pub state: Option<Arc<DesiredState>>,
+    /// Why the newest one offered was refused: a code and a sentence.
+    pub refused: Option<(&'static str, String)>,
+}
+
+/// Hands samples and log lines to the spool.
+#[derive(Debug, Clone)]
+pub struct PushSender(mpsc::Sender<push::Body>);
+
+impl PushSender {
+    /// Hands over one frame; `false` when the disk can't follow and it was dropped.
+    pub fn frame(&self, frame: agent::Frame) -> bool {
+        self.0.try_send(push::Body::Frame(frame)).is_ok()
+    }
+
+    /// Hands over log lines, waiting for room: a log has no gaps. `false` when the link has ended.
+    pub async fn log(&self, chunk: agent::LogChunk) -> bool {
+        self.0.send(push::Body::Log(chunk)).await.is_ok()
+    }
+}
+
+/// The agent's ends of the link.
+#[derive(Debug)]
+pub struct LinkEnds {
+    /// What to do; the saved state is there from the start.
+    pub desired: watch::Receiver<Desired>,
+    /// What is true: every new value is sent at once, and the last one every 30 s.
+    pub report: watch::Sender<Option<agent::Report>>,
+    /// Samples and logs.
+    pub pushes: PushSender,
+    /// Whether a session is open.
+    pub connected: watch::Receiver<bool>,
+}
+
+/// The link of an enrolled agent.
+#[derive(Debug)]
+pub struct Link {
+    endpoint: Endpoint,
+    key: AgentKey,
+    trust: Trust,
+    spool: Spool,
+    options: LinkOptions,
+    desired: watch::Sender<Desired>,
+    report: watch::Receiver<Option<agent::Report>>,
+    pushes: mpsc::Receiver<push::Body>,
+    connected: watch::Sender<bool>,
+    spool_failing: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Ended {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    #[error("the spool can't be read")]
+    Spool(#[from] io::Error),
+    #[error("{}", closed(.0))]
+    Closed(Closed),
+    #[error("the agent stops")]
+    Shutdown,
+}
+
+impl Link {
+    /// Reads key, saved state and spool. Dials nothing yet.
+    pub fn open(options: LinkOptions) -> Result<(Self, LinkEnds), LinkError> {
+        let endpoint = Endpoint::new(&options.config.control_url, options.config.control_ca_file.as_deref())?;
+        let key = AgentKey::open(&options.folders.key())?;
+        let (trust, saved) = Trust::open(&options.config, &options.folders)?;
+        let spool = Spool::open(&options.folders.spool(), options.spool)?;
+        let (desired, desired_end) = watch::channel(Desired { state: saved.map(Arc::new), refused: None });
+        let (report_end, report) = watch::channel(None);
+        let (pushes_end, pushes) = mpsc::channel(PUSH_QUEUE);
+        let (connected, connected_end) = watch::channel(false);
+        let ends = LinkEnds {
+            desired: desired_end,
+            report: report_end,
+            pushes: PushSender(pushes_end),
+            connected: connected_end,
+        };
+        let spool_failing = false;
+        Ok((Self { endpoint, key, trust, spool, options, desired, report, pushes, connected, spool_failing }, ends))
+    }
+
+    /// Dials, serves and dials again until `shutdown`.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_MOST);
+        loop {
+            let began = Instant::now();
+            let ended = self.connection(&shutdown).await;
+            if self.connected.send_replace(false) && began.elapsed() > BACKOFF_MOST {
+                backoff.reset();
+            }
+            let pause = match &ended {
+                Ended::Shutdown => break,
+                Ended::Closed(Closed::ByGateway { retryable: false, .. }) => PAUSE_REFUSED.max(backoff.pause()),
+                _ => backoff.pause(),
+            };
+            tracing::warn!(reason = chain(&ended), again_in_ms = pause.as_millis() as u64, "no link");
+            if self.spooling(&shutdown, sleep(pause)).await.is_none() {
+                break;
+            }
+        }
+        self.drain_queue();
+    }
+
+    async fn connection(&mut self, shutdown: &CancellationToken) -> Ended {
+        let endpoint = self.endpoint.clone();
+        let mut socket = match self.spooling(shutdown, endpoint.connect()).await {
+            None => return Ended::Shutdown,
+            Some(Err(error)) => return error.into(),
+            Some(Ok(socket)) => socket,
+        };
+        let ended = match self.converse(&mut socket, shutdown).await {
+            Ok(ended) | Err(ended) => ended,
+        };
+        socket::close(&mut socket).await;
+        ended
+    }
+
+    /// Runs `work` while pushes go on to disk; `None` at shutdown.
+    async fn spooling<F: Future>(&mut self, shutdown: &CancellationToken, work: F) -> Option<F::Output> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return None,
+                output = &mut work => return Some(output),
+                Some(body) = self.pushes.recv() => self.keep(body),
+            }
+        }
+    }
+
+    async fn converse(&mut self, socket: &mut Socket, shutdown: &CancellationToken) -> Result<Ended, Ended> {
+        let now = Instant::now().into_std();
+        let (mut session, actions) = Session::start(self.hello(), self.trust.held(), now, clock::unix_ms);
+        session = self.act(socket, session, actions).await?;
+        self.report.mark_unchanged();
+        loop {
+            while session.wants_push() {
+                let Some(push) = self.spool.read()? else { break };
+                session = self.feed(socket, session, Event::Push(Box::new(push))).await?;
+            }
+            socket::flush(socket).await?;
+            let deadline = Instant::from_std(session.deadline());
+            let event = tokio::select! {
+                () = shutdown.cancelled() => return Ok(Ended::Shutdown),
+                body = socket::next(socket) => Event::Received(body?),
+                Some(body) = self.pushes.recv() => { self.keep(body); continue }
+                Ok(()) = self.report.changed() => match self.latest_report() { Some(event) => event, None => continue },
+                () = sleep_until(deadline) => Event::Tick,
+            };
+            session = self.feed(socket, session, event).await?;
+        }
+    }
+
+    async fn feed(&mut self, socket: &mut Socket, session: Session, event: Event) -> Result<Session, Ended> {
+        let (session, actions) = session.step(event, Instant::now().into_std());
+        self.act(socket, session, actions).await
+    }
+
+    /// Does what the machine said; the answers it wants go back into it at once.
+    async fn act(&mut self, socket: &mut Socket, mut session: Session, actions: Vec<Action>) -> Result<Session, Ended> {
+        let mut todo = std::collections::VecDeque::from(actions);
+        while let Some(action) = todo.pop_front() {
+            let answer = match action {
+                Action::Send(body) => {
+                    socket::feed(socket, *body).await?;
+                    None
+                }
+                Action::Prove(nonce) => {
+                    Some(Event::Proved(self.key.sign_hello(&self.options.config.server_id, &nonce)))
+                }
+                Action::Open { acked } => {
+                    self.spool.rewind(acked)?;
+                    self.connected.send_replace(true);
+                    tracing::info!(control = ?self.endpoint, "linked");
+                    None
+                }
+                Action::Judge(signed) => {
+                    self.judge(&signed);
+                    Some(Event::Judged(self.trust.held()))
+                }
+                Action::Acknowledged(sequence) => {
+                    self.spool.acknowledge(sequence)?;
+                    None
+                }
+                Action::WantReport => self.latest_report(),
+                Action::Close(reason) => return Err(Ended::Closed(reason)),
+            };
+            if let Some(event) = answer {
+                let (next, more) = session.step(event, Instant::now().into_std());
+                session = next;
+                todo.extend(more);
+            }
+        }
+        Ok(session)
+    }
+
+    fn judge(&mut self, signed: &agent::SignedState) {
+        match self.trust.offer(signed) {
+            Ok(Verdict::Accepted(state)) => {
+                tracing::info!(version = %state.version, "desired state accepted");
+                self.desired.send_replace(Desired { state: Some(Arc::from(state)), refused: None });
+            }
+            Ok(Verdict::Held) => {
+                self.desired.send_if_modified(|desired| desired.refused.take().is_some());
+            }
+            Err(refusal) => {
+                let refused = Some((refusal.code(), refusal.to_string()));
+                tracing::error!(code = refusal.code(), reason = %refusal, "desired state refused");
+                self.desired.send_if_modified(|desired| {
+                    let changed = desired.refused != refused;
+                    desired.refused = refused;
+                    changed
+                });
+            }
+        }
+    }
+
+    fn latest_report(&mut self) -> Option<Event> {
+        self.report.borrow_and_update().clone().map(|report| Event::Report(Box::new(report)))
+    }
+
+    fn hello(&self) -> agent::Hello {
+        let applied = self.report.borrow().as_ref().and_then(|report| report.applied);
+        agent::Hello {
+            protocol_version: LINK_PROTOCOL,
+            server_id: self.options.config.server_id.to_string(),
+            agent_version: self.options.agent_version.clone(),
+            capabilities: CAPABILITIES.map(String::from).to_vec(),
+            applied: applied.or(Some(agent::Version::default())),
+            host: Some(self.options.host.clone()),
+        }
+    }
+
+    fn keep(&mut self, body: push::Body) {
+        match self.spool.append(body) {
+            Ok(_) => self.spool_failing = false,
+            Err(error) if self.spool_failing => tracing::debug!(%error, "a push was not spooled"),
+            Err(error) => {
+                self.spool_failing = true;
+                tracing::error!(%error, "samples and logs can't be spooled and are lost until this ends");
+            }
+        }
+    }
+
+    fn drain_queue(&mut self) {
+        self.pushes.close();
+        while let Ok(body) = self.pushes.try_recv() {
+            self.keep(body);
+        }
+    }
+}
+
+fn closed(reason: &Closed) -> String {
+    match reason {
+        Closed::ByGateway { code, message, .. } => format!("{message} ({code})"),
+        Closed::OutOfTurn(what) => format!("the control plane broke the protocol: {what}"),
+        Closed::Silent => "the control plane fell silent".into(),
+    }
+}

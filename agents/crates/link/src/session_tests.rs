@@ -1,0 +1,111 @@
+//! The order of messages on one connection, without sockets or clocks.
+
+use std::time::{Duration, Instant};
+
+use fairlead_model::Version;
+use fairlead_wire::agent::{self, agent_envelope, gateway_envelope::Body};
+
+use super::{Action, Closed, Event, PUSHES_IN_FLIGHT_MAX, Session};
+
+fn start(now: Instant) -> Session {
+    let (session, actions) = Session::start(agent::Hello::default(), Version { epoch: 1, number: 5 }, now, || 42);
+    assert!(matches!(actions.as_slice(), [Action::Send(body)] if matches!(**body, agent_envelope::Body::Hello(_))));
+    session
+}
+
+fn open(now: Instant) -> Session {
+    let (session, actions) =
+        start(now).step(Event::Received(Body::Challenge(agent::Challenge { nonce: vec![9] })), now);
+    assert_eq!(actions, [Action::Prove(vec![9])]);
+    let (session, _) = session.step(Event::Proved(vec![1]), now);
+    let welcome = agent::Welcome { push_acked_sequence: 3, ping_interval_ms: 20_000, ..agent::Welcome::default() };
+    let (session, actions) = session.step(Event::Received(Body::Welcome(welcome)), now);
+    assert_eq!(actions[0], Action::Open { acked: 3 });
+    assert!(is_sync(&actions[1]) && actions[2] == Action::WantReport);
+    session
+}
+
+fn is_sync(action: &Action) -> bool {
+    matches!(action, Action::Send(body) if matches!(**body, agent_envelope::Body::Sync(_)))
+}
+
+fn push(sequence: u64) -> Event {
+    Event::Push(Box::new(agent::Push { sequence, body: None }))
+}
+
+#[test]
+fn a_newer_version_is_synced_at_once_and_an_older_one_is_not() {
+    let now = Instant::now();
+    let mut session = open(now);
+    for (number, synced) in [(4, false), (5, false), (6, true)] {
+        let version = Some(agent::Version { epoch: 1, number });
+        let (next, actions) = session.step(Event::Received(Body::Desired(agent::DesiredVersion { version })), now);
+        assert_eq!(actions.iter().any(is_sync), synced, "{number}");
+        session = next;
+    }
+}
+
+#[test]
+fn silence_closes_and_pings_keep_open() {
+    let now = Instant::now();
+    let later = now + Duration::from_secs(59);
+    let (session, actions) = open(now).step(Event::Received(Body::Ping(agent::Ping { sent_unix_ms: 7 })), later);
+    let pong = agent::Pong { ping_sent_unix_ms: 7, agent_unix_ms: 42 };
+    assert_eq!(actions, [Action::Send(Box::new(agent_envelope::Body::Pong(pong)))]);
+    let (session, actions) = session.step(Event::Tick, later + Duration::from_secs(59));
+    assert!(!actions.iter().any(|action| matches!(action, Action::Close(_))));
+    let (_, actions) = session.step(Event::Tick, later + Duration::from_secs(60));
+    assert_eq!(actions, [Action::Close(Closed::Silent)]);
+}
+
+#[test]
+fn a_gateway_that_never_answers_is_left_after_the_handshake_deadline() {
+    let now = Instant::now();
+    let session = start(now);
+    let deadline = session.deadline();
+    assert!(deadline <= now + Duration::from_secs(15));
+    let (_, actions) = session.step(Event::Tick, deadline);
+    assert_eq!(actions, [Action::Close(Closed::Silent)]);
+}
+
+#[test]
+fn pushes_in_flight_are_bounded_and_an_acknowledgement_makes_room() {
+    let now = Instant::now();
+    let mut session = open(now);
+    let most = PUSHES_IN_FLIGHT_MAX as u64;
+    for sequence in 1..=most {
+        assert!(session.wants_push());
+        session = session.step(push(sequence), now).0;
+    }
+    assert!(!session.wants_push());
+    let (session, actions) = session.step(Event::Received(Body::PushAck(agent::PushAck { sequence: most })), now);
+    assert_eq!(actions, [Action::Acknowledged(most)]);
+    assert!(session.wants_push());
+}
+
+#[test]
+fn an_unanswered_sync_is_asked_again_and_an_answered_one_only_after_the_interval() {
+    let now = Instant::now();
+    let session = open(now);
+    let keep = |session: Session, at| session.step(Event::Received(Body::Ping(agent::Ping::default())), at).0;
+    let session = keep(session, now + Duration::from_secs(25));
+    let (session, actions) = session.step(Event::Tick, now + Duration::from_secs(30));
+    assert!(actions.iter().any(is_sync));
+    let answered = now + Duration::from_secs(31);
+    let (mut session, _) = session.step(Event::Received(Body::State(agent::SignedState::default())), answered);
+    for seconds in [50, 100, 150, 200, 250] {
+        session = keep(session, answered + Duration::from_secs(seconds));
+        let (next, actions) = session.step(Event::Tick, answered + Duration::from_secs(seconds));
+        assert!(!actions.iter().any(is_sync), "{seconds}");
+        session = next;
+    }
+    let session = keep(session, answered + Duration::from_secs(299));
+    assert!(session.step(Event::Tick, answered + Duration::from_secs(300)).1.iter().any(is_sync));
+}
+
+#[test]
+fn a_message_out_of_turn_ends_the_session() {
+    let now = Instant::now();
+    let (_, actions) = start(now).step(Event::Received(Body::State(agent::SignedState::default())), now);
+    assert!(matches!(actions.as_slice(), [Action::Close(Closed::OutOfTurn(_))]));
+}

@@ -1,0 +1,192 @@
+//! The link against a gateway in this process, over a real socket: hello, sync, push, and what an outage costs.
+
+#![cfg(test)]
+
+#[path = "gateway/fake.rs"]
+mod fake;
+
+use std::sync::Arc;
+
+use fairlead_base::{CancellationToken, Folders};
+use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, SpoolLimits, enrol};
+use fairlead_model::DesiredState;
+use fairlead_wire::agent::{self, agent_envelope::Body as FromAgent, gateway_envelope::Body as FromGateway, push};
+use tokio::task::JoinHandle;
+
+use fake::{Gateway, Peer, TOKEN};
+
+struct Agent {
+    ends: LinkEnds,
+    shutdown: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Agent {
+    fn start(config: &AgentConfig, folders: &Folders) -> Self {
+        let options = LinkOptions {
+            config: config.clone(),
+            folders: folders.clone(),
+            agent_version: "0.0.0-test".into(),
+            host: agent::HostInfo::default(),
+            spool: SpoolLimits::default(),
+        };
+        let (link, ends) = Link::open(options).unwrap();
+        let shutdown = CancellationToken::new();
+        let task = tokio::spawn(link.run(shutdown.clone()));
+        Self { ends, shutdown, task }
+    }
+
+    async fn stop(self) {
+        self.shutdown.cancel();
+        self.task.await.unwrap();
+    }
+
+    async fn state(&mut self, number: u64) -> Arc<DesiredState> {
+        let held = |desired: &fairlead_link::Desired| {
+            desired.state.as_ref().is_some_and(|state| state.version.number == number)
+        };
+        self.ends.desired.wait_for(held).await.unwrap().state.clone().unwrap()
+    }
+
+    async fn refused(&mut self) -> &'static str {
+        let desired = self.ends.desired.wait_for(|desired| desired.refused.is_some()).await.unwrap();
+        desired.refused.as_ref().unwrap().0
+    }
+}
+
+async fn enrolled(gateway: &Gateway) -> (tempfile::TempDir, Folders, AgentConfig) {
+    let dir = tempfile::tempdir().unwrap();
+    let folders = Folders::new(dir.path()).unwrap();
+    let enrolment = Enrolment {
+        control_url: gateway.url(),
+        ca_file: None,
+        token: TOKEN.into(),
+        host: agent::HostInfo::default(),
+        agent_version: "0.0.0-test".into(),
+    };
+    let (config, _) = tokio::join!(enrol(&folders, enrolment), gateway.enrol());
+    (dir, folders, config.unwrap())
+}
+
+fn frame(at: u64) -> agent::Frame {
+    agent::Frame { agent_unix_ms: at, ..agent::Frame::default() }
+}
+
+async fn pushed(peer: &mut Peer) -> (u64, u64) {
+    loop {
+        if let FromAgent::Push(push) = peer.receive().await {
+            let Some(push::Body::Frame(frame)) = push.body else { panic!("not a frame") };
+            return (push.sequence, frame.agent_unix_ms);
+        }
+    }
+}
+
+#[tokio::test]
+async fn enrolment_pins_the_signing_key_and_a_second_one_is_refused() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    assert_eq!(config.server_id.as_str(), "srv_fake");
+    assert_eq!(config.signing_keys[0].key_id, "key_fake");
+    let again = Enrolment {
+        control_url: gateway.url(),
+        ca_file: None,
+        token: TOKEN.into(),
+        host: agent::HostInfo::default(),
+        agent_version: "0".into(),
+    };
+    assert!(enrol(&folders, again).await.unwrap_err().to_string().contains("srv_fake"));
+}
+
+#[tokio::test]
+async fn a_state_is_synced_reported_and_kept_for_a_start_without_control_plane() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let mut agent = Agent::start(&config, &folders);
+    let mut peer = gateway.session(4, 0).await;
+    peer.answer_sync(4).await;
+    agent.state(4).await;
+    agent.ends.report.send_replace(Some(agent::Report { applied: peer.version(4), ..agent::Report::default() }));
+    loop {
+        if let FromAgent::Report(report) = peer.receive().await {
+            assert_eq!(report.applied, peer.version(4));
+            break;
+        }
+    }
+    peer.desired(5).await;
+    peer.answer_sync(5).await;
+    agent.state(5).await;
+    agent.stop().await;
+    drop((peer, gateway));
+    let mut alone = Agent::start(&config, &folders);
+    alone.state(5).await;
+    alone.stop().await;
+}
+
+#[tokio::test]
+async fn replayed_older_unsigned_and_foreign_states_are_refused_and_the_good_one_stays() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let mut agent = Agent::start(&config, &folders);
+    let mut peer = gateway.session(9, 0).await;
+    peer.answer_sync(9).await;
+    agent.state(9).await;
+    let mut unsigned = peer.signed(10, "srv_fake");
+    unsigned.signature[0] ^= 1;
+    let cases = [
+        (peer.signed(8, "srv_fake"), "state.older"),
+        (unsigned, "state.bad_signature"),
+        (peer.signed(10, "srv_x"), "state.wrong_server"),
+    ];
+    for (state, code) in cases {
+        peer.send(FromGateway::State(state)).await;
+        assert_eq!(agent.refused().await, code);
+        peer.send(FromGateway::State(peer.signed(9, "srv_fake"))).await;
+        agent.ends.desired.wait_for(|desired| desired.refused.is_none()).await.unwrap();
+        agent.state(9).await;
+    }
+    agent.stop().await;
+}
+
+#[tokio::test]
+async fn pushes_of_an_outage_arrive_in_order_once_the_link_is_back_and_survive_a_restart() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let agent = Agent::start(&config, &folders);
+    let mut peer = gateway.session(1, 0).await;
+    assert!(agent.ends.pushes.frame(frame(100)));
+    assert_eq!(pushed(&mut peer).await, (1, 100));
+    peer.send(FromGateway::PushAck(agent::PushAck { sequence: 1 })).await;
+    assert!(agent.ends.pushes.frame(frame(200)));
+    assert_eq!(pushed(&mut peer).await, (2, 200));
+    // Not acknowledged: the gateway goes, more is pushed, and the agent itself ends too.
+    drop(peer);
+    for at in [300, 400] {
+        assert!(agent.ends.pushes.frame(frame(at)));
+    }
+    agent.stop().await;
+    let agent = Agent::start(&config, &folders);
+    let mut peer = gateway.session(1, 1).await;
+    for expected in [(2, 200), (3, 300), (4, 400)] {
+        assert_eq!(pushed(&mut peer).await, expected);
+    }
+    peer.send(FromGateway::PushAck(agent::PushAck { sequence: 4 })).await;
+    assert!(agent.ends.pushes.frame(frame(500)));
+    assert_eq!(pushed(&mut peer).await, (5, 500));
+    agent.stop().await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_breaks_the_protocol_or_hangs_up_is_dialled_again() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let mut agent = Agent::start(&config, &folders);
+    gateway.accept().await.send_raw(b"\xff\xff\xff".to_vec()).await;
+    drop(gateway.accept().await);
+    let mut peer = gateway.accept().await;
+    peer.send(FromGateway::Welcome(agent::Welcome::default())).await;
+    let mut peer = gateway.session(2, 0).await;
+    peer.answer_sync(2).await;
+    agent.state(2).await;
+    assert!(*agent.ends.connected.borrow());
+    agent.stop().await;
+}
