@@ -6,6 +6,7 @@ import { type Prisma, PrismaClient } from './generated/client.ts';
 import { createListener, type ListenHandlers } from './listener.ts';
 import { assertSafe } from './safety.ts';
 import { type SystemTx, systemRole, type TenantTx, tenantRole } from './scope.ts';
+import { sessionSettings } from './session.ts';
 
 export interface DatabaseOptions {
   /** Of the login role, which owns the tables and is no superuser. */
@@ -54,8 +55,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       application_name: options.applicationName,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
-      // The adapter reads every timestamp as UTC, so the session must speak UTC.
-      options: `-c TimeZone=UTC -c statement_timeout=${statementTimeout} -c idle_in_transaction_session_timeout=60000`,
+      options: `${sessionSettings} -c statement_timeout=${statementTimeout} -c idle_in_transaction_session_timeout=60000`,
     },
     { onPoolError: onError, onConnectionError: onError },
   );

@@ -7,7 +7,7 @@ import { access, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { type ServerAccount, serverAccount } from './embedded/account.ts';
-import { type Binaries, copyBinaries, findBinaries, makeExecutable } from './embedded/binaries.ts';
+import { type Binaries, completeBinaries, copyBinaries, findBinaries } from './embedded/binaries.ts';
 import { EmbeddedError, explainFailure } from './embedded/error.ts';
 import { requireOpenFolders } from './embedded/folders.ts';
 import { takeOwnership } from './embedded/owner.ts';
@@ -80,7 +80,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 
 async function openBinaries(options: EmbeddedOptions, account: ServerAccount | null): Promise<Binaries> {
   const installed = await findBinaries();
-  await makeExecutable(installed);
+  await completeBinaries(installed);
   if (account === null) return installed;
   const binaries = options.binariesDir === undefined ? installed : await copyBinaries(installed, options.binariesDir);
   await requireOpenFolders(binaries.root, account);

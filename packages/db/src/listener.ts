@@ -1,6 +1,7 @@
 // LISTEN on one connection of its own, shared by all channels of a process, and reconnected for as long as somebody
 // listens. Notices are hints: whoever handles one reads the rows itself, and reads afresh after a gap.
 import pg from 'pg';
+import { sessionSettings } from './session.ts';
 
 export interface ListenHandlers {
   readonly onNotice: (payload: string) => void;
@@ -34,7 +35,7 @@ export function createListener(options: ListenerOptions): Listener {
       connectionString: options.url,
       application_name: options.applicationName,
       keepAlive: true,
-      options: '-c TimeZone=UTC',
+      options: sessionSettings,
     });
     fresh.on('notification', ({ channel, payload }) => {
       for (const handlers of channels.get(channel) ?? []) handlers.onNotice(payload ?? '');

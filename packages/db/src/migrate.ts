@@ -6,6 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { installQueue } from './queue-schema.ts';
+import { sessionSettings } from './session.ts';
 
 export interface MigrateOptions {
   /** Of the login role, which will own the tables. */
@@ -50,7 +51,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
   const client = new pg.Client({
     connectionString: options.url,
     application_name: 'fairlead-migrate',
-    options: '-c TimeZone=UTC',
+    options: sessionSettings,
   });
   await client.connect();
   try {

@@ -30,7 +30,7 @@ export async function enqueue<Payload>(
   options: EnqueueOptions = {},
 ): Promise<void> {
   const parsed = JSON.stringify(job.payload.parse(payload));
-  await tx.$queryRaw`SELECT fairlead.enqueue_job(
+  await tx.$queryRaw`SELECT guard.enqueue_job(
     identifier => ${job.name}::text,
     payload => ${parsed}::json,
     job_key => ${options.key ?? null}::text,

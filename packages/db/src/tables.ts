@@ -11,13 +11,14 @@ export const systemTables = ['setup_token', 'signing_key', 'metric.roll_up_due']
 /** Books of tools; no role but the login role reaches them. */
 export const bookkeepingTables = ['_prisma_migrations'] as const;
 
-/** Tables of our schemas that are on no list and whose row-level security is not enabled and forced. */
+/** Tables that are on no list and whose row-level security is not enabled and forced. The job queue's are granted to nobody. */
 export async function unprotectedTables(client: Pick<PrismaClient, '$queryRaw'>): Promise<readonly string[]> {
   const listed = [...identityTables, ...bookkeepingTables] as readonly string[];
   const rows = await client.$queryRaw<{ readonly name: string }[]>`
     SELECT namespace.nspname || '.' || class.relname AS "name"
     FROM pg_class class JOIN pg_namespace namespace ON namespace.oid = class.relnamespace
-    WHERE class.relkind IN ('r', 'p') AND namespace.nspname IN ('public', 'metric')
+    WHERE class.relkind IN ('r', 'p') AND namespace.nspname NOT IN ('information_schema', 'graphile_worker')
+      AND namespace.nspname NOT LIKE 'pg\\_%'
       AND NOT (class.relrowsecurity AND class.relforcerowsecurity)
       AND NOT (namespace.nspname = 'public' AND class.relname = ANY(${listed}))
     ORDER BY 1`;

@@ -4,6 +4,7 @@ import './testing-setup.ts';
 import { cloneDatabase, type TestDatabase } from './testing.ts';
 
 export type { TestDatabase } from './testing.ts';
+export { insertOrganizationRows, type OrganizationRows } from './testing-rows.ts';
 
 /** A fresh, migrated, empty database. Call it in beforeAll (or a test) and `drop()` it afterwards. */
 export async function testDatabase(options: { readonly poolMax?: number } = {}): Promise<TestDatabase> {

@@ -16,6 +16,7 @@ export const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations',
 export interface TestCluster {
   /** Of a migrated database that nobody may connect to, or it can't be cloned. */
   readonly templateUrl: string;
+  readonly dataDir: string;
   stop(): Promise<void>;
 }
 
@@ -44,7 +45,7 @@ export async function startTestCluster(): Promise<TestCluster> {
     await stop();
     throw new Error(`the test database could not be migrated\n${lines.slice(-20).join('\n')}`, { cause: error });
   }
-  return { templateUrl: server.url, stop };
+  return { templateUrl: server.url, dataDir, stop };
 }
 
 /** Clones the template: a fresh, migrated, empty database of one's own. About 50 ms. */

@@ -25,11 +25,12 @@ BEGIN
 END
 $$;
 
-CREATE SCHEMA fairlead;
-GRANT USAGE ON SCHEMA fairlead, public TO fairlead_tenant, fairlead_system;
+-- Not called `fairlead`: PostgreSQL looks first in the schema that bears the name of the login role.
+CREATE SCHEMA guard;
+GRANT USAGE ON SCHEMA guard, public TO fairlead_tenant, fairlead_system;
 
 -- Rows of one organization: each role may do everything within its own policy. Later migrations call this for new tables.
-CREATE FUNCTION fairlead.protect_tenant_table(target regclass) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION guard.protect_tenant_table(target regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', target);
   EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', target);
@@ -43,7 +44,7 @@ END
 $$;
 
 -- Rows that no organization may see.
-CREATE FUNCTION fairlead.protect_system_table(target regclass) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION guard.protect_system_table(target regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', target);
   EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', target);
@@ -52,15 +53,15 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION fairlead.protect_tenant_table(regclass), fairlead.protect_system_table(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION guard.protect_tenant_table(regclass), guard.protect_system_table(regclass) FROM PUBLIC;
 
-SELECT fairlead.protect_tenant_table(name::regclass)
+SELECT guard.protect_tenant_table(name::regclass)
 FROM unnest(ARRAY[
   'member', 'project', 'environment', 'app', 'placement', 'instance', 'release', 'deployment', 'deployment_step',
   'log_chunk', 'domain', 'server', 'server_enrolment', 'benchmark_run', 'benchmark_row'
 ]) AS name;
 
-SELECT fairlead.protect_system_table(name::regclass) FROM unnest(ARRAY['setup_token', 'signing_key']) AS name;
+SELECT guard.protect_system_table(name::regclass) FROM unnest(ARRAY['setup_token', 'signing_key']) AS name;
 
 -- An organization reads and renames itself; only system makes one or ends one.
 ALTER TABLE organization ENABLE ROW LEVEL SECURITY;

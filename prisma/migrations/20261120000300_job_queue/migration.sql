@@ -1,7 +1,7 @@
 -- The queue's border. Jobs are rows of graphile-worker, which knows no organizations, so its tables are granted to nobody;
 -- this function is the only way for a scope to enqueue, and checks that the job belongs to the scope.
 
-CREATE FUNCTION fairlead.enqueue_job(
+CREATE FUNCTION guard.enqueue_job(
   identifier text,
   payload json,
   job_key text DEFAULT NULL,
@@ -44,6 +44,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION fairlead.enqueue_job(text, json, text, timestamptz, int, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION fairlead.enqueue_job(text, json, text, timestamptz, int, text, text)
+REVOKE ALL ON FUNCTION guard.enqueue_job(text, json, text, timestamptz, int, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION guard.enqueue_job(text, json, text, timestamptz, int, text, text)
   TO fairlead_tenant, fairlead_system;

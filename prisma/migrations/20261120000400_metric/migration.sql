@@ -62,7 +62,7 @@ CREATE TABLE metric.roll_up_due (
   organization_id text NOT NULL,
   PRIMARY KEY (resolution, at, server_id)
 );
-SELECT fairlead.protect_system_table('metric.roll_up_due');
+SELECT guard.protect_system_table('metric.roll_up_due');
 
 -- How each table is cut and how long it is kept.
 CREATE FUNCTION metric.kept_tables()
@@ -74,7 +74,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('app_1h', 'month', interval '400 days'), ('server_1h', 'month', interval '400 days')
 $$;
 
-SELECT fairlead.protect_tenant_table(format('metric.%I', table_name)::regclass) FROM metric.kept_tables();
+SELECT guard.protect_tenant_table(format('metric.%I', table_name)::regclass) FROM metric.kept_tables();
 DO $$
 DECLARE
   target text;

@@ -1,7 +1,7 @@
 // Where PostgreSQL's programs are: a platform package of npm, or a copy of it where that package can't be entered.
-import { chmod, cp, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { EmbeddedError } from './error.ts';
 
 export interface Binaries {
@@ -47,11 +47,27 @@ export async function copyBinaries(source: Binaries, folder: string): Promise<Bi
   return { ...source, root };
 }
 
-/** npm may unpack programs without their mode when scripts are off. */
-export async function makeExecutable(binaries: Binaries): Promise<void> {
+interface LibraryLink {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * Does what the package's install script does, for an npm that was told to run none: program modes, and the links that
+ * npm archives can't hold and the programs' loader looks for.
+ */
+export async function completeBinaries(binaries: Binaries): Promise<void> {
   for (const program of ['initdb', 'pg_ctl', 'postgres']) {
     const path = join(binaries.root, 'bin', program);
     const { mode } = await stat(path);
     if ((mode & 0o555) !== 0o555) await chmod(path, mode | 0o555);
+  }
+  const listed: unknown = JSON.parse(await readFile(join(binaries.root, 'pg-symlinks.json'), 'utf8'));
+  for (const { source, target } of listed as readonly LibraryLink[]) {
+    // Paths are relative to the package, that is one above the root.
+    const link = join(binaries.root, '..', target);
+    await symlink(relative(dirname(target), source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
   }
 }

@@ -1,0 +1,156 @@
+// A small, whole organization for tests: one row of each tenant table, all belonging together. Tests only.
+import { newId } from '@fairlead/contract/ids';
+import type { Database } from './database.ts';
+
+export interface OrganizationRows {
+  readonly organizationId: string;
+  readonly userId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly serverId: string;
+  readonly appId: string;
+  readonly placementId: string;
+  readonly releaseId: string;
+  readonly deploymentId: string;
+  readonly runId: string;
+}
+
+/** Inserts an organization with a member, a server, and an app that was deployed once. `slug` must be new. */
+export async function insertOrganizationRows(database: Database, slug: string): Promise<OrganizationRows> {
+  const organizationId = newId('org');
+  const [userId, projectId, environmentId, serverId] = [newId('usr'), newId('prj'), newId('env'), newId('srv')];
+  const [appId, placementId, releaseId, deploymentId] = [newId('app'), newId('plc'), newId('rel'), newId('dep')];
+  const runId = newId('run');
+  const now = new Date();
+  await database.system('test rows', async (tx) => {
+    await tx.organization.create({ data: { id: organizationId, name: slug, slug } });
+    await tx.user.create({ data: { id: userId, name: `Owner of ${slug}`, email: `owner@${slug}.example.test` } });
+    await tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner' } });
+    await tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default' } });
+    await tx.environment.create({
+      data: { id: environmentId, organizationId, projectId, name: 'Production', slug: 'production' },
+    });
+    await tx.server.create({
+      data: { id: serverId, organizationId, name: 'local', publicKey: new Uint8Array(32), capabilities: ['app'] },
+    });
+    await tx.serverEnrolment.create({
+      data: { id: newId('enr'), organizationId, name: 'next', tokenHash: newId('enr'), expiresAt: now },
+    });
+    await tx.app.create({
+      data: {
+        id: appId,
+        organizationId,
+        projectId,
+        name: 'Hello',
+        slug: 'hello',
+        repositoryUrl: 'https://git.example.test/hello.git',
+      },
+    });
+    await tx.release.create({
+      data: {
+        id: releaseId,
+        organizationId,
+        appId,
+        number: 1,
+        commitHash: '0123456789abcdef0123456789abcdef01234567',
+        commitSubject: 'Say hello',
+        commitAuthor: 'Ada',
+        committedAt: now,
+        artifactDigest: 'sha256:00',
+        artifactSizeBytes: 1024n,
+        builtOnServerId: serverId,
+        runtime: 'node',
+        command: ['node', 'server.js'],
+        healthPath: '/',
+      },
+    });
+    await tx.placement.create({
+      data: {
+        id: placementId,
+        organizationId,
+        appId,
+        environmentId,
+        serverId,
+        branch: 'main',
+        liveReleaseId: releaseId,
+      },
+    });
+    await tx.deployment.create({
+      data: {
+        id: deploymentId,
+        organizationId,
+        appId,
+        environmentId,
+        number: 1,
+        trigger: 'manual',
+        state: 'live',
+        ref: 'main',
+        releaseId,
+        actorUserId: userId,
+      },
+    });
+    await tx.deploymentStep.create({
+      data: { id: newId('stp'), organizationId, deploymentId, name: 'clone', position: 0, state: 'done' },
+    });
+    await tx.logChunk.create({
+      data: {
+        id: newId('lgc'),
+        organizationId,
+        deploymentId,
+        firstLine: 0,
+        lineCount: 1,
+        objectKey: `${deploymentId}/0`,
+        sizeBytes: 10,
+      },
+    });
+    await tx.instance.create({
+      data: {
+        id: newId('ins'),
+        organizationId,
+        appId,
+        environmentId,
+        serverId,
+        releaseId,
+        state: 'healthy',
+        reportedAt: now,
+      },
+    });
+    await tx.domain.create({
+      data: { id: newId('dom'), organizationId, appId, environmentId, host: `hello.${slug}.example.test` },
+    });
+    await tx.benchmarkRun.create({
+      data: { id: runId, organizationId, appId, environmentId, serverId, state: 'succeeded', plan: {} },
+    });
+    await tx.benchmarkRow.create({
+      data: {
+        id: newId('row'),
+        organizationId,
+        runId,
+        position: 0,
+        round: 0,
+        target: 'proxy',
+        protocol: 'http1',
+        concurrency: 8,
+        durationMs: 1000,
+        requests: 1000n,
+        errors: 0n,
+        latency: new Uint8Array(),
+        proxyCpuUs: 1n,
+        proxyMemoryBytes: 1n,
+        bytesReceived: 1n,
+      },
+    });
+  });
+  return {
+    organizationId,
+    userId,
+    projectId,
+    environmentId,
+    serverId,
+    appId,
+    placementId,
+    releaseId,
+    deploymentId,
+    runId,
+  };
+}
