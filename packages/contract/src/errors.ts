@@ -151,6 +151,9 @@ const table = {
   'link.enrolment_used': refused(
     'The enrolment token was already used. Make a new one in the dashboard under Servers.',
   ),
+  'link.server_name_taken': refused(
+    'There is already a server with the name of this enrolment. Make a new one with another name under Servers.',
+  ),
   'link.timeout': failed('The other side stayed silent for too long.', { link: 1008, retryable: true }),
   'link.replaced': failed(
     'The same server opened a newer connection. Check that only one agent runs with this data folder.',
@@ -251,4 +254,8 @@ export class AppError extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+export function isLinkErrorCode(code: ErrorCode): code is LinkErrorCode {
+  return errorTable[code].link !== undefined;
 }
