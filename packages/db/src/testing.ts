@@ -16,6 +16,7 @@ export const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations',
 export interface TestCluster {
   /** Of a migrated database that nobody may connect to, or it can't be cloned. */
   readonly templateUrl: string;
+  /** Of the embedded server; holds its passwords. */
   readonly dataDir: string;
   stop(): Promise<void>;
 }
@@ -100,7 +101,7 @@ async function startOnFreePort(dataDir: string, log: (line: string) => void): Pr
 }
 
 /** A port below the ephemeral range, where outgoing connections can't collide with it. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 14_000 + Math.floor(Math.random() * 6_000);
     if (await canBind(port)) return port;

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterEach, expect, inject, test } from 'vitest';
+import { MigrationError, migrate } from './migrate.ts';
+import { migrationsDir } from './testing.ts';
+
+const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url));
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** An empty database: not a clone of the migrated template. */
+async function emptyDatabase(): Promise<string> {
+  const name = `empty_${randomBytes(8).toString('hex')}`;
+  const url = new URL(inject('fairleadTemplateUrl'));
+  url.pathname = '/postgres';
+  const admin = new pg.Client({ connectionString: url.href });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  cleanUps.push(async () => {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.end();
+  });
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function copyOfMigrations(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-migrations-'));
+  cleanUps.push(() => rm(dir, { recursive: true, force: true }));
+  await cp(migrationsDir, dir, { recursive: true });
+  return dir;
+}
+
+async function addMigration(dir: string, name: string, sql: string): Promise<void> {
+  await mkdir(join(dir, name));
+  await writeFile(join(dir, name, 'migration.sql'), sql);
+}
+
+async function query(url: string, sql: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const quietly = (): void => {};
+
+function prisma(url: string, ...args: readonly string[]) {
+  const cli = join(repositoryRoot, 'node_modules/prisma/build/index.js');
+  return promisify(execFile)(process.execPath, [cli, ...args], {
+    cwd: repositoryRoot,
+    env: { ...process.env, DATABASE_URL: url, CHECKPOINT_DISABLE: '1' },
+  });
+}
+
+test('a second run finds nothing to do', async () => {
+  const url = await emptyDatabase();
+  const first = await migrate({ url, dir: migrationsDir, log: quietly });
+  expect(first.length).toBeGreaterThan(3);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([]);
+});
+
+test('two processes that migrate at once apply each migration once', async () => {
+  const url = await emptyDatabase();
+  const runs = await Promise.all([1, 2, 3].map(() => migrate({ url, dir: migrationsDir, log: quietly })));
+  const applied = runs.filter((names) => names.length > 0);
+  expect(applied).toHaveLength(1);
+  expect(await query(url, 'SELECT migration_name FROM _prisma_migrations')).toHaveLength(applied[0]?.length ?? 0);
+});
+
+test('Prisma finds its books in order, and the tables as the schema says', { timeout: 60_000 }, async () => {
+  const url = await emptyDatabase();
+  await migrate({ url, dir: migrationsDir, log: quietly });
+  const status = await prisma(url, 'migrate', 'status');
+  expect(status.stdout).toContain('Database schema is up to date');
+  // --exit-code: 0 is no difference, 2 is drift, which rejects.
+  const drift = ['migrate', 'diff', '--from-config-datasource', '--to-schema', 'prisma/schema', '--exit-code'];
+  await prisma(url, ...drift);
+  await query(url, 'ALTER TABLE app ADD COLUMN stray text');
+  await expect(prisma(url, ...drift)).rejects.toMatchObject({ code: 2 });
+});
+
+test('a migration that was edited after it was applied stops the start', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  await addMigration(dir, '29990101000000_more', 'CREATE TABLE more (id text)');
+  await migrate({ url, dir, log: quietly });
+  await writeFile(join(dir, '29990101000000_more', 'migration.sql'), 'CREATE TABLE less (id text)');
+  const again = migrate({ url, dir, log: quietly });
+  await expect(again).rejects.toMatchObject({ code: 'edited', migration: '29990101000000_more' });
+});
+
+test('a migration that fails leaves nothing of itself, and later starts say so', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  await addMigration(dir, '29990101000000_bad', 'CREATE TABLE half (id text); SELECT 1 / 0;');
+  await expect(migrate({ url, dir, log: quietly })).rejects.toThrow('division by zero');
+  expect(await query(url, `SELECT to_regclass('public.half') AS half`)).toEqual([{ half: null }]);
+  await expect(migrate({ url, dir, log: quietly })).rejects.toBeInstanceOf(MigrationError);
+  await expect(migrate({ url, dir, log: quietly })).rejects.toMatchObject({ code: 'failed_before' });
+});
+
+test('the version before starts on the schema of a newer one', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  await addMigration(dir, '29990101000000_newer', 'CREATE TABLE newer (id text)');
+  await migrate({ url, dir, log: quietly });
+  const lines: string[] = [];
+  expect(await migrate({ url, dir: migrationsDir, log: (line) => lines.push(line) })).toEqual([]);
+  expect(lines).toEqual(['the database has the newer migration 29990101000000_newer']);
+});
