@@ -43,9 +43,12 @@ test('data and password survive a restart, and clients that are still connected 
   await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   const idle = new pg.Client({ connectionString: first.url });
   await idle.connect();
-  const cutOff = new Promise((resolve) => idle.once('error', resolve));
+  const errors: Error[] = [];
+  idle.on('error', (error) => errors.push(error));
+  const cutOff = new Promise<void>((resolve) => idle.once('end', () => resolve()));
   await first.stop();
-  expect(await cutOff).toMatchObject({ code: '57P01' });
+  await cutOff;
+  expect(errors[0]).toMatchObject({ code: '57P01' });
   const second = await start();
   expect(second.url).toBe(first.url);
   expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
