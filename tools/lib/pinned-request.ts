@@ -1,0 +1,44 @@
+// One HTTPS request to a local host name, with the local agent's own authority pinned. Must never accept another one.
+import { readFileSync } from 'node:fs';
+import { type RequestOptions, request } from 'node:https';
+
+export interface PinnedRequest {
+  /** Sent as SNI and Host. */
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** PEM of the authority. */
+  readonly caFile: string;
+  readonly timeoutMs?: number;
+}
+
+export interface PinnedResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+export function requestPinned({ host, port, path, caFile, timeoutMs = 5000 }: PinnedRequest): Promise<PinnedResponse> {
+  const options: RequestOptions = {
+    // `.localhost` names are this machine, whatever its resolver says.
+    host: '127.0.0.1',
+    servername: host,
+    port,
+    path,
+    headers: { host: `${host}:${port}` },
+    ca: readFileSync(caFile),
+    agent: false,
+    signal: AbortSignal.timeout(timeoutMs),
+  };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+      );
+      response.once('error', reject);
+    });
+    outgoing.once('error', reject);
+    outgoing.end();
+  });
+}

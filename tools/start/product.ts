@@ -1,0 +1,92 @@
+// The few things `npm start` and the system tests ask of the product, each by one of core's own verbs in a transaction of
+// its own: the first organization, enrolments, the sample app, its deployments and benchmarks. Must never touch a table
+// itself.
+import type { OrganizationId } from '@fairlead/contract/ids';
+import { createApp, getApp, listApps, updateApp } from '@fairlead/core/app';
+import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
+import {
+  cancelDeployment,
+  createDeployment,
+  getDeployment,
+  listDeployments,
+  rollbackApp,
+} from '@fairlead/core/deployment';
+import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
+import { listReleases } from '@fairlead/core/release';
+import { createEnrolment, listServers } from '@fairlead/core/server';
+import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
+import { createDatabase, type Database } from '@fairlead/db';
+
+/** The verbs that act inside the organization; their `ctx` is filled in. */
+const VERBS = {
+  createApp,
+  getApp,
+  listApps,
+  updateApp,
+  createBenchmark,
+  getBenchmark,
+  listBenchmarks,
+  cancelDeployment,
+  createDeployment,
+  getDeployment,
+  listDeployments,
+  rollbackApp,
+  listReleases,
+  createEnrolment,
+  listServers,
+};
+
+type Rest<V> = V extends (ctx: Ctx, ...rest: infer R) => unknown ? R : never;
+type Answer<V> = V extends (...all: never[]) => infer A ? A : never;
+export type Verbs = {
+  readonly [N in keyof typeof VERBS]: (...rest: Rest<(typeof VERBS)[N]>) => Answer<(typeof VERBS)[N]>;
+};
+
+export interface Product {
+  readonly database: Database;
+  readonly organizationId: OrganizationId;
+  readonly verbs: Verbs;
+  /** A fresh one-time token; null once somebody owns the organization. */
+  rotateSetupToken(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export interface ProductOptions {
+  readonly databaseUrl: string;
+  readonly organizationName: string;
+  readonly log: Log;
+}
+
+const POOL_MAX = 3;
+
+/** Refuses a database whose role would bypass the tenants' walls, then opens the first organization. */
+export async function openProduct({ databaseUrl, organizationName, log }: ProductOptions): Promise<Product> {
+  const database = createDatabase({ url: databaseUrl, poolMax: POOL_MAX, applicationName: 'fairlead-start' });
+  const inSystem = <T>(work: (ctx: SystemCtx) => Promise<T>) =>
+    database.system('first start', (tx) => work({ tx, clock: systemClock, log }));
+  try {
+    await database.assertSafe();
+    const { organizationId } = await inSystem((ctx) => createFirstOrganization(ctx, { name: organizationName }));
+    return {
+      database,
+      organizationId,
+      verbs: bindVerbs(database, organizationId, log),
+      rotateSetupToken: () => inSystem((ctx) => rotateSetupToken(ctx, { organizationId })),
+      close: () => database.close(),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function bindVerbs(database: Database, organizationId: OrganizationId, log: Log): Verbs {
+  const actor = { kind: 'system', reason: 'npm start' } as const;
+  const bound = Object.entries(VERBS).map(([name, verb]) => {
+    const call = verb as (ctx: Ctx, ...rest: unknown[]) => Promise<unknown>;
+    const run = (...rest: unknown[]) =>
+      database.tenant(organizationId, (tx) => call({ tx, organizationId, actor, clock: systemClock, log }, ...rest));
+    return [name, run];
+  });
+  return Object.fromEntries(bound) as Verbs;
+}

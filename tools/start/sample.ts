@@ -1,0 +1,103 @@
+// The proof of the first start: the sample app is deployed by the ordinary path (clone by URL, build, health, route) and
+// measured through the proxy and directly. Each part is taken up where an earlier start left it.
+import type { AppId, RunId, ServerId } from '@fairlead/contract/ids';
+import type { AppDetail } from '@fairlead/core/app';
+import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
+import type { DeploymentDetail } from '@fairlead/core/deployment';
+import { waitFor } from '../lib/wait.ts';
+import type { Product } from './product.ts';
+
+export interface SampleOptions {
+  readonly product: Product;
+  readonly serverId: ServerId;
+  readonly repositoryUrl: string;
+  readonly branch: string;
+  /** Port in the app's URL. */
+  readonly httpsPort: number;
+  readonly signal: AbortSignal;
+}
+
+export const SAMPLE_HOST = 'hello.localhost';
+const SAMPLE = { name: 'hello', rootFolder: 'examples/hello-node', healthPath: '/healthz' } as const;
+const DEPLOY_TIMEOUT_MS = 180_000;
+const BENCHMARK_TIMEOUT_MS = 90_000;
+
+const PLAN: BenchmarkPlan = {
+  host: SAMPLE_HOST,
+  path: '/',
+  targets: ['proxy', 'direct'],
+  protocols: ['http1', 'http2'],
+  concurrency: [16],
+  repeats: 1,
+  durationMs: 1500,
+  warmupMs: 300,
+};
+
+const UNFINISHED = new Set(['queued', 'building', 'rolling_out']);
+
+export async function findSample({ product }: SampleOptions): Promise<AppDetail | undefined> {
+  const { items } = await product.verbs.listApps({ search: SAMPLE.name, limit: 50 }, { localHttpsPort: 443 });
+  const found = items.find((app) => app.hosts.includes(SAMPLE_HOST) || app.slug === SAMPLE.name);
+  return found && product.verbs.getApp({ slug: found.slug }, { localHttpsPort: 443 });
+}
+
+/** Answers the newest deployment of the sample app, finished; makes app and deployment when there are none. */
+export async function deploySample(options: SampleOptions, onState: (text: string) => void): Promise<DeploymentDetail> {
+  const { product, serverId, repositoryUrl, branch, signal } = options;
+  const existing = await findSample(options);
+  let deploymentId = existing?.lastDeployment?.id;
+  if (existing === undefined) {
+    const created = await product.verbs.createApp({
+      ...SAMPLE,
+      repositoryUrl,
+      branch,
+      serverId,
+      command: [],
+      host: SAMPLE_HOST,
+      deployNow: true,
+    });
+    deploymentId = created.deploymentId ?? undefined;
+  } else {
+    // The port of the repository is an option, so it may have moved since.
+    if (existing.repositoryUrl !== repositoryUrl && isOurs(existing.repositoryUrl)) {
+      await product.verbs.updateApp({ appId: existing.id, repositoryUrl });
+    }
+    deploymentId ??= (await product.verbs.createDeployment({ appId: existing.id })).deploymentId;
+  }
+  if (deploymentId === undefined) throw new Error('the sample app was made without a deployment');
+  const id = deploymentId;
+  return waitFor(
+    async () => {
+      const deployment = await product.verbs.getDeployment({ deploymentId: id });
+      const step = deployment.steps.find((candidate) => candidate.state === 'running')?.name;
+      onState(step ?? deployment.state);
+      return UNFINISHED.has(deployment.state) ? undefined : deployment;
+    },
+    { what: 'the deployment of the sample app', timeoutMs: DEPLOY_TIMEOUT_MS, everyMs: 150, signal },
+  );
+}
+
+/** The newest finished benchmark of the app; runs one when there is none. */
+export async function measureSample(
+  options: SampleOptions,
+  appId: AppId,
+  onRow: (text: string) => void,
+): Promise<BenchmarkDetail> {
+  const { product, signal } = options;
+  const { items } = await product.verbs.listBenchmarks({ appId, limit: 20 });
+  const known =
+    items.find((run) => run.state === 'succeeded') ?? items.find((run) => ['queued', 'running'].includes(run.state));
+  const runId: RunId = known?.id ?? (await product.verbs.createBenchmark({ appId, plan: PLAN })).runId;
+  return waitFor(
+    async () => {
+      const run = await product.verbs.getBenchmark({ runId });
+      onRow(`${run.rowsDone} of ${run.rowsTotal} rows`);
+      return run.state === 'queued' || run.state === 'running' ? undefined : run;
+    },
+    { what: 'the benchmark of the sample app', timeoutMs: BENCHMARK_TIMEOUT_MS, everyMs: 200, signal },
+  );
+}
+
+function isOurs(url: string): boolean {
+  return /^http:\/\/127\.0\.0\.1:\d+\/fairlead\.git$/.test(url);
+}

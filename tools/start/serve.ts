@@ -1,0 +1,213 @@
+// The running half of `npm start`: database, services, local agent, sample app, summary, and the orderly end. It is loaded
+// after the builds, because it imports the generated database client.
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ServerSummary } from '@fairlead/core/server';
+import { requestPinned } from '../lib/pinned-request.ts';
+import { waitFor } from '../lib/wait.ts';
+import { openAppRuntime } from './app-runtime.ts';
+import { CONTROL_HOST, ControlPlane } from './control-plane.ts';
+import type { ChosenFolders } from './folders.ts';
+import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
+import type { Options } from './options.mjs';
+import { openProduct, type Product } from './product.ts';
+import type { Progress } from './progress.ts';
+import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
+import { refreshMirror, SOURCE_BRANCH, SOURCE_NAME } from './source-mirror.ts';
+import { type SourceServer, serveSource } from './source-repository.ts';
+import { formatSummary, type SampleSummary } from './summary.ts';
+import type { Supervisor } from './supervisor.ts';
+
+export interface ServeOptions {
+  readonly options: Options;
+  readonly folders: ChosenFolders;
+  readonly supervisor: Supervisor;
+  readonly progress: Progress;
+  readonly agentBinary: string;
+  readonly webServer: string;
+  readonly startedAt: number;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+export class ServeFailed extends Error {
+  override readonly name = 'ServeFailed';
+}
+
+const LOCAL_SERVER = 'local';
+const AGENT = 'agent';
+
+/** Runs until the signal; whatever was started is stopped before it resolves or rejects. */
+export async function serve(context: ServeOptions): Promise<void> {
+  const { folders, progress, signal, supervisor } = context;
+  const binary = join(folders.bin, 'fairlead-agent');
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    installAgent(context.agentBinary, binary);
+    const controlPlane = await progress.step('PostgreSQL and migrations', async () => {
+      const { options, webServer } = context;
+      return ControlPlane.open({
+        folders,
+        ports: options.ports,
+        databaseUrl: options.databaseUrl,
+        supervisor,
+        agentBinary: binary,
+        webServer,
+        note: () => undefined,
+      });
+    });
+    undo.push(() => controlPlane.stopDatabase());
+    const product = await openProduct({
+      databaseUrl: controlPlane.databaseUrl,
+      organizationName: 'My organization',
+      log: quietLog,
+    });
+    undo.push(() => product.close());
+    signal.throwIfAborted();
+
+    undo.push(() => controlPlane.stopServices());
+    const source = await serveClone(context);
+    undo.push(() => source.close());
+    await progress.step('gateway, worker and web', () => controlPlane.start());
+    signal.throwIfAborted();
+
+    const runtime = openAppRuntime(context.options.root, folders.runtime, isRoot());
+    undo.push(() => supervisor.stop(AGENT));
+    const server = await progress.step('local agent', () =>
+      startLocalAgent(context, controlPlane, product, binary, runtime.path),
+    );
+    signal.throwIfAborted();
+
+    const app = await showSample(context, product, server, source);
+    const setupToken = await product.rotateSetupToken();
+    progress.note(
+      formatSummary({
+        publicUrl: controlPlane.publicUrl,
+        controlUrl: `https://${CONTROL_HOST}:${context.options.ports.https}`,
+        setupToken,
+        app,
+        folders: { data: folders.data, logs: folders.logs, caFile: caFile(context) },
+        insteadOf: folders.insteadOf,
+        copied: runtime.copied,
+        isolationOff: server.host.isolationOff,
+        elapsedMs: performance.now() - context.startedAt,
+      }),
+    );
+    await aborted(signal);
+  } finally {
+    await progress.step('stopping', async (detail) => {
+      detail('apps, agent, worker, gateway, web, PostgreSQL');
+      for (const step of undo.reverse()) await step();
+    });
+  }
+}
+
+async function serveClone({ folders, options }: ServeOptions): Promise<SourceServer> {
+  await refreshMirror(options.root, folders.source);
+  return serveSource({
+    port: options.ports.source,
+    folder: folders.source,
+    // So that a commit made a moment ago is what a click on Deploy builds.
+    refresh: () => refreshMirror(options.root, folders.source),
+  });
+}
+
+async function startLocalAgent(
+  context: ServeOptions,
+  controlPlane: ControlPlane,
+  product: Product,
+  binary: string,
+  path: string,
+): Promise<ServerSummary> {
+  const { folders, options, supervisor, signal } = context;
+  const findServer = async () => (await product.verbs.listServers()).items.find((server) => server.isLocal);
+  const agent: LocalAgentOptions = {
+    name: AGENT,
+    binary,
+    folder: folders.agent,
+    ports: options.ports,
+    path,
+    controlUrl: controlPlane.gatewayUrl.replace(/^http/, 'ws'),
+    supervisor,
+    connected: async () => (await findServer())?.state === 'online',
+    stopAppsOnExit: true,
+  };
+  const known = await findServer();
+  if (known !== undefined && !isEnrolled(folders.agent)) {
+    throw new ServeFailed(
+      `the database knows the server ${known.name}, but its agent's data is not in ${folders.agent}: start with the --data folder it was made with`,
+    );
+  }
+  if (known === undefined) {
+    const { token } = await product.verbs.createEnrolment({ name: LOCAL_SERVER, isLocal: true });
+    await enrolAgent(agent, token);
+  }
+  await startAgent(agent);
+  return waitFor(findServer, { what: 'the local server', timeoutMs: 5000, signal });
+}
+
+/** A sample app that fails is told of and does not keep the rest from running. */
+async function showSample(
+  context: ServeOptions,
+  product: Product,
+  server: ServerSummary,
+  source: SourceServer,
+): Promise<SampleSummary> {
+  const { options, progress, signal } = context;
+  const sample: SampleOptions = {
+    product,
+    serverId: server.id,
+    repositoryUrl: source.url(SOURCE_NAME),
+    branch: SOURCE_BRANCH,
+    httpsPort: options.ports.https,
+    signal,
+  };
+  try {
+    const deployment = await progress.step('sample app', (detail) => deploySample(sample, detail));
+    if (deployment.state !== 'live' && !deployment.isCurrent) {
+      return {
+        kind: 'down',
+        reason: deployment.failureMessage ?? `the sample app's last deployment is ${deployment.state}`,
+      };
+    }
+    await progress.step('answer through the proxy', () => requireAnswer(context));
+    const benchmark = await progress.step('benchmark', (detail) => measureSample(sample, deployment.appId, detail));
+    return { kind: 'live', url: `https://${SAMPLE_HOST}:${options.ports.https}`, deployment, benchmark };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: 'down', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function requireAnswer(context: ServeOptions): Promise<void> {
+  const { options, signal } = context;
+  const request = { host: SAMPLE_HOST, port: options.ports.https, path: '/healthz', caFile: caFile(context) };
+  await waitFor(
+    () =>
+      requestPinned(request).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    { what: `an answer of https://${SAMPLE_HOST}`, timeoutMs: 20_000, signal },
+  );
+}
+
+function caFile({ folders }: ServeOptions): string {
+  return join(folders.agent, 'ca/ca.pem');
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await delay(2 ** 30, undefined, { signal }).catch(() => undefined);
+}
+
+/** The verbs' own log lines; the services write theirs to files. */
+const quietLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (fields: object, message: string) => console.error(message, fields),
+  error: (fields: object, message: string) => console.error(message, fields),
+};

@@ -1,0 +1,84 @@
+// What the user reads when everything is up.
+import type { BenchmarkDetail, BenchmarkRowView } from '@fairlead/core/benchmark';
+import type { DeploymentDetail } from '@fairlead/core/deployment';
+
+export interface Summary {
+  readonly publicUrl: string;
+  readonly controlUrl: string;
+  readonly setupToken: string | null;
+  readonly app: SampleSummary;
+  readonly folders: { readonly data: string; readonly logs: string; readonly caFile: string };
+  /** The folder that is closed to other users, when data therefore lies elsewhere. */
+  readonly insteadOf: string | undefined;
+  readonly copied: readonly string[];
+  readonly isolationOff: readonly string[];
+  readonly elapsedMs: number;
+}
+
+export type SampleSummary =
+  | {
+      readonly kind: 'live';
+      readonly url: string;
+      readonly deployment: DeploymentDetail;
+      readonly benchmark: BenchmarkDetail | undefined;
+    }
+  | { readonly kind: 'down'; readonly reason: string };
+
+const LABEL_WIDTH = 12;
+
+export function formatSummary(summary: Summary): string {
+  const { publicUrl, controlUrl, setupToken, app, folders } = summary;
+  const rows: [label: string, ...lines: string[]][] = [['Dashboard', publicUrl, `${controlUrl} (over HTTP/2)`]];
+  if (setupToken !== null) {
+    rows.push([
+      'Set-up',
+      `${publicUrl}/setup?token=${setupToken}`,
+      'This one-time token makes the first account the owner.',
+    ]);
+  }
+  if (app.kind === 'down') rows.push(['App', app.reason]);
+  else rows.push(['App', app.url, describeDeployment(app.deployment)], ...describeBenchmark(app.benchmark));
+  rows.push(['Certificate', `${folders.caFile} (trust it in your browser for the https addresses)`]);
+  rows.push(['Data', folders.data], ['Logs', folders.logs]);
+  if (summary.insteadOf !== undefined) {
+    const copies = summary.copied.length > 0 ? ` Copied there too: ${summary.copied.join(', ')}.` : '';
+    rows.push(['Note', `${summary.insteadOf} is closed to other users, so data lies elsewhere.${copies}`]);
+  }
+  if (summary.isolationOff.length > 0) rows.push(['Off', ...summary.isolationOff]);
+  const lines = rows.flatMap(([label, ...texts]) =>
+    texts.map((text, index) => `  ${(index === 0 ? label : '').padEnd(LABEL_WIDTH)}${text}`),
+  );
+  return [
+    '',
+    `  Fairlead is up, after ${(summary.elapsedMs / 1000).toFixed(1)} s.`,
+    '',
+    ...lines,
+    '',
+    '  Ctrl-C stops everything.',
+    '',
+  ].join('\n');
+}
+
+function describeDeployment({ durationMs, commitHash, commitSubject, releaseNumber }: DeploymentDetail): string {
+  const took = durationMs === null ? '' : `deployed in ${(durationMs / 1000).toFixed(1)} s, `;
+  return `${took}release ${releaseNumber ?? '?'} from ${commitHash?.slice(0, 7) ?? '?'} ${commitSubject ?? ''}`.trim();
+}
+
+function describeBenchmark(benchmark: BenchmarkDetail | undefined): [string, ...string[]][] {
+  if (benchmark === undefined) return [];
+  if (benchmark.state !== 'succeeded')
+    return [['Measured', benchmark.failureMessage ?? `the benchmark is ${benchmark.state}`]];
+  return [['Measured', ...benchmark.rows.map(describeRow)]];
+}
+
+function describeRow(row: BenchmarkRowView): string {
+  const where = row.target === 'proxy' ? 'through the proxy' : 'the app directly';
+  const protocol = row.protocol === 'http2' ? 'HTTP/2' : 'HTTP/1.1';
+  const rate = Math.round(row.requestsPerSecond).toLocaleString('en-US').padStart(7);
+  const errors = row.errors === 0 ? '' : `, ${row.errors} errors`;
+  return `${rate} requests/s, p50 ${ms(row.p50Ms)}, p99 ${ms(row.p99Ms)} ${where} (${protocol}, ${row.concurrency} connections)${errors}`;
+}
+
+function ms(value: number | null): string {
+  return value === null ? '–' : `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ms`;
+}
