@@ -1,1 +1,4 @@
+export { decodeLogLines, encodeLogLines } from './codec.ts';
+export { recordLogChunk } from './record-log-chunk.ts';
 export * from './schema.ts';
+export { createFolderLogStore, type LogStore } from './store.ts';

@@ -1,0 +1,1 @@
+export { chunkLines, recordPushes } from './record-pushes.ts';

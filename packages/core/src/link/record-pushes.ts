@@ -1,0 +1,80 @@
+// Owns what becomes of an agent's pushes: each is stored once, whatever is sent again after a lost connection, and the
+// sequence up to which everything is stored moves in the same transaction.
+import type { Frame, LogChunk, Push } from '@fairlead/contract/agent';
+import { LogStream } from '@fairlead/contract/agent';
+import { parseId } from '@fairlead/contract/ids';
+import type { LogLine } from '@fairlead/contract/live';
+import { AppError, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+import { type LogStore, recordLogChunk } from '../log/index.ts';
+import { recordFrames } from '../metric/index.ts';
+
+export interface RecordPushesInput {
+  readonly serverId: string;
+  readonly pushes: readonly Push[];
+  /** Agent clock minus ours. */
+  readonly clockOffsetMs: number;
+  readonly store: LogStore;
+}
+
+const sequenceMax = 2n ** 63n - 1n;
+
+/**
+ * Answers the sequence up to which everything is stored, for the acknowledgement after the commit. Throws link.malformed
+ * on what no agent would send and link.server_unknown when the server was deleted.
+ */
+export async function recordPushes(ctx: SystemCtx, input: RecordPushesInput): Promise<bigint> {
+  const { serverId } = input;
+  // Two connections of one agent may overlap. A lock of its own, because the server's row is wanted by deployments too.
+  await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`push:${serverId}`}, 0))`;
+  const server = await ctx.tx.server.findUnique({
+    where: { id: serverId },
+    select: { organizationId: true, pushAckedSequence: true },
+  });
+  if (server === null) throw new AppError('link.server_unknown', { serverId });
+  const acked = server.pushAckedSequence;
+  const fresh = input.pushes.filter((push) => push.sequence > acked);
+  if (fresh.length === 0) return acked;
+
+  const scope = forOrganization(ctx, parseId('org', server.organizationId));
+  let highest = acked;
+  const frames: Frame[] = [];
+  for (const push of fresh) {
+    if (push.sequence > sequenceMax) throw new AppError('link.malformed', { field: 'sequence' });
+    if (push.sequence > highest) highest = push.sequence;
+    if (push.body.case === 'frame') frames.push(push.body.value);
+    if (push.body.case === 'log') await recordLog(scope, input, push.sequence, push.body.value);
+  }
+  if (frames.length > 0) await recordFrames(scope, { serverId, frames, clockOffsetMs: input.clockOffsetMs });
+  await ctx.tx.server.update({ where: { id: serverId }, data: { pushAckedSequence: highest }, select: { id: true } });
+  return highest;
+}
+
+async function recordLog(
+  ctx: OrganizationCtx,
+  input: RecordPushesInput,
+  sequence: bigint,
+  chunk: LogChunk,
+): Promise<void> {
+  const { serverId, store, clockOffsetMs } = input;
+  const { deploymentId } = chunk;
+  const firstLine = Number(chunk.firstLine);
+  const lines = chunkLines(chunk, clockOffsetMs);
+  const stored = await recordLogChunk(ctx, { store, serverId, deploymentId, firstLine, lines, sequence });
+  if (!stored) ctx.log.warn({ serverId, deploymentId, firstLine }, 'log lines of a foreign deployment were dropped');
+}
+
+/** The chunk's lines as watchers and the store have them, dated by our clock. */
+export function chunkLines(chunk: LogChunk, clockOffsetMs: number): LogLine[] {
+  return chunk.lines.map((line) => ({
+    unixMs: Math.max(0, Number(line.unixMs) - clockOffsetMs),
+    step: line.step,
+    stream: streamNames[line.stream] ?? 'system',
+    text: line.text,
+  }));
+}
+
+// A stream that is newer than this control plane is shown as Fairlead's own words.
+const streamNames: Readonly<Record<number, LogLine['stream']>> = {
+  [LogStream.STDOUT]: 'stdout',
+  [LogStream.STDERR]: 'stderr',
+};

@@ -1,0 +1,134 @@
+// Owns the storing of frames: one row per second, app and server. A second that is stored already stays as it is, so a
+// frame that comes twice changes nothing.
+import type { AppSample, Frame, HostSample } from '@fairlead/contract/agent';
+import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
+import { metricRetentionMs } from '@fairlead/contract/metrics';
+import { AppError, type OrganizationCtx } from '../kernel/index.ts';
+
+export interface RecordFramesInput {
+  readonly serverId: string;
+  readonly frames: readonly Frame[];
+  /** Agent clock minus ours. */
+  readonly clockOffsetMs: number;
+}
+
+interface AppRow {
+  readonly at: Date;
+  readonly seconds: number;
+  readonly sample: AppSample;
+  readonly latencyHex: string;
+}
+
+interface HostRow {
+  readonly at: Date;
+  readonly seconds: number;
+  readonly host: HostSample;
+}
+
+const secondMs = 1000;
+// What a clock may be ahead after correction; later frames would lie in seconds that are still to come.
+const futureMaxMs = 60_000;
+// Partitions reach back a day; a spool that is older has nothing left to say.
+const pastMaxMs = metricRetentionMs['1s'] - 60_000;
+
+/** Samples of apps that don't live on this server are left out. Throws link.malformed on a histogram that cannot be. */
+export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInput): Promise<void> {
+  const nowMs = ctx.clock.now().getTime();
+  const placed = await placedApps(ctx, input.serverId);
+  const apps: AppRow[] = [];
+  const hosts: HostRow[] = [];
+  let untimely = 0;
+  for (const frame of input.frames) {
+    const unixMs = Number(frame.agentUnixMs) - input.clockOffsetMs;
+    if (!(unixMs > nowMs - pastMaxMs && unixMs < nowMs + futureMaxMs)) {
+      untimely += 1;
+      continue;
+    }
+    const at = new Date(Math.floor(unixMs / secondMs) * secondMs);
+    const seconds = Math.max(1, Math.round(frame.durationMs / secondMs));
+    if (frame.host !== undefined) hosts.push({ at, seconds, host: frame.host });
+    for (const sample of frame.apps) {
+      if (!placed.has(`${sample.appId}/${sample.environmentId}`)) continue;
+      apps.push({ at, seconds, sample, latencyHex: latencyHexOf(sample) });
+    }
+  }
+  if (untimely > 0) ctx.log.warn({ serverId: input.serverId, untimely }, 'frames too old or too new were dropped');
+  await insertApps(ctx, input.serverId, apps);
+  await insertHosts(ctx, input.serverId, hosts);
+  await markDue(ctx, input.serverId, [...apps, ...hosts]);
+}
+
+async function placedApps(ctx: OrganizationCtx, serverId: string): Promise<ReadonlySet<string>> {
+  const placements = await ctx.tx.placement.findMany({
+    where: { serverId, organizationId: ctx.organizationId },
+    select: { appId: true, environmentId: true },
+  });
+  return new Set(placements.map((placement) => `${placement.appId}/${placement.environmentId}`));
+}
+
+function latencyHexOf(sample: AppSample): string {
+  const histogram = histogramFromWire(sample.latency);
+  if (histogram === null) throw new AppError('link.malformed', { field: 'latency', appId: sample.appId });
+  return Buffer.from(encodeHistogram(histogram)).toString('hex');
+}
+
+async function insertApps(ctx: OrganizationCtx, serverId: string, rows: readonly AppRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  // One array a column: the statement stays the same whatever the number of rows.
+  await ctx.tx.$executeRaw`
+    INSERT INTO metric.app_1s (organization_id, app_id, environment_id, server_id, at, seconds, requests, errors,
+      client_errors, latency, bytes_received, bytes_sent, cpu_millis_avg, memory_bytes_max, in_flight_max)
+    SELECT ${ctx.organizationId}, app_id, environment_id, ${serverId}, at, seconds, requests, errors, client_errors,
+      decode(latency, 'hex'), bytes_received, bytes_sent, cpu_millis, memory_bytes, in_flight
+    FROM unnest(
+      ${rows.map((row) => row.sample.appId)}::text[], ${rows.map((row) => row.sample.environmentId)}::text[],
+      ${rows.map((row) => row.at.toISOString())}::timestamptz[], ${rows.map((row) => row.seconds)}::int[],
+      ${rows.map((row) => row.sample.requests)}::bigint[], ${rows.map((row) => row.sample.errors)}::bigint[],
+      ${rows.map((row) => row.sample.clientErrors)}::bigint[], ${rows.map((row) => row.latencyHex)}::text[],
+      ${rows.map((row) => whole(row.sample.bytesReceived))}::bigint[], ${rows.map((row) => whole(row.sample.bytesSent))}::bigint[],
+      ${rows.map((row) => int(row.sample.cpuMillis))}::int[], ${rows.map((row) => whole(row.sample.memoryBytes))}::bigint[],
+      ${rows.map((row) => int(row.sample.inFlight))}::int[]
+    ) AS sample (app_id, environment_id, at, seconds, requests, errors, client_errors, latency, bytes_received, bytes_sent,
+      cpu_millis, memory_bytes, in_flight)
+    ON CONFLICT DO NOTHING`;
+}
+
+async function insertHosts(ctx: OrganizationCtx, serverId: string, rows: readonly HostRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await ctx.tx.$executeRaw`
+    INSERT INTO metric.server_1s (organization_id, server_id, at, seconds, cpu_millis_avg, memory_used_bytes_max,
+      memory_total_bytes, disk_used_bytes_max, disk_total_bytes, network_received_bytes, network_sent_bytes,
+      load1_millis_avg, agent_cpu_millis_avg, agent_memory_bytes_max, open_connections_max)
+    SELECT ${ctx.organizationId}, ${serverId}, sample.*
+    FROM unnest(
+      ${rows.map((row) => row.at.toISOString())}::timestamptz[], ${rows.map((row) => row.seconds)}::int[],
+      ${rows.map((row) => int(row.host.cpuMillis))}::int[], ${rows.map((row) => whole(row.host.memoryUsedBytes))}::bigint[],
+      ${rows.map((row) => whole(row.host.memoryTotalBytes))}::bigint[], ${rows.map((row) => whole(row.host.diskUsedBytes))}::bigint[],
+      ${rows.map((row) => whole(row.host.diskTotalBytes))}::bigint[],
+      ${rows.map((row) => whole(row.host.networkReceivedBytes))}::bigint[],
+      ${rows.map((row) => whole(row.host.networkSentBytes))}::bigint[], ${rows.map((row) => int(row.host.load1Millis))}::int[],
+      ${rows.map((row) => int(row.host.agentCpuMillis))}::int[], ${rows.map((row) => whole(row.host.agentMemoryBytes))}::bigint[],
+      ${rows.map((row) => int(row.host.openConnections))}::int[]
+    ) AS sample
+    ON CONFLICT DO NOTHING`;
+}
+
+/** Written even where a mark exists: the write waits for a roll-up that is just taking it, which then takes it again. */
+async function markDue(ctx: OrganizationCtx, serverId: string, rows: readonly { readonly at: Date }[]): Promise<void> {
+  const minutes = [...new Set(rows.map((row) => Math.floor(row.at.getTime() / 60_000) * 60_000))].sort((a, b) => a - b);
+  if (minutes.length === 0) return;
+  await ctx.tx.$executeRaw`
+    INSERT INTO metric.roll_up_due (resolution, at, server_id, organization_id)
+    SELECT '1m', at, ${serverId}, ${ctx.organizationId}
+    FROM unnest(${minutes.map((minute) => new Date(minute).toISOString())}::timestamptz[]) AS minute (at)
+    ON CONFLICT (resolution, at, server_id) DO UPDATE SET organization_id = excluded.organization_id`;
+}
+
+/** The columns are signed; nothing real comes near their ends. */
+function int(value: number): number {
+  return Math.min(value, 2 ** 31 - 1);
+}
+
+function whole(value: bigint): string {
+  return String(value > 2n ** 62n ? 2n ** 62n : value);
+}

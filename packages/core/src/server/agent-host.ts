@@ -1,0 +1,30 @@
+// Owns how an agent's word about itself and its host is stored: clipped, so that no agent fills our tables with prose.
+import type { HostInfo } from '@fairlead/contract/agent';
+import { clipText } from '../kernel/index.ts';
+import type { HostInfoView } from './schema.ts';
+
+const wordMax = 200;
+const listMax = 50;
+
+export function hostInfoOf(host: HostInfo | undefined): Partial<HostInfoView> {
+  if (host === undefined) return {};
+  return {
+    hostname: clipText(host.hostname, wordMax),
+    os: clipText(host.os, wordMax),
+    kernel: clipText(host.kernel, wordMax),
+    arch: clipText(host.arch, wordMax),
+    cpuCount: host.cpuCount,
+    memoryBytes: Number(host.memoryBytes),
+    diskBytes: Number(host.diskBytes),
+    isolationOff: wordsOf(host.isolationOff),
+  };
+}
+
+/** Capabilities, or what cannot be isolated. */
+export function wordsOf(words: readonly string[]): string[] {
+  return words.slice(0, listMax).map((word) => clipText(word, wordMax));
+}
+
+export function agentVersionOf(version: string): string {
+  return clipText(version, 60);
+}

@@ -1,0 +1,45 @@
+// Owns the note of which gateway connection holds a server's agent. The newest connection wins.
+import type { HostInfo } from '@fairlead/contract/agent';
+import { parseId } from '@fairlead/contract/ids';
+import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
+import { agentVersionOf, hostInfoOf, wordsOf } from './agent-host.ts';
+
+export interface OpenSessionInput {
+  readonly serverId: string;
+  /** Names one connection of one gateway; `closeSession` of an older one leaves a newer one alone. */
+  readonly connection: string;
+  readonly agentVersion: string;
+  readonly capabilities: readonly string[];
+  readonly host: HostInfo | undefined;
+}
+
+export interface OpenedSession {
+  readonly desired: { readonly epoch: number; readonly number: bigint };
+  /** The highest push that is stored. */
+  readonly pushAckedSequence: bigint;
+  /** Agent clock minus ours, as last measured. */
+  readonly clockOffsetMs: number;
+}
+
+/** Throws link.server_unknown when the server was deleted since the agent said hello. */
+export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Promise<OpenedSession> {
+  const now = ctx.clock.now();
+  const [server] = await ctx.tx.server.updateManyAndReturn({
+    where: { id: input.serverId },
+    data: {
+      connectedGateway: input.connection,
+      connectedAt: now,
+      lastSeenAt: now,
+      agentVersion: agentVersionOf(input.agentVersion),
+      capabilities: wordsOf(input.capabilities),
+      hostInfo: hostInfoOf(input.host),
+    },
+  });
+  if (server === undefined) throw new AppError('link.server_unknown', { serverId: input.serverId });
+  await notifyChange(forOrganization(ctx, parseId('org', server.organizationId)), { kind: 'server', id: server.id });
+  return {
+    desired: { epoch: server.desiredEpoch, number: server.desiredNumber },
+    pushAckedSequence: server.pushAckedSequence,
+    clockOffsetMs: server.clockOffsetMs,
+  };
+}
