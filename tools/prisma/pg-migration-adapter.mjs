@@ -1,184 +1,220 @@
-// A single-connection driver adapter for Prisma's wasm schema engine. The stock
-// @prisma/adapter-pg is a pool, splits scripts at every ';' and does not know "char".
-import { ColumnTypeEnum as C, DriverAdapterError } from '@prisma/driver-adapter-utils';
+// The database side of our schema engine: one PostgreSQL connection behind Prisma's driver-adapter interface.
+// The stock @prisma/adapter-pg cannot migrate: it is a pool (migrations need one session for locks and shadow databases),
+// cuts scripts at every `;` (which breaks function bodies) and does not know the catalogue's types "char" and name.
+// Used by the Prisma CLI only; must never be imported by the product.
+import { randomUUID } from 'node:crypto';
+import { ColumnTypeEnum, DriverAdapterError } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 
-const TYPES = new Map([
-  [16, C.Boolean],
-  [17, C.Bytes],
-  [18, C.Character],
-  [19, C.Text],
-  [20, C.Int64],
-  [21, C.Int32],
-  [23, C.Int32],
-  [25, C.Text],
-  [26, C.Int64],
-  [114, C.Json],
-  [3802, C.Json],
-  [700, C.Float],
-  [701, C.Double],
-  [1042, C.Text],
-  [1043, C.Text],
-  [1082, C.Date],
-  [1083, C.Time],
-  [1114, C.DateTime],
-  [1184, C.DateTime],
-  [1700, C.Numeric],
-  [2950, C.Uuid],
-  [1000, C.BooleanArray],
-  [1002, C.CharacterArray],
-  [1003, C.TextArray],
-  [1005, C.Int32Array],
-  [22, C.Int32Array],
-  [1007, C.Int32Array],
-  [1016, C.Int64Array],
-  [1028, C.Int64Array],
-  [1009, C.TextArray],
-  [1015, C.TextArray],
+// Object ids of built-in types are stable; the names are those of pg_type.
+const columnTypes = new Map([
+  [16, ColumnTypeEnum.Boolean], // bool
+  [17, ColumnTypeEnum.Bytes], // bytea
+  [18, ColumnTypeEnum.Character], // char
+  [19, ColumnTypeEnum.Text], // name
+  [20, ColumnTypeEnum.Int64], // int8
+  [21, ColumnTypeEnum.Int32], // int2
+  [22, ColumnTypeEnum.Int32Array], // int2vector
+  [23, ColumnTypeEnum.Int32], // int4
+  [25, ColumnTypeEnum.Text], // text
+  [26, ColumnTypeEnum.Int64], // oid
+  [114, ColumnTypeEnum.Json], // json
+  [700, ColumnTypeEnum.Float], // float4
+  [701, ColumnTypeEnum.Double], // float8
+  [1000, ColumnTypeEnum.BooleanArray], // bool[]
+  [1002, ColumnTypeEnum.CharacterArray], // char[]
+  [1003, ColumnTypeEnum.TextArray], // name[]
+  [1005, ColumnTypeEnum.Int32Array], // int2[]
+  [1007, ColumnTypeEnum.Int32Array], // int4[]
+  [1009, ColumnTypeEnum.TextArray], // text[]
+  [1015, ColumnTypeEnum.TextArray], // varchar[]
+  [1016, ColumnTypeEnum.Int64Array], // int8[]
+  [1028, ColumnTypeEnum.Int64Array], // oid[]
+  [1042, ColumnTypeEnum.Text], // bpchar
+  [1043, ColumnTypeEnum.Text], // varchar
+  [1082, ColumnTypeEnum.Date], // date
+  [1083, ColumnTypeEnum.Time], // time
+  [1114, ColumnTypeEnum.DateTime], // timestamp
+  [1184, ColumnTypeEnum.DateTime], // timestamptz
+  [1700, ColumnTypeEnum.Numeric], // numeric
+  [2950, ColumnTypeEnum.Uuid], // uuid
+  [3802, ColumnTypeEnum.Json], // jsonb
 ]);
-const iso = (t) => `${t.replace(' ', 'T').replace(/[+-]\d{2}(:\d{2})?$/, '')}+00:00`;
-const PARSERS = {
-  20: (v) => v,
-  26: (v) => v,
-  1114: iso,
-  1184: iso,
-  1082: (v) => v,
-  1083: (v) => v,
-  114: (v) => v,
-  3802: (v) => v,
-  1700: (v) => v,
-  22: (v) => v.split(' ').filter(Boolean).map(Number),
-};
-const types = { getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format) };
+const firstUserTypeId = 16384;
 
-function wrap(e) {
-  if (e?.code === '3D000')
+const asText = (text) => text;
+// The session is in UTC, so whatever offset is printed is zero.
+const asIsoInstant = (text) => `${text.replace(' ', 'T').replace(/[+-]\d{2}(:\d{2})?$/, '')}+00:00`;
+const asIntegers = (text) => text.split(' ').filter(Boolean).map(Number);
+
+// The engine wants these as text where pg would make numbers, dates or objects of them.
+const parsers = new Map([
+  [20, asText],
+  [22, asIntegers],
+  [26, asText],
+  [114, asText],
+  [1082, asText],
+  [1083, asText],
+  [1114, asIsoInstant],
+  [1184, asIsoInstant],
+  [1700, asText],
+  [3802, asText],
+]);
+const types = { getTypeParser: (id, format) => parsers.get(id) ?? pg.types.getTypeParser(id, format) };
+
+/** Says an error of the driver in the words that the engine understands. */
+function toAdapterError(error) {
+  const { code, message, detail, column, hint, severity } = error;
+  if (code === '3D000') {
+    const db = /"([^"]+)"/.exec(message)?.[1];
+    return new DriverAdapterError({ kind: 'DatabaseDoesNotExist', db, originalCode: code, originalMessage: message });
+  }
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND') {
     return new DriverAdapterError({
-      kind: 'DatabaseDoesNotExist',
-      db: /"([^"]+)"/.exec(e.message)?.[1],
-      originalCode: e.code,
-      originalMessage: e.message,
-    });
-  if (e?.code === 'ECONNREFUSED' || e?.code === 'ENOTFOUND')
-    return new DriverAdapterError({ kind: 'DatabaseNotReachable', host: e.address ?? e.hostname, port: e.port });
-  if (e?.code && e?.severity) {
-    return new DriverAdapterError({
-      kind: 'postgres',
-      code: e.code,
-      severity: e.severity,
-      message: e.message,
-      detail: e.detail,
-      column: e.column,
-      hint: e.hint,
-      originalCode: e.code,
-      originalMessage: e.message,
+      kind: 'DatabaseNotReachable',
+      host: error.address ?? error.hostname,
+      port: error.port,
     });
   }
-  return e;
+  if (code === undefined || severity === undefined) return error;
+  return new DriverAdapterError({
+    kind: 'postgres',
+    code,
+    severity,
+    message,
+    detail,
+    column,
+    hint,
+    originalCode: code,
+    originalMessage: message,
+  });
 }
 
 class Queryable {
   provider = 'postgres';
   adapterName = '@prisma/adapter-pg';
-  constructor(client, schema) {
+
+  constructor(client, schemaName) {
     this.client = client;
-    this.schema = schema;
+    this.schemaName = schemaName;
   }
-  async io({ sql, args }) {
+
+  async query(query) {
     try {
-      return await this.client.query({ text: sql, values: args, rowMode: 'array', types });
-    } catch (e) {
-      throw wrap(e);
+      return await this.client.query(query);
+    } catch (error) {
+      throw toAdapterError(error);
     }
   }
-  async queryRaw(q) {
-    const { fields, rows } = await this.io(q);
+
+  async queryRaw({ sql, args }) {
+    const { fields, rows } = await this.query({ text: sql, values: args, rowMode: 'array', types });
     return {
-      columnNames: fields.map((f) => f.name),
-      columnTypes: fields.map((f) => TYPES.get(f.dataTypeID) ?? (f.dataTypeID >= 16384 ? C.Enum : C.Text)),
+      columnNames: fields.map((field) => field.name),
+      columnTypes: fields.map(
+        ({ dataTypeID: id }) =>
+          columnTypes.get(id) ?? (id >= firstUserTypeId ? ColumnTypeEnum.Enum : ColumnTypeEnum.Text),
+      ),
       rows,
     };
   }
-  async executeRaw(q) {
-    return (await this.io(q)).rowCount ?? 0;
+
+  async executeRaw({ sql, args }) {
+    const { rowCount } = await this.query({ text: sql, values: args, types });
+    return rowCount ?? 0;
   }
+
+  /** The whole script in one message: PostgreSQL itself finds where statements end. */
   async executeScript(script) {
-    try {
-      await this.client.query(script);
-    } catch (e) {
-      throw wrap(e);
-    }
-  }
-}
-class Tx extends Queryable {
-  options = { usePhantomQuery: false };
-  async commit() {}
-  async rollback() {}
-}
-export class Adapter extends Queryable {
-  constructor(client, schema, onDispose) {
-    super(client, schema);
-    this.onDispose = onDispose;
-  }
-  async startTransaction(level) {
-    await this.executeScript(level ? `BEGIN ISOLATION LEVEL ${level}` : 'BEGIN');
-    return new Tx(this.client, this.schema);
-  }
-  getConnectionInfo() {
-    return { schemaName: this.schema, supportsRelationJoins: true };
-  }
-  async dispose() {
-    await this.client.end();
-    await this.onDispose?.();
+    await this.query(script);
   }
 }
 
-export function parseUrl(url) {
-  const u = new URL(url);
-  const ssl = u.searchParams.get('sslmode');
+class Transaction extends Queryable {
+  options = { usePhantomQuery: false };
+  // The engine sends COMMIT and ROLLBACK as scripts; these tell that it has.
+  async commit() {}
+  async rollback() {}
+}
+
+class Connection extends Queryable {
+  constructor(client, schemaName, afterDispose) {
+    super(client, schemaName);
+    this.afterDispose = afterDispose;
+  }
+
+  async startTransaction(isolationLevel) {
+    await this.executeScript(isolationLevel === undefined ? 'BEGIN' : `BEGIN ISOLATION LEVEL ${isolationLevel}`);
+    return new Transaction(this.client, this.schemaName);
+  }
+
+  getConnectionInfo() {
+    return { schemaName: this.schemaName, supportsRelationJoins: true };
+  }
+
+  async dispose() {
+    await this.client.end();
+    await this.afterDispose?.();
+  }
+}
+
+/** Reads a connection URL as Prisma writes them: `schema`, `host` and `sslmode` may be parameters. */
+export function parseUrl(text) {
+  const url = new URL(text);
+  const sslMode = url.searchParams.get('sslmode');
+  const encrypted = sslMode !== null && !['disable', 'allow', 'prefer'].includes(sslMode);
   return {
-    schema: u.searchParams.get('schema') ?? undefined,
+    schemaName: url.searchParams.get('schema') ?? undefined,
     config: {
-      host: u.searchParams.get('host') ?? decodeURIComponent(u.hostname || 'localhost'),
-      port: u.port ? Number(u.port) : 5432,
-      user: decodeURIComponent(u.username) || undefined,
-      password: decodeURIComponent(u.password) || undefined,
-      database: decodeURIComponent(u.pathname.slice(1)) || undefined,
-      ssl: ssl && !['disable', 'prefer', 'allow'].includes(ssl) ? { rejectUnauthorized: ssl !== 'require' } : undefined,
+      host: url.searchParams.get('host') ?? decodeURIComponent(url.hostname || 'localhost'),
+      port: url.port === '' ? 5432 : Number(url.port),
+      user: decodeURIComponent(url.username) || undefined,
+      password: decodeURIComponent(url.password) || undefined,
+      database: decodeURIComponent(url.pathname.slice(1)) || undefined,
+      // As libpq has it: `require` encrypts, the verify modes also check the certificate.
+      ssl: encrypted ? { rejectUnauthorized: sslMode !== 'require' } : undefined,
       options: '-c TimeZone=UTC',
       application_name: 'prisma-migrate',
     },
   };
 }
-async function open(config, schema, onDispose) {
+
+async function connect(config, schemaName, afterDispose) {
   const client = new pg.Client(config);
+  // A connection that breaks between two queries is told of by the next query.
+  client.on('error', () => {});
   try {
     await client.connect();
-  } catch (e) {
-    throw wrap(e);
+  } catch (error) {
+    throw toAdapterError(error);
   }
-  client.on('error', () => {});
-  return new Adapter(client, schema, onDispose);
+  return new Connection(client, schemaName, afterDispose);
 }
-export class Factory {
+
+export class MigrationAdapterFactory {
   provider = 'postgres';
   adapterName = '@prisma/adapter-pg';
-  constructor(ds) {
-    this.ds = ds;
+
+  constructor(datasource) {
+    this.datasource = datasource;
   }
+
   connect() {
-    const { config, schema } = parseUrl(this.ds.url);
-    return open(config, schema);
+    const { config, schemaName } = parseUrl(this.datasource.url);
+    return connect(config, schemaName);
   }
+
+  /** An empty database to replay migrations in: the one that was given, or one of our own that goes with the connection. */
   async connectToShadowDb() {
-    const { config, schema } = parseUrl(this.ds.shadowDatabaseUrl ?? this.ds.url);
-    if (this.ds.shadowDatabaseUrl) return open(config, schema);
-    const database = `prisma_migrate_shadow_db_${crypto.randomUUID()}`;
-    const admin = await open(config, schema);
-    await admin.executeScript(`CREATE DATABASE "${database}"`);
-    return open({ ...config, database }, schema, async () => {
-      await admin.executeScript(`DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`);
-      await admin.dispose();
+    const given = this.datasource.shadowDatabaseUrl;
+    const { config, schemaName } = parseUrl(given ?? this.datasource.url);
+    if (given !== undefined && given !== null) return connect(config, schemaName);
+    const database = `prisma_migrate_shadow_db_${randomUUID()}`;
+    const maker = await connect(config, schemaName);
+    await maker.executeScript(`CREATE DATABASE "${database}"`);
+    return connect({ ...config, database }, schemaName, async () => {
+      await maker.executeScript(`DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`);
+      await maker.dispose();
     });
   }
 }

@@ -1,146 +1,173 @@
 #!/usr/bin/env node
-// Stand-in for Prisma's native `schema-engine`: speaks the CLI's JSON-RPC over
-// stdio, backed by @prisma/schema-engine-wasm and the pg driver adapter.
+// Stands in for Prisma's `schema-engine` program, which npm does not carry. Prisma's CLI starts it (prisma.config.ts says
+// where it is) and talks JSON-RPC over stdin and stdout; the same engine as wasm, from npm, gives the answers.
+// stdout belongs to the protocol: must never print anything else there.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-import { Factory, parseUrl } from './pg-migration-adapter.mjs';
+import { MigrationAdapterFactory, parseUrl } from './pg-migration-adapter.mjs';
 
-const require = createRequire(import.meta.url);
-const argv = process.argv.slice(2);
-const datamodels = [];
-let datasource = {};
-let cli = null;
-let wantVersion = false;
-for (let i = 0; i < argv.length; i++) {
-  if (argv[i] === '--datamodels') datamodels.push([argv[i + 1], readFileSync(argv[++i], 'utf8')]);
-  else if (argv[i] === '--datasource') datasource = JSON.parse(argv[++i]);
-  else if (argv[i] === '--enabled-preview-features' || argv[i] === '--extension-types') i++;
-  else if (argv[i] === '--version') wantVersion = true;
-  else if (argv[i] === 'cli') cli = argv[++i];
+const debug = process.env.SCHEMA_ENGINE_DEBUG !== undefined;
+
+function parseArguments(words) {
+  const parsed = { datamodels: [], datasource: {}, command: null, wantsVersion: false };
+  const queue = [...words];
+  for (let word = queue.shift(); word !== undefined; word = queue.shift()) {
+    if (word === '--version') parsed.wantsVersion = true;
+    else if (word === 'cli') parsed.command = queue.shift();
+    else if (word === '--datasource') parsed.datasource = JSON.parse(queue.shift());
+    else if (word === '--datamodels') {
+      const path = queue.shift();
+      parsed.datamodels.push([path, readFileSync(path, 'utf8')]);
+    } else if (word === '--enabled-preview-features' || word === '--extension-types') queue.shift();
+  }
+  return parsed;
 }
 
-const log = (level, message, extra = {}) =>
-  process.stderr.write(
-    `${JSON.stringify({
-      timestamp: new Date().toISOString(),
-      level,
-      target: 'schema_engine::logger',
-      fields: { message, ...extra },
-    })}\n`,
-  );
-
-async function loadWasm() {
-  const dir = dirname(require.resolve('@prisma/schema-engine-wasm'));
-  const bg = await import(resolve(dir, 'schema_engine_bg.js'));
-  const { instance } = await WebAssembly.instantiate(readFileSync(resolve(dir, 'schema_engine_bg.wasm')), {
-    './schema_engine_bg.js': bg,
+async function loadEngine() {
+  const folder = dirname(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm'));
+  const bindings = await import(join(folder, 'schema_engine_bg.js'));
+  const { instance } = await WebAssembly.instantiate(readFileSync(join(folder, 'schema_engine_bg.wasm')), {
+    './schema_engine_bg.js': bindings,
   });
-  bg.__wbg_set_wasm(instance.exports);
+  bindings.__wbg_set_wasm(instance.exports);
   instance.exports.__wbindgen_start();
-  return bg;
+  return bindings;
 }
 
-async function withAdmin(url, fn) {
+// ---------------------------------------------------------------------------------------------- administration
+
+/** Databases are made and dropped from the one that every server has. */
+async function administer(url, statementFor) {
   const { config } = parseUrl(url);
-  const c = new pg.Client({ ...config, database: 'postgres' });
-  await c.connect();
+  const client = new pg.Client({ ...config, database: 'postgres' });
+  await client.connect();
   try {
-    return await fn(c, config.database);
+    await client.query(statementFor(pg.escapeIdentifier(config.database)));
   } finally {
-    await c.end();
+    await client.end();
+  }
+  return config.database;
+}
+
+const createDatabase = (url) => administer(url, (name) => `CREATE DATABASE ${name}`);
+const dropDatabase = (url) => administer(url, (name) => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+
+async function canConnect(url) {
+  const client = new pg.Client(parseUrl(url).config);
+  await client.connect();
+  await client.end();
+  process.stdout.write('Connection successful\n');
+}
+
+const commands = {
+  'can-connect-to-database': canConnect,
+  'create-database': createDatabase,
+  'drop-database': dropDatabase,
+};
+
+/** The form in which the CLI reads log lines from stderr. */
+function writeLog(level, message, fields = {}) {
+  const line = {
+    timestamp: new Date().toISOString(),
+    level,
+    target: 'schema_engine::logger',
+    fields: { message, ...fields },
+  };
+  process.stderr.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Prisma's error codes for what can go wrong while connecting, with the sentences its CLI would print. */
+function explainConnectFailure(error, url) {
+  const { database, host, port } = parseUrl(url).config;
+  if (error.code === '3D000') {
+    return ['P1003', `Database \`${database}\` does not exist on the database server at \`${host}:${port}\`.`];
+  }
+  if (error.code === '28P01' || error.code === '28000') {
+    return ['P1000', `Authentication failed against the database server at \`${host}\`.`];
+  }
+  return ['P1001', `Can't reach database server at \`${host}:${port}\` (${error.message || error.code})`];
+}
+
+async function runCommand(name, url) {
+  // The CLI throws the first line of stderr away.
+  writeLog('INFO', 'Starting schema engine CLI');
+  const command = commands[name];
+  if (command === undefined) throw new Error(`unknown command of the schema engine: ${name}`);
+  try {
+    await command(url);
+    return 0;
+  } catch (error) {
+    const [code, message] = explainConnectFailure(error, url);
+    writeLog('ERROR', message, { error_code: code, is_panic: false });
+    return 1;
   }
 }
 
-async function createDatabase(url) {
-  return withAdmin(url, async (c, db) => {
-    await c.query(`CREATE DATABASE "${db}"`);
-    return { databaseName: db };
-  });
+// ---------------------------------------------------------------------------------------------- JSON-RPC
+
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+function createAnswerer({ datamodels, datasource }) {
+  let opened = null;
+
+  async function open() {
+    const { SchemaEngine } = await loadEngine();
+    return SchemaEngine.new(
+      { datamodels: datamodels.length > 0 ? datamodels : undefined },
+      (line) => debug && process.stderr.write(`${line}\n`),
+      bindMigrationAwareSqlAdapterFactory(new MigrationAdapterFactory(datasource)),
+    );
+  }
+
+  async function call(id, method, params) {
+    if (method === 'createDatabase') {
+      return { databaseName: await createDatabase(params.datasource?.url ?? datasource.url) };
+    }
+    opened ??= open();
+    const engine = await opened;
+    if (method === 'getDatabaseVersion') return engine.version(params);
+    if (typeof engine[method] !== 'function') throw new Error(`the wasm schema engine has no method ${method}`);
+    const result = await engine[method](params);
+    // The program prints a diff by asking the CLI to print it; the wasm engine returns it.
+    if (method === 'diff' && result?.stdout) {
+      send({ id: 1e9 + id, method: 'print', params: { content: result.stdout } });
+    }
+    return result ?? {};
+  }
+
+  return async ({ id, method, params }) => {
+    try {
+      send({ id, result: await call(id, method, params ?? {}) });
+    } catch (error) {
+      if (debug) process.stderr.write(`${error.stack}\n`);
+      const { message, meta = {}, code = null } = error;
+      send({ id, error: { code: 4466, message, data: { is_panic: false, message, meta, error_code: code } } });
+    }
+  };
 }
 
-if (wantVersion) {
-  const bg = await loadWasm();
-  console.log(`schema-engine-wasm ${bg.version()}`);
+async function serve(parsed) {
+  const answer = createAnswerer(parsed);
+  // One after another: the engine has one connection. `for await` ends with stdin.
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line.trim() === '') continue;
+    const message = JSON.parse(line);
+    // Answers to our own `print` carry no method.
+    if (message.method !== undefined) await answer(message);
+  }
+}
+
+const parsed = parseArguments(process.argv.slice(2));
+if (parsed.wantsVersion) {
+  const engine = await loadEngine();
+  process.stdout.write(`schema-engine-wasm ${engine.version()}\n`);
+} else if (parsed.command !== null) {
+  process.exitCode = await runCommand(parsed.command, parsed.datasource.url);
+} else {
+  await serve(parsed);
   process.exit(0);
 }
-if (cli) {
-  log('INFO', `Starting schema engine CLI`); // the Prisma CLI discards the first line of stderr
-  try {
-    if (cli === 'can-connect-to-database') {
-      const { config } = parseUrl(datasource.url);
-      const c = new pg.Client(config);
-      await c.connect();
-      await c.end();
-      process.stdout.write('Connection successful\n');
-    } else if (cli === 'create-database') await createDatabase(datasource.url);
-    else if (cli === 'drop-database')
-      await withAdmin(datasource.url, (c, db) => c.query(`DROP DATABASE IF EXISTS "${db}" WITH (FORCE)`));
-    else throw new Error(`unknown cli command ${cli}`);
-    process.exit(0);
-  } catch (e) {
-    const { config } = parseUrl(datasource.url);
-    const code = e.code === '3D000' ? 'P1003' : e.code === '28P01' || e.code === '28000' ? 'P1000' : 'P1001';
-    const msg =
-      code === 'P1003'
-        ? `Database \`${config.database}\` does not exist on the database server at \`${config.host}:${config.port}\`.`
-        : code === 'P1000'
-          ? `Authentication failed against the database server at \`${config.host}\`.`
-          : `Can't reach database server at \`${config.host}:${config.port}\` (${e.message || e.code})`;
-    log('ERROR', msg, { error_code: code, is_panic: false });
-    process.exit(1);
-  }
-}
-
-let enginePromise;
-const engine = () =>
-  (enginePromise ??= (async () => {
-    const bg = await loadWasm();
-    return bg.SchemaEngine.new(
-      { datamodels: datamodels.length ? datamodels : undefined },
-      (m) => {
-        if (process.env.SCHEMA_ENGINE_DEBUG) process.stderr.write(`${String(m)}\n`);
-      },
-      bindMigrationAwareSqlAdapterFactory(new Factory(datasource)),
-    );
-  })());
-
-const send = (o) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...o })}\n`);
-async function handle({ id, method, params }) {
-  try {
-    let result;
-    if (method === 'createDatabase') result = await createDatabase(params.datasource?.url ?? datasource.url);
-    else if (method === 'getDatabaseVersion') result = await (await engine()).version(params);
-    else {
-      const e = await engine();
-      if (typeof e[method] !== 'function')
-        throw Object.assign(new Error(`method ${method} is not available in the wasm schema engine`), {});
-      result = await e[method](params ?? {});
-      if (method === 'diff' && result?.stdout) {
-        send({ id: 1e9 + id, method: 'print', params: { content: result.stdout } });
-      }
-    }
-    send({ id, result: result ?? {} });
-  } catch (err) {
-    if (process.env.SCHEMA_ENGINE_DEBUG) console.error(err);
-    send({
-      id,
-      error: {
-        code: 4466,
-        message: err.message,
-        data: { is_panic: false, message: err.message, meta: err.meta ?? {}, error_code: err.code ?? null },
-      },
-    });
-  }
-}
-let chain = Promise.resolve();
-createInterface({ input: process.stdin })
-  .on('line', (l) => {
-    if (!l.trim()) return;
-    const m = JSON.parse(l);
-    if (m.method) chain = chain.then(() => handle(m));
-  })
-  .on('close', () => chain.then(() => process.exit(0)));

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// `npm test`, first half: needs nothing but the system's Node. Installs from the lock file and hands over to
+// tools/test/main.ts on the lock file's Node.
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkPrograms, handOver, installDependencies, SetupError } from './lib/install.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+async function main() {
+  await checkPrograms();
+  await installDependencies(root, { report: () => console.log('installing npm dependencies from the lock file') });
+  handOver(root, 'tools/test/main.ts', process.argv.slice(2));
+}
+
+main().catch((error) => {
+  console.error(error instanceof SetupError ? `fairlead: ${error.message}` : error);
+  console.log('0 passed, 1 failed');
+  process.exit(1);
+});

@@ -1,0 +1,31 @@
+// The programs the tests need from Debian: installed when we are root, asked for when we are not.
+import { existsSync } from 'node:fs';
+import { run } from '../lib/command.ts';
+
+export interface DebianProgram {
+  readonly file: string;
+  readonly packages: readonly string[];
+}
+
+export const CHROMIUM: DebianProgram = { file: '/usr/bin/chromium', packages: ['chromium', 'fonts-liberation'] };
+export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
+
+/** Installs what is missing; answers a line for the user when it cannot. */
+export async function requirePrograms(programs: readonly DebianProgram[]): Promise<string | undefined> {
+  const missing = programs.filter((program) => !existsSync(program.file));
+  if (missing.length === 0) return undefined;
+  const packages = missing.flatMap((program) => program.packages);
+  const command = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+    return `${missing.map((program) => program.file).join(' and ')} missing: run as root: ${command}`;
+  }
+  console.log(`installing ${packages.join(', ')}`);
+  // RUNLEVEL=1 keeps Debian from starting the services it installs.
+  const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const update = await run('apt-get', ['update', '-q'], { env });
+  const install = await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...packages], { env });
+  const stillMissing = missing.filter((program) => !existsSync(program.file));
+  if (install.code === 0 && stillMissing.length === 0) return undefined;
+  const tail = `${update.code === 0 ? '' : update.output}${install.output}`.trimEnd().split('\n').slice(-5).join('\n');
+  return `${command} failed:\n${tail}`;
+}
