@@ -1,0 +1,182 @@
+//! The local certificate authority for `.localhost` names. Its key never leaves its file, its certificate can sign for
+//! nothing but `.localhost`, and leaves live in memory only.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fairlead_base::file;
+use rcgen::{
+    BasicConstraints, CertificateParams, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, NameConstraints, PKCS_ECDSA_P256_SHA256,
+};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use time::{Duration, OffsetDateTime};
+
+/// Longest life of a leaf that every platform takes (Apple's limit for locally trusted roots).
+const LEAF_DAYS_MAX: i64 = 825;
+const LEAF_DAYS: i64 = 397;
+const ROOT_DAYS: i64 = 3650;
+/// A leaf is made anew when less than this is left.
+const RENEW_BEFORE_DAYS: i64 = 30;
+const _: () = assert!(LEAF_DAYS <= LEAF_DAYS_MAX);
+
+/// Why the authority can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    /// A file can't be read or written.
+    #[error("cannot use {path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The files in its folder are no authority.
+    #[error("{folder} holds no usable authority ({reason}); move it away to get a new one, then trust that")]
+    Damaged {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The name is not below `.localhost`.
+    #[error("the local authority signs only names that end in .localhost, not {host}")]
+    Host {
+        /// The name.
+        host: String,
+    },
+    /// The certificate can't be made.
+    #[error("a certificate could not be made")]
+    Make(#[from] rcgen::Error),
+}
+
+/// A leaf with its key, as the proxy takes it.
+#[derive(Clone)]
+pub struct Certificate {
+    /// The leaf alone: clients hold the root.
+    pub chain_der: Vec<Vec<u8>>,
+    /// Its private key.
+    pub key_pkcs8_der: Vec<u8>,
+    /// When to ask for a new one, Unix seconds.
+    pub renew_after_unix_s: i64,
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificate").field("renew_after_unix_s", &self.renew_after_unix_s).finish_non_exhaustive()
+    }
+}
+
+/// A root key and its certificate, in `ca.key` (0600) and `ca.pem` of one folder.
+pub struct LocalAuthority {
+    issuer: Issuer<'static, KeyPair>,
+    root_der: CertificateDer<'static>,
+    root_path: PathBuf,
+}
+
+impl fmt::Debug for LocalAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalAuthority").field("root_path", &self.root_path).finish_non_exhaustive()
+    }
+}
+
+impl LocalAuthority {
+    /// Opens the authority of a folder, or makes one there.
+    pub fn open_or_create(folder: &Path) -> Result<Self, AuthorityError> {
+        let (key_path, root_path) = (folder.join("ca.key"), folder.join("ca.pem"));
+        let read = |path: &Path| {
+            file::read_if_present(path).map_err(|source| AuthorityError::File { path: path.to_path_buf(), source })
+        };
+        // The root is written last, so a key without it is what a crash left: nobody can trust it yet.
+        match (read(&key_path)?, read(&root_path)?) {
+            (Some(key), Some(root)) => Self::open(folder, &key, &root, root_path),
+            (None, Some(_)) => {
+                Err(AuthorityError::Damaged { folder: folder.to_path_buf(), reason: "ca.key is missing".to_owned() })
+            }
+            (_, None) => Self::create(folder, &key_path, root_path),
+        }
+    }
+
+    fn create(folder: &Path, key_path: &Path, root_path: PathBuf) -> Result<Self, AuthorityError> {
+        let at = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| AuthorityError::File { path, source }
+        };
+        std::fs::create_dir_all(folder).map_err(at(folder))?;
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+        let params = root_params(&key)?;
+        let root = params.self_signed(&key)?;
+        file::replace(key_path, key.serialize_pem().as_bytes(), 0o600).map_err(at(key_path))?;
+        file::replace(&root_path, root.pem().as_bytes(), 0o644).map_err(at(&root_path))?;
+        Ok(Self { root_der: root.der().clone(), issuer: Issuer::new(params, key), root_path })
+    }
+
+    fn open(folder: &Path, key: &[u8], root: &[u8], root_path: PathBuf) -> Result<Self, AuthorityError> {
+        let damaged = |reason: String| AuthorityError::Damaged { folder: folder.to_path_buf(), reason };
+        let key = std::str::from_utf8(key).map_err(|error| damaged(format!("ca.key: {error}")))?;
+        let key = KeyPair::from_pem(key).map_err(|error| damaged(format!("ca.key: {error}")))?;
+        let root_der = CertificateDer::from_pem_slice(root).map_err(|error| damaged(format!("ca.pem: {error}")))?;
+        // The root holds its public key as these very bytes.
+        if !root_der.windows(key.public_key_raw().len()).any(|window| window == key.public_key_raw()) {
+            return Err(damaged("ca.pem was made with another key".to_owned()));
+        }
+        Ok(Self { issuer: Issuer::new(root_params(&key)?, key), root_der, root_path })
+    }
+
+    /// A new certificate for one exact name, with a key of its own.
+    pub fn leaf(&self, host: &str) -> Result<Certificate, AuthorityError> {
+        if !host.ends_with(".localhost") {
+            return Err(AuthorityError::Host { host: host.to_owned() });
+        }
+        let now = OffsetDateTime::now_utc();
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+        let mut params = CertificateParams::new(vec![host.to_owned()])?;
+        params.distinguished_name.push(DnType::CommonName, host);
+        // A client's clock may be behind ours.
+        params.not_before = now - Duration::HOUR;
+        params.not_after = now + Duration::days(LEAF_DAYS);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        let leaf = params.signed_by(&key, &self.issuer)?;
+        Ok(Certificate {
+            chain_der: vec![leaf.der().to_vec()],
+            key_pkcs8_der: key.serialize_der(),
+            renew_after_unix_s: (now + Duration::days(LEAF_DAYS - RENEW_BEFORE_DAYS)).unix_timestamp(),
+        })
+    }
+
+    /// The root certificate, for clients that pin it.
+    pub fn root_der(&self) -> &[u8] {
+        &self.root_der
+    }
+
+    /// The root certificate's file, for people who trust it.
+    pub fn root_path(&self) -> &Path {
+        &self.root_path
+    }
+}
+
+/// The root's parameters follow from its key, so an opened authority issues under the very name it was made with.
+fn root_params(key: &KeyPair) -> Result<CertificateParams, AuthorityError> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    let fingerprint: String = key.public_key_raw().iter().skip(1).take(4).map(|byte| format!("{byte:02x}")).collect();
+    params.distinguished_name.push(DnType::CommonName, format!("Fairlead local authority {fingerprint}"));
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let now = OffsetDateTime::now_utc();
+    params.not_before = now - Duration::HOUR;
+    params.not_after = now + Duration::days(ROOT_DAYS);
+    // A stolen root must not be good for any real site: names below `localhost`, and no address at all (RFC 5280, 4.2.1.10).
+    params.name_constraints = Some(NameConstraints {
+        permitted_subtrees: vec![GeneralSubtree::DnsName("localhost".to_owned())],
+        excluded_subtrees: vec![
+            GeneralSubtree::IpAddress(CidrSubnet::V4([0; 4], [0; 4])),
+            GeneralSubtree::IpAddress(CidrSubnet::V6([0; 16], [0; 16])),
+        ],
+    });
+    Ok(params)
+}

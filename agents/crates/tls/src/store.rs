@@ -1,0 +1,136 @@
+//! Certificates by host name, swapped whole while handshakes go on.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+/// A certificate as it is delivered.
+#[derive(Clone, Copy)]
+pub struct CertificateSource<'a> {
+    /// Exact host names in lower case that it answers for.
+    pub hosts: &'a [String],
+    /// The leaf, then its issuers.
+    pub chain_der: &'a [Vec<u8>],
+    /// Its private key, PKCS#8.
+    pub key_pkcs8_der: &'a [u8],
+}
+
+/// Why a certificate can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// It names no host or has no certificate in its chain.
+    #[error("the certificate for {hosts} is empty")]
+    Empty {
+        /// The hosts it was for.
+        hosts: String,
+    },
+    /// Two certificates claim one host.
+    #[error("{host} has two certificates")]
+    Duplicate {
+        /// The host.
+        host: String,
+    },
+    /// Its key can't be read, or belongs to another certificate.
+    #[error("the certificate for {hosts} and its key can't be used: {reason}")]
+    Key {
+        /// The hosts it was for.
+        hosts: String,
+        /// What rustls said; names no secret.
+        reason: rustls::Error,
+    },
+}
+
+/// All certificates of one snapshot.
+#[derive(Default)]
+pub struct CertificateSet {
+    by_host: HashMap<Box<str>, Arc<Entry>>,
+}
+
+struct Entry {
+    key_pkcs8_der: Box<[u8]>,
+    certified: Arc<CertifiedKey>,
+}
+
+impl CertificateSet {
+    /// Reads certificates; those that `previous` has with the same bytes are taken over.
+    pub fn build<'a>(
+        sources: impl IntoIterator<Item = CertificateSource<'a>>,
+        previous: &Self,
+    ) -> Result<Self, CertificateError> {
+        let mut set = Self::default();
+        for source in sources {
+            let entry = match source.hosts.first().and_then(|host| previous.by_host.get(host.as_str())) {
+                Some(entry) if entry.is(&source) => Arc::clone(entry),
+                _ => Arc::new(Entry::read(&source)?),
+            };
+            for host in source.hosts {
+                if set.by_host.insert(host.as_str().into(), Arc::clone(&entry)).is_some() {
+                    return Err(CertificateError::Duplicate { host: host.clone() });
+                }
+            }
+        }
+        Ok(set)
+    }
+
+    /// Whether a host has a certificate.
+    pub fn has(&self, host: &str) -> bool {
+        self.by_host.contains_key(host)
+    }
+}
+
+impl fmt::Debug for CertificateSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.by_host.keys()).finish()
+    }
+}
+
+impl Entry {
+    fn read(source: &CertificateSource<'_>) -> Result<Self, CertificateError> {
+        let hosts = || source.hosts.join(", ");
+        if source.hosts.is_empty() || source.chain_der.is_empty() {
+            return Err(CertificateError::Empty { hosts: hosts() });
+        }
+        let key = PrivateKeyDer::Pkcs8(source.key_pkcs8_der.to_vec().into());
+        let key = any_supported_type(&key).map_err(|reason| CertificateError::Key { hosts: hosts(), reason })?;
+        let chain = source.chain_der.iter().map(|der| CertificateDer::from(der.clone())).collect();
+        let certified = CertifiedKey::new(chain, key);
+        certified.keys_match().map_err(|reason| CertificateError::Key { hosts: hosts(), reason })?;
+        Ok(Self { key_pkcs8_der: source.key_pkcs8_der.into(), certified: Arc::new(certified) })
+    }
+
+    fn is(&self, source: &CertificateSource<'_>) -> bool {
+        *self.key_pkcs8_der == *source.key_pkcs8_der
+            && self.certified.cert.iter().map(AsRef::as_ref).eq(source.chain_der.iter().map(Vec::as_slice))
+    }
+}
+
+/// What handshakes look names up in. A client that names no host, or an unknown one, gets no certificate and no connection.
+#[derive(Debug, Default)]
+pub struct CertificateStore {
+    set: RwLock<Arc<CertificateSet>>,
+}
+
+impl CertificateStore {
+    /// The set in use.
+    pub fn current(&self) -> Arc<CertificateSet> {
+        Arc::clone(&self.set.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the set; handshakes under way end with what they began.
+    pub fn swap(&self, set: Arc<CertificateSet>) {
+        *self.set.write().unwrap_or_else(PoisonError::into_inner) = set;
+    }
+}
+
+impl ResolvesServerCert for CertificateStore {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        // rustls gives the name in lower case.
+        let set = self.current();
+        Some(Arc::clone(&set.by_host.get(hello.server_name()?)?.certified))
+    }
+}
