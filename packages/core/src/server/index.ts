@@ -10,14 +10,7 @@ export { type DesiredVersionRow, getDesiredVersions } from './get-desired-versio
 export { getEnrolment } from './get-enrolment.ts';
 export { getServer } from './get-server.ts';
 export { listServers } from './list-servers.ts';
-export {
-  type OpenedSession,
-  type OpenedSession,
-  type OpenSessionInput,
-  type OpenSessionInput,
-  openSession,
-  openSession,
-} from './open-session.ts';
+export { type OpenedSession, type OpenSessionInput, openSession } from './open-session.ts';
 export { renderDesiredState } from './render-desired-state.ts';
 export { enrolmentCommand, isConnected } from './rules.ts';
 export * from './schema.ts';
