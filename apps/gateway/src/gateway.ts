@@ -1,0 +1,111 @@
+// The gateway put together: what main.ts and the tests start. Owns the order of starting and stopping.
+import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
+import type { LogStore } from '@fairlead/core/log';
+import { prepareMetrics } from '@fairlead/core/metric';
+import { bumpLocalServers, type ControlRoute, closeGatewaySessions } from '@fairlead/core/server';
+import type { Database } from '@fairlead/db';
+import { watchDesired } from './desired/watch.ts';
+import { createHttpServer } from './http-server.ts';
+import { createLiveHub } from './live/hub.ts';
+import { createLiveStreams } from './live/stream.ts';
+import { createControl } from './session/control.ts';
+import { createSessionRegistry } from './session/registry.ts';
+import { startAgentSession } from './session/session.ts';
+import { openSigningKeys } from './signing/open-signing-key.ts';
+
+export interface GatewayOptions {
+  readonly database: Database;
+  readonly store: LogStore;
+  readonly signingKeyDir: string;
+  /** Shared with the web process; opens the internal live stream. */
+  readonly internalToken: string;
+  /** Distinct among gateways and the same after a restart. */
+  readonly name: string;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Where the local server sends requests for the control plane; the gateway's own address is added. */
+  readonly controlHost: string;
+  readonly webAddress: string;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+export interface Gateway {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const tickMs = 1_000;
+// Connections that have not proved who they are; far above a thundering herd of real agents, far below our memory.
+const strangersMax = 256;
+
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { database, log } = options;
+  const clock = options.clock ?? systemClock;
+  const connectionPrefix = `${options.name}#`;
+  const { key, pinnedKeys } = await openSigningKeys(database, options.signingKeyDir, log, clock);
+  await database.system('gateway: start', async (tx) => {
+    const ctx = { tx, clock, log };
+    await prepareMetrics(ctx);
+    await closeGatewaySessions(ctx, { connectionPrefix });
+    await bumpLocalServers(ctx);
+  });
+
+  const hub = createLiveHub();
+  const registry = createSessionRegistry();
+  const controlRoutes: ControlRoute[] = [];
+  const control = createControl({
+    database,
+    store: options.store,
+    key,
+    pinnedKeys,
+    controlRoutes,
+    connectionPrefix,
+    clock,
+    log,
+  });
+  const streams = createLiveStreams({
+    token: options.internalToken,
+    hub,
+    requireTopics: control.requireTopics,
+    log,
+  });
+  const server = createHttpServer({
+    streams,
+    hasRoom: () => registry.strangers < strangersMax,
+    onAgent: (socket) => registry.add(startAgentSession({ socket, control, hub, clock, log, onOpen: registry.open })),
+    log,
+  });
+  const stopWatch = await watchDesired({
+    database,
+    serverIds: () => registry.serverIds,
+    readVersions: control.readVersions,
+    announce: registry.announce,
+    log,
+  });
+  const port = await server.listen(options.host, options.port);
+  controlRoutes.push(...routesOf(options, port));
+  const ticker = setInterval(registry.tick, tickMs);
+  log.info({ port, host: options.host, gateway: options.name }, 'ready');
+
+  return {
+    port,
+    stop: async () => {
+      clearInterval(ticker);
+      await stopWatch();
+      await registry.endAll('link.shutting_down');
+      streams.close();
+      await server.close();
+    },
+  };
+}
+
+/** The local server's proxy fronts the dashboard and, on the same host, this gateway. */
+function routesOf({ controlHost, webAddress, host }: GatewayOptions, port: number): ControlRoute[] {
+  if (controlHost === '') return [];
+  return [
+    { host: controlHost, pathPrefix: '/', address: webAddress },
+    { host: controlHost, pathPrefix: '/agent', address: `${host}:${port}` },
+  ];
+}

@@ -1,0 +1,76 @@
+// Who watches what, in this process. Events are tagged with the organization of the server they came from, so an agent
+// can only ever reach watchers of its own organization, whatever ids it claims. Nothing is kept but log lines on their
+// way to the store.
+import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
+
+type LogLines = Extract<LiveEvent, { type: 'log.lines' }>;
+type Listener = (event: LiveEvent) => void;
+
+export interface LiveHub {
+  publish(organizationId: string, event: LiveEvent): void;
+  /**
+   * Publishes lines that are not stored yet. Until the answered function is called, new watchers of the deployment get
+   * them too: one who subscribes first and reads the store second misses nothing.
+   */
+  publishUnstored(organizationId: string, lines: LogLines): () => void;
+  subscribe(organizationId: string, topics: readonly LiveTopic[], listener: Listener): () => void;
+}
+
+interface Watcher {
+  readonly topics: ReadonlySet<string>;
+  readonly listener: Listener;
+}
+
+export function createLiveHub(): LiveHub {
+  const watchers = new Map<string, Set<Watcher>>();
+  const unstored = new Map<string, Set<LogLines>>();
+
+  function publish(organizationId: string, event: LiveEvent): void {
+    for (const watcher of watchers.get(organizationId) ?? []) {
+      if (topicsOf(event).some((topic) => watcher.topics.has(topic))) watcher.listener(event);
+    }
+  }
+
+  return {
+    publish,
+    publishUnstored: (organizationId, lines) => {
+      publish(organizationId, lines);
+      return addTo(unstored, organizationId, lines);
+    },
+    subscribe: (organizationId, topics, listener) => {
+      const watcher: Watcher = { topics: new Set(topics.map(keyOf)), listener };
+      const unsubscribe = addTo(watchers, organizationId, watcher);
+      for (const lines of unstored.get(organizationId) ?? []) {
+        if (watcher.topics.has(`deployment:${lines.deploymentId}`)) listener(lines);
+      }
+      return unsubscribe;
+    },
+  };
+}
+
+function keyOf(topic: LiveTopic): string {
+  // The hub is already per organization, so its topic needs no id.
+  return topic.kind === 'organization' ? 'organization' : `${topic.kind}:${topic.id}`;
+}
+
+function topicsOf(event: LiveEvent): readonly string[] {
+  switch (event.type) {
+    case 'app.sample':
+      return [`app:${event.appId}`, 'organization'];
+    case 'server.sample':
+      return [`server:${event.serverId}`, 'organization'];
+    case 'log.lines':
+      return [`deployment:${event.deploymentId}`];
+    case 'changed':
+      return [`${event.kind}:${event.id}`, 'organization'];
+  }
+}
+
+function addTo<T>(groups: Map<string, Set<T>>, key: string, value: T): () => void {
+  const group = groups.get(key) ?? new Set<T>();
+  groups.set(key, group.add(value));
+  return () => {
+    group.delete(value);
+    if (group.size === 0 && groups.get(key) === group) groups.delete(key);
+  };
+}

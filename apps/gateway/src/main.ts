@@ -1,0 +1,48 @@
+// The gateway process: reads its settings, starts, and stops cleanly when asked.
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { createFolderLogStore } from '@fairlead/core/log';
+import { createDatabase } from '@fairlead/db';
+import { readEnv } from './env.ts';
+import { startGateway } from './gateway.ts';
+import { createLog } from './log.ts';
+
+// Part of the budget that all processes share; see docs/database.md.
+const poolMax = 6;
+
+const env = readEnv(process.env);
+const log = createLog(env.LOG_LEVEL);
+const database = createDatabase({
+  url: env.DATABASE_URL,
+  poolMax,
+  applicationName: 'fairlead-gateway',
+  onConnectionError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+});
+await database.assertSafe();
+const gateway = await startGateway({
+  database,
+  store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+  signingKeyDir: env.FAIRLEAD_SIGNING_KEY_DIR,
+  internalToken: (await readFile(env.FAIRLEAD_INTERNAL_TOKEN_FILE, 'utf8')).trim(),
+  name: `${hostname()}:${env.FAIRLEAD_GATEWAY_PORT}`,
+  host: env.FAIRLEAD_GATEWAY_HOST,
+  port: env.FAIRLEAD_GATEWAY_PORT,
+  controlHost: env.FAIRLEAD_CONTROL_HOST,
+  webAddress: `127.0.0.1:${env.FAIRLEAD_WEB_PORT}`,
+  log,
+});
+
+async function stop(signal: string): Promise<void> {
+  log.info({ signal }, 'stopping');
+  await gateway.stop();
+  await database.close();
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    stop(signal).catch((error: unknown) => {
+      log.error({ err: error }, 'the gateway did not stop cleanly');
+      process.exitCode = 1;
+    });
+  });
+}

@@ -1,0 +1,133 @@
+// What the gateway asks of the control plane for its agents: every question is one system-scoped transaction around a
+// verb of core. Must never hold a decision of its own: who may do what is core's.
+import { randomBytes } from 'node:crypto';
+import type { Enrol, Hello, Push, Report } from '@fairlead/contract/agent';
+import { AppError } from '@fairlead/contract/errors';
+import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
+import type { LiveTopic } from '@fairlead/contract/live';
+import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
+import { recordPushes, recordReport } from '@fairlead/core/link';
+import { requireTopics } from '@fairlead/core/live';
+import type { LogStore } from '@fairlead/core/log';
+import {
+  acceptEnrolment,
+  type ControlRoute,
+  closeSession,
+  findSessionServer,
+  getDesiredVersions,
+  openSession,
+  renderDesiredState,
+  touchSession,
+} from '@fairlead/core/server';
+import type { Database } from '@fairlead/db';
+import { createStateCache, type SignedStateBytes } from '../desired/state-cache.ts';
+import type { SigningKey } from '../signing/key-store.ts';
+import type { Version } from './version.ts';
+
+/** A server whose agent is connected here; `connection` is this one connection's name. */
+export interface ConnectedServer {
+  readonly serverId: ServerId;
+  readonly organizationId: OrganizationId;
+  readonly publicKey: Uint8Array;
+  readonly connection: string;
+}
+
+export interface OpenedSession {
+  readonly desired: Version;
+  readonly pushAckedSequence: bigint;
+  readonly clockOffsetMs: number;
+}
+
+export interface EnrolledServer {
+  readonly serverId: string;
+  readonly serverName: string;
+  readonly signingKeys: { readonly keyId: string; readonly publicKey: Uint8Array }[];
+}
+
+export interface Control {
+  enrol(request: Enrol): Promise<EnrolledServer>;
+  find(serverId: string): Promise<ConnectedServer | null>;
+  open(server: ConnectedServer, hello: Hello): Promise<OpenedSession>;
+  /** Throws link.replaced when another connection holds the agent by now. */
+  touch(server: ConnectedServer, clockOffsetMs: number): Promise<void>;
+  close(server: ConnectedServer): Promise<void>;
+  signedState(server: ConnectedServer): Promise<SignedStateBytes>;
+  recordReport(server: ConnectedServer, report: Report): Promise<void>;
+  recordPushes(server: ConnectedServer, pushes: readonly Push[], clockOffsetMs: number): Promise<bigint>;
+  readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>>;
+  requireTopics(organizationId: OrganizationId, topics: readonly LiveTopic[]): Promise<void>;
+}
+
+export interface ControlOptions {
+  readonly database: Database;
+  readonly store: LogStore;
+  readonly key: SigningKey;
+  /** Every key that agents should pin; the signing one is among them. */
+  readonly pinnedKeys: EnrolledServer['signingKeys'];
+  readonly controlRoutes: readonly ControlRoute[];
+  /** What every connection's name of this gateway starts with. */
+  readonly connectionPrefix: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createControl(options: ControlOptions): Control {
+  const { database, store, clock, log } = options;
+
+  function inSystem<T>(reason: string, work: (ctx: SystemCtx) => Promise<T>): Promise<T> {
+    return database.system(reason, (tx) => work({ tx, clock, log }));
+  }
+
+  async function readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>> {
+    return inSystem('gateway: desired versions', (ctx) => getDesiredVersions(ctx, { serverIds }));
+  }
+
+  const states = createStateCache({
+    key: options.key,
+    readVersion: async (serverId) => {
+      const version = (await readVersions([serverId])).get(serverId);
+      if (version === undefined) throw new AppError('link.server_unknown', { serverId });
+      return version;
+    },
+    render: (serverId) =>
+      inSystem('gateway: sync', (ctx) => renderDesiredState(ctx, { serverId, controlRoutes: options.controlRoutes })),
+  });
+
+  return {
+    enrol: async ({ token, publicKey, host, agentVersion }) => {
+      const accepted = await inSystem('gateway: enrol', (ctx) =>
+        acceptEnrolment(ctx, { token, publicKey, host, agentVersion }),
+      );
+      const { serverId, serverName } = accepted;
+      return { serverId, serverName, signingKeys: options.pinnedKeys };
+    },
+    find: async (serverId) => {
+      const server = await inSystem('gateway: hello', (ctx) => findSessionServer(ctx, { serverId }));
+      if (server === null) return null;
+      return { ...server, connection: `${options.connectionPrefix}${randomBytes(8).toString('hex')}` };
+    },
+    open: ({ serverId, connection }, { agentVersion, capabilities, host }) =>
+      inSystem('gateway: open session', (ctx) =>
+        openSession(ctx, { serverId, connection, agentVersion, capabilities, host }),
+      ),
+    touch: async ({ serverId, connection }, clockOffsetMs) => {
+      const ours = await inSystem('gateway: sign of life', (ctx) =>
+        touchSession(ctx, { serverId, connection, clockOffsetMs }),
+      );
+      if (!ours) throw new AppError('link.replaced', { serverId });
+    },
+    close: async ({ serverId, connection }) => {
+      states.forget(serverId);
+      await inSystem('gateway: close session', (ctx) => closeSession(ctx, { serverId, connection }));
+    },
+    signedState: ({ serverId }) => states.get(serverId),
+    recordReport: async ({ serverId }, report) => {
+      await inSystem('gateway: report', (ctx) => recordReport(ctx, { serverId, report }));
+    },
+    recordPushes: ({ serverId }, pushes, clockOffsetMs) =>
+      inSystem('gateway: pushes', (ctx) => recordPushes(ctx, { serverId, pushes, clockOffsetMs, store })),
+    readVersions,
+    requireTopics: (organizationId, topics) =>
+      database.tenant(organizationId, (tx) => requireTopics({ tx, organizationId, clock, log }, { topics })),
+  };
+}

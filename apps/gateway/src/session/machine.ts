@@ -1,0 +1,220 @@
+// One agent's conversation as a state machine: which message may come when, and what follows. Pure: it gets the time and
+// the nonce in events, and what must be done comes out as actions. Must never wait, read a socket or touch a row.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { AgentEnvelope, Enrol, GatewayEnvelopeSchema, Hello, Push, Report } from '@fairlead/contract/agent';
+import type { LinkErrorCode } from '@fairlead/contract/errors';
+import { enrolMessage, helloMessage, verifyMessage } from '@fairlead/contract/signing';
+import type { ConnectedServer, EnrolledServer, OpenedSession } from './control.ts';
+import { isNewer, type Version } from './version.ts';
+
+export const protocolVersion = 1;
+/** From the connection to the end of the handshake, each step. */
+export const handshakeStepMs = 10_000;
+export const pingIntervalMs = 20_000;
+/** Silence after which the agent counts as gone: two pings unanswered and some grace for the second. */
+export const silenceMaxMs = 50_000;
+
+export type SessionState =
+  | { readonly phase: 'waiting'; readonly deadlineMs: number }
+  | { readonly phase: 'enrolling' }
+  | { readonly phase: 'finding'; readonly hello: Hello }
+  | {
+      readonly phase: 'proving';
+      readonly hello: Hello;
+      readonly server: ConnectedServer;
+      readonly nonce: Uint8Array;
+      readonly deadlineMs: number;
+    }
+  | { readonly phase: 'opening' }
+  | {
+      readonly phase: 'open';
+      readonly announced: Version;
+      readonly nextPingMs: number;
+      readonly lastHeardMs: number;
+    }
+  | { readonly phase: 'closed' };
+
+export type SessionEvent =
+  | { readonly type: 'received'; readonly envelope: AgentEnvelope }
+  | { readonly type: 'enrolled'; readonly answer: EnrolledServer }
+  | { readonly type: 'found'; readonly server: ConnectedServer | null; readonly nonce: Uint8Array }
+  | { readonly type: 'opened'; readonly session: OpenedSession }
+  | { readonly type: 'desired'; readonly version: Version }
+  | { readonly type: 'failed'; readonly code: LinkErrorCode; readonly message?: string }
+  | { readonly type: 'tick' }
+  | { readonly type: 'disconnected' };
+
+type Body = NonNullable<MessageInitShape<typeof GatewayEnvelopeSchema>['body']>;
+
+export type SessionAction =
+  | { readonly type: 'send'; readonly body: Body }
+  | { readonly type: 'enrol'; readonly request: Enrol }
+  | { readonly type: 'find'; readonly serverId: string }
+  | { readonly type: 'open'; readonly server: ConnectedServer; readonly hello: Hello }
+  | { readonly type: 'sync' }
+  | { readonly type: 'report'; readonly report: Report }
+  | { readonly type: 'push'; readonly push: Push }
+  | { readonly type: 'measure'; readonly offsetMs: number }
+  /** Names the error to the agent, then closes. Null: a good end. */
+  | { readonly type: 'close'; readonly code: LinkErrorCode | null; readonly message?: string };
+
+export interface Step {
+  readonly state: SessionState;
+  readonly actions: readonly SessionAction[];
+}
+
+export function startSession(nowMs: number): SessionState {
+  return { phase: 'waiting', deadlineMs: nowMs + handshakeStepMs };
+}
+
+export function step(state: SessionState, event: SessionEvent, nowMs: number): Step {
+  if (state.phase === 'closed') return stay(state);
+  switch (event.type) {
+    case 'disconnected':
+      return { state: { phase: 'closed' }, actions: [] };
+    case 'failed':
+      return end(event.code, event.message);
+    case 'received':
+      return receive(state, event.envelope, nowMs);
+    case 'tick':
+      return tick(state, nowMs);
+    case 'enrolled':
+      if (state.phase !== 'enrolling') return stay(state);
+      return {
+        state: { phase: 'closed' },
+        actions: [
+          { type: 'send', body: { case: 'enrolled', value: event.answer } },
+          { type: 'close', code: null },
+        ],
+      };
+    case 'found':
+      return found(state, event.server, event.nonce, nowMs);
+    case 'opened':
+      return opened(state, event.session, nowMs);
+    case 'desired':
+      if (state.phase !== 'open' || !isNewer(event.version, state.announced)) return stay(state);
+      return {
+        state: { ...state, announced: event.version },
+        actions: [{ type: 'send', body: { case: 'desired', value: { version: event.version } } }],
+      };
+  }
+}
+
+function receive(state: SessionState, envelope: AgentEnvelope, nowMs: number): Step {
+  const { body } = envelope;
+  // A kind of message that is newer than this gateway: ignored, as the contract says.
+  if (body.case === undefined && envelope.$unknown !== undefined) return stay(heard(state, nowMs));
+  if (body.case === undefined) return end('link.malformed');
+  if (state.phase === 'open') return receiveOpen(state, body, nowMs);
+  if (state.phase === 'waiting' && body.case === 'enrol') {
+    const { token, publicKey, signature } = body.value;
+    if (!verifyMessage(publicKey, enrolMessage(token, publicKey), signature)) return end('link.proof_wrong');
+    return { state: { phase: 'enrolling' }, actions: [{ type: 'enrol', request: body.value }] };
+  }
+  if (state.phase === 'waiting' && body.case === 'hello') {
+    if (body.value.protocolVersion !== protocolVersion) return end('link.protocol_unsupported');
+    return {
+      state: { phase: 'finding', hello: body.value },
+      actions: [{ type: 'find', serverId: body.value.serverId }],
+    };
+  }
+  if (state.phase === 'proving' && body.case === 'proof') {
+    const { server, hello, nonce } = state;
+    if (!verifyMessage(server.publicKey, helloMessage(server.serverId, nonce), body.value.signature)) {
+      return end('link.proof_wrong');
+    }
+    return { state: { phase: 'opening' }, actions: [{ type: 'open', server, hello }] };
+  }
+  return end('link.unexpected_message');
+}
+
+function receiveOpen(
+  state: Extract<SessionState, { phase: 'open' }>,
+  body: AgentEnvelope['body'],
+  nowMs: number,
+): Step {
+  const next = heard(state, nowMs);
+  switch (body.case) {
+    case 'sync':
+      return { state: next, actions: [{ type: 'sync' }] };
+    case 'report':
+      return { state: next, actions: [{ type: 'report', report: body.value }] };
+    case 'push':
+      return { state: next, actions: [{ type: 'push', push: body.value }] };
+    case 'pong': {
+      const sentMs = Number(body.value.pingSentUnixMs);
+      // Answers to pings that were never sent would move the agent's clock for us.
+      if (sentMs > nowMs || nowMs - sentMs > silenceMaxMs) return end('link.malformed');
+      const offsetMs = Math.round(Number(body.value.agentUnixMs) - (sentMs + nowMs) / 2);
+      return { state: next, actions: [{ type: 'measure', offsetMs }] };
+    }
+    default:
+      return end('link.unexpected_message');
+  }
+}
+
+function found(state: SessionState, server: ConnectedServer | null, nonce: Uint8Array, nowMs: number): Step {
+  if (state.phase !== 'finding') return stay(state);
+  if (server === null) return end('link.server_unknown');
+  return {
+    state: { phase: 'proving', hello: state.hello, server, nonce, deadlineMs: nowMs + handshakeStepMs },
+    actions: [{ type: 'send', body: { case: 'challenge', value: { nonce } } }],
+  };
+}
+
+function opened(state: SessionState, session: OpenedSession, nowMs: number): Step {
+  if (state.phase !== 'opening') return stay(state);
+  return {
+    state: {
+      phase: 'open',
+      announced: session.desired,
+      nextPingMs: nowMs + pingIntervalMs,
+      lastHeardMs: nowMs,
+    },
+    actions: [
+      {
+        type: 'send',
+        body: {
+          case: 'welcome',
+          value: {
+            serverUnixMs: BigInt(nowMs),
+            desired: session.desired,
+            pushAckedSequence: session.pushAckedSequence,
+            pingIntervalMs,
+          },
+        },
+      },
+      // At once, so that the first frames are already dated with a measured clock.
+      ping(nowMs),
+    ],
+  };
+}
+
+function tick(state: SessionState, nowMs: number): Step {
+  if (state.phase === 'waiting' || state.phase === 'proving') {
+    return nowMs >= state.deadlineMs ? end('link.timeout') : stay(state);
+  }
+  if (state.phase !== 'open') return stay(state);
+  if (nowMs - state.lastHeardMs >= silenceMaxMs) return end('link.timeout');
+  if (nowMs < state.nextPingMs) return stay(state);
+  return { state: { ...state, nextPingMs: nowMs + pingIntervalMs }, actions: [ping(nowMs)] };
+}
+
+function ping(nowMs: number): SessionAction {
+  return { type: 'send', body: { case: 'ping', value: { sentUnixMs: BigInt(nowMs) } } };
+}
+
+function heard<S extends SessionState>(state: S, nowMs: number): S {
+  return state.phase === 'open' ? { ...state, lastHeardMs: nowMs } : state;
+}
+
+function stay(state: SessionState): Step {
+  return { state, actions: [] };
+}
+
+function end(code: LinkErrorCode, message?: string): Step {
+  return {
+    state: { phase: 'closed' },
+    actions: [message === undefined ? { type: 'close', code } : { type: 'close', code, message }],
+  };
+}

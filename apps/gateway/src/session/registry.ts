@@ -1,0 +1,52 @@
+// Every connection of this gateway, and which of them is whose. One server has one open session: a newer one ends the
+// older.
+
+import type { LinkErrorCode } from '@fairlead/contract/errors';
+import type { AgentSession } from './session.ts';
+import type { Version } from './version.ts';
+
+export interface SessionRegistry {
+  add(session: AgentSession): void;
+  open(session: AgentSession, serverId: string): void;
+  announce(serverId: string, version: Version): void;
+  readonly serverIds: readonly string[];
+  /** Connections that have not proved who they are. */
+  readonly strangers: number;
+  tick(): void;
+  /** Ends every session; resolves when all of them are finished. */
+  endAll(code: LinkErrorCode): Promise<void>;
+}
+
+export function createSessionRegistry(): SessionRegistry {
+  const sessions = new Set<AgentSession>();
+  const byServer = new Map<string, AgentSession>();
+
+  return {
+    add: (session) => {
+      sessions.add(session);
+      session.finished.finally(() => {
+        sessions.delete(session);
+        for (const [serverId, current] of byServer) if (current === session) byServer.delete(serverId);
+      });
+    },
+    open: (session, serverId) => {
+      const older = byServer.get(serverId);
+      byServer.set(serverId, session);
+      older?.end('link.replaced');
+    },
+    announce: (serverId, version) => byServer.get(serverId)?.announce(version),
+    get serverIds() {
+      return [...byServer.keys()];
+    },
+    get strangers() {
+      return sessions.size - byServer.size;
+    },
+    tick: () => {
+      for (const session of sessions) session.tick();
+    },
+    endAll: async (code) => {
+      for (const session of sessions) session.end(code);
+      await Promise.all([...sessions].map((session) => session.finished));
+    },
+  };
+}

@@ -1,0 +1,184 @@
+// Drives one agent's connection: turns WebSocket frames into events of the machine and does what the machine decides.
+// Whatever goes wrong here ends this connection, with a named error, and no other.
+import { randomBytes } from 'node:crypto';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { AgentEnvelopeSchema, GatewayEnvelopeSchema } from '@fairlead/contract/agent';
+import { AppError, errorTable, isLinkErrorCode, type LinkErrorCode } from '@fairlead/contract/errors';
+import type { Clock, Log } from '@fairlead/core/kernel';
+import type { RawData, WebSocket } from 'ws';
+import type { LiveHub } from '../live/hub.ts';
+import type { ConnectedServer, Control, OpenedSession } from './control.ts';
+import { type SessionAction, type SessionEvent, startSession, step } from './machine.ts';
+import { createOpenSession, type OpenSession } from './open-session.ts';
+import type { Version } from './version.ts';
+
+/** Larger messages end the connection; the agent keeps its logs and frames well below. */
+export const messageBytesMax = 1024 * 1024;
+const goodEnd = 1000;
+
+export interface SessionOptions {
+  readonly socket: WebSocket;
+  readonly control: Control;
+  readonly hub: LiveHub;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The agent has proved who it is. */
+  readonly onOpen: (session: AgentSession, serverId: string) => void;
+}
+
+export interface AgentSession {
+  /** Time passes; called about every second. */
+  tick(): void;
+  /** Tells the agent of a version, when it is newer than what it was told. */
+  announce(version: Version): void;
+  /** Names the error to the agent and closes. */
+  end(code: LinkErrorCode): void;
+  /** Resolves when the socket is closed and nothing of this session is being stored any more. */
+  readonly finished: Promise<void>;
+}
+
+export function startAgentSession(options: SessionOptions): AgentSession {
+  const { socket, control, hub, clock, log } = options;
+  const nowMs = () => clock.now().getTime();
+  const finished = Promise.withResolvers<void>();
+  let state = startSession(nowMs());
+  let open: OpenSession | null = null;
+
+  function handle(event: SessionEvent): void {
+    const next = step(state, event, nowMs());
+    state = next.state;
+    for (const action of next.actions) perform(action);
+  }
+
+  function perform(action: SessionAction): void {
+    switch (action.type) {
+      case 'send':
+        send(action.body);
+        break;
+      case 'enrol':
+        attempt(control.enrol(action.request), (answer) => handle({ type: 'enrolled', answer }));
+        break;
+      case 'find':
+        attempt(control.find(action.serverId), (server) =>
+          handle({ type: 'found', server, nonce: new Uint8Array(randomBytes(32)) }),
+        );
+        break;
+      case 'open':
+        attempt(control.open(action.server, action.hello), (opened) => welcome(action.server, opened));
+        break;
+      case 'sync':
+        open?.sync();
+        break;
+      case 'report':
+        open?.report(action.report);
+        break;
+      case 'push':
+        open?.push(action.push);
+        break;
+      case 'measure':
+        open?.measure(action.offsetMs);
+        break;
+      case 'close':
+        close(action.code, action.message);
+        break;
+    }
+  }
+
+  function welcome(server: ConnectedServer, opened: OpenedSession): void {
+    const current = createOpenSession({
+      server,
+      ...opened,
+      control,
+      hub,
+      clock,
+      log,
+      send,
+      fail,
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+    });
+    if (state.phase === 'closed') {
+      // The agent hung up while its session was being written down.
+      attempt(current.stop(), () => {});
+      return;
+    }
+    open = current;
+    options.onOpen(session, server.serverId);
+    handle({ type: 'opened', session: opened });
+  }
+
+  function send(body: Extract<SessionAction, { type: 'send' }>['body']): void {
+    // What is sent while the socket closes is lost by design: the agent asks again on its next connection.
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(toBinary(GatewayEnvelopeSchema, create(GatewayEnvelopeSchema, { body })));
+  }
+
+  function attempt<T>(work: Promise<T>, then: (value: T) => void): void {
+    work.then(then).catch(fail);
+  }
+
+  function fail(error: unknown): void {
+    if (error instanceof AppError && isLinkErrorCode(error.code)) {
+      handle({ type: 'failed', code: error.code });
+      return;
+    }
+    log.error({ err: error, serverId: open?.server.serverId }, 'a session failed');
+    handle({ type: 'failed', code: 'link.internal' });
+  }
+
+  function close(code: LinkErrorCode | null, message?: string): void {
+    if (code === null) {
+      socket.close(goodEnd);
+      return;
+    }
+    const entry = errorTable[code];
+    send({ case: 'error', value: { code, message: message ?? entry.message, retryable: entry.retryable } });
+    log.info({ code, serverId: open?.server.serverId }, 'closing a session');
+    // A paused socket would never read the other side's closing frame.
+    socket.resume();
+    socket.close(entry.link, code);
+  }
+
+  function receive(data: RawData, isBinary: boolean): void {
+    handle(read(toBytes(data), isBinary));
+  }
+
+  socket.on('message', receive);
+  socket.on('error', (error) => log.info({ err: error, serverId: open?.server.serverId }, 'a connection broke'));
+  socket.once('close', () => {
+    handle({ type: 'disconnected' });
+    const stopped = open === null ? Promise.resolve() : open.stop();
+    stopped
+      .catch((error: unknown) =>
+        log.error({ err: error, serverId: open?.server.serverId }, 'a session did not end well'),
+      )
+      .finally(finished.resolve);
+  });
+
+  const session: AgentSession = {
+    tick: () => {
+      // While we make the agent wait, its silence is our doing.
+      if (!socket.isPaused) handle({ type: 'tick' });
+    },
+    announce: (version) => handle({ type: 'desired', version }),
+    end: (code) => handle({ type: 'failed', code }),
+    finished: finished.promise,
+  };
+  return session;
+}
+
+function read(bytes: Uint8Array, isBinary: boolean): SessionEvent {
+  if (bytes.length > messageBytesMax) return { type: 'failed', code: 'link.too_large' };
+  if (!isBinary) return { type: 'failed', code: 'link.malformed' };
+  try {
+    return { type: 'received', envelope: fromBinary(AgentEnvelopeSchema, bytes) };
+  } catch {
+    // Whatever the decoder objects to, the answer is the same: this is no message of ours.
+    return { type: 'failed', code: 'link.malformed' };
+  }
+}
+
+function toBytes(data: RawData): Uint8Array {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+}

@@ -1,0 +1,58 @@
+// The control plane's signing key: the private half is a file that only this process's user can read, the public half is
+// a row. Agents pin the public half when they enrol, so a lost file means that every server must be enrolled again: this
+// module never replaces a key by itself.
+import type { KeyObject } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isId, newId } from '@fairlead/contract/ids';
+import { keyBytes, privateKeyFromSeed, publicKeyBytes } from '@fairlead/contract/signing';
+
+export interface SigningKey {
+  readonly keyId: string;
+  readonly publicKey: Uint8Array<ArrayBuffer>;
+  readonly privateKey: KeyObject;
+}
+
+const suffix = '.key';
+
+/** Reads every key of the folder; answers them by id. Refuses files that are not keys or that others may read. */
+export async function readKeys(dir: string): Promise<ReadonlyMap<string, SigningKey>> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await chmod(dir, 0o700);
+  const keys = new Map<string, SigningKey>();
+  for (const name of (await readdir(dir)).filter((entry) => entry.endsWith(suffix))) {
+    const keyId = name.slice(0, -suffix.length);
+    const path = join(dir, name);
+    if (!isId('key', keyId)) throw new Error(`${path} is not named like a signing key`);
+    await chmod(path, 0o600);
+    const seed = await readFile(path);
+    if (seed.length !== keyBytes) throw new Error(`${path} is not a signing key of ${keyBytes} bytes`);
+    keys.set(keyId, signingKey(keyId, seed));
+  }
+  return keys;
+}
+
+/** Makes a key and its file; the file is whole and on disk when the promise resolves. */
+export async function makeKey(dir: string): Promise<SigningKey> {
+  const keyId = newId('key');
+  const seed = randomBytes(keyBytes);
+  const path = join(dir, `${keyId}${suffix}`);
+  const partial = `${path}.partial`;
+  const file = await open(partial, 'wx', 0o600);
+  try {
+    await file.writeFile(seed);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  // A link never replaces: two gateways that start at once can't overwrite each other's file.
+  await link(partial, path);
+  await rm(partial);
+  return signingKey(keyId, seed);
+}
+
+function signingKey(keyId: string, seed: Uint8Array): SigningKey {
+  const privateKey = privateKeyFromSeed(seed);
+  return { keyId, privateKey, publicKey: publicKeyBytes(privateKey) };
+}
