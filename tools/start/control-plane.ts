@@ -88,7 +88,7 @@ export class ControlPlane {
   async startWeb(): Promise<void> {
     const { webServer, ports, supervisor } = this.#options;
     if (webServer === undefined) throw new Error('this control plane has no web app');
-    const ready = () => answers(`http://127.0.0.1:${ports.web}/api/health`);
+    const ready = () => answers(`http://127.0.0.1:${ports.web}/healthz`);
     const service = this.#service('web', webServer, ready);
     await supervisor.start({ ...service, env: { ...service.env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
   }

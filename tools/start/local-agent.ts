@@ -15,6 +15,8 @@ export interface LocalAgentOptions {
   /** PATH of builds and apps. */
   readonly path: string;
   readonly controlUrl: string;
+  /** PEM of an authority to trust for it, beside the system's. */
+  readonly controlCaFile?: string;
   readonly supervisor: Supervisor;
   /** True once the control plane sees the agent. */
   readonly connected: () => Promise<boolean>;
@@ -46,6 +48,7 @@ export async function enrolAgent(options: LocalAgentOptions, token: string): Pro
   writeFileSync(tokenFile, token, { mode: 0o600 });
   try {
     const args = ['enrol', '--control', options.controlUrl, '--data', options.folder, '--token-file', tokenFile];
+    if (options.controlCaFile !== undefined) args.push('--ca', options.controlCaFile);
     const result = await run(options.binary, args);
     if (result.code !== 0) throw new EnrolmentFailed(`the agent could not enrol: ${result.output.trim()}`);
   } finally {

@@ -12,6 +12,7 @@ import {
   rollbackApp,
 } from '@fairlead/core/deployment';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
+import { readLog } from '@fairlead/core/log';
 import { listReleases } from '@fairlead/core/release';
 import { createEnrolment, listServers } from '@fairlead/core/server';
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
@@ -32,6 +33,7 @@ const VERBS = {
   listDeployments,
   rollbackApp,
   listReleases,
+  readLog,
   createEnrolment,
   listServers,
 };

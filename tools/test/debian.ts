@@ -9,6 +9,7 @@ export interface DebianProgram {
 
 export const CHROMIUM: DebianProgram = { file: '/usr/bin/chromium', packages: ['chromium', 'fonts-liberation'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
+export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
 
 /** Installs what is missing; answers a line for the user when it cannot. */
 export async function requirePrograms(programs: readonly DebianProgram[]): Promise<string | undefined> {

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { ROOT } from '../lib/command.ts';
 import { buildAgent, buildWeb, generateClient } from '../start/builds.ts';
 import { verify } from '../verify.ts';
-import { CHROMIUM, type DebianProgram, NGINX, requirePrograms } from './debian.ts';
+import { CHROMIUM, type DebianProgram, NGINX, OPENSSL, requirePrograms } from './debian.ts';
 import { add, NOTHING, type Outcome } from './outcome.ts';
 import { runCargoTest, runPlaywright, runVitest, vitestFolders } from './runners.ts';
 
@@ -41,7 +41,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx',
-    needs: [NGINX],
+    needs: [NGINX, OPENSSL],
     run: async () => {
       await buildAgent('dev', silent);
       return runVitest('e2e');

@@ -1,0 +1,58 @@
+// Deployments that cannot work: each fails with a code and a sentence that says what to do, and harms nothing that served.
+import type { DeploymentDetail } from '@fairlead/core/deployment';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answering, crashing, listeningOn, NEVER_LISTENING } from './harness/apps.ts';
+import { freePort } from './harness/ports.ts';
+import { System } from './harness/system.ts';
+
+let system: System;
+
+beforeAll(async () => {
+  system = await System.start();
+});
+afterAll(() => system.stop());
+
+function expectFailure(deployment: DeploymentDetail, code: string): string {
+  expect(deployment).toMatchObject({ state: 'failed', failureCode: code });
+  const message = deployment.failureMessage ?? '';
+  // A whole sentence, not a code or a stack.
+  expect(message).toMatch(/^[A-Z].{20,}\.$/s);
+  expect(message).not.toMatch(/\bat .+:\d+:\d+|Error:|undefined|panicked/);
+  return message;
+}
+
+test('a repository that does not exist', async () => {
+  const url = (await system.repositories.create('some', answering('x'))).url.replace('/some.git', '/none.git');
+  const deployment = await system.createApp('nowhere', { url });
+  expectFailure(deployment, 'build.clone_failed');
+});
+
+test('an app that never listens is told which port to listen on', async () => {
+  const repository = await system.repositories.create('silent', NEVER_LISTENING);
+  const message = expectFailure(await system.createApp('silent', repository), 'rollout.not_listening');
+  expect(message).toContain('PORT');
+});
+
+test('an app that listens on another port is told which one', async () => {
+  const port = await freePort();
+  const repository = await system.repositories.create('elsewhere', listeningOn(port));
+  const message = expectFailure(await system.createApp('elsewhere', repository), 'rollout.wrong_port');
+  expect(message).toContain(String(port));
+  expect(message).toContain('PORT');
+});
+
+test('an app that crashes in a loop fails, its output kept, and what served before serves on', async () => {
+  const repository = await system.repositories.create('fragile', answering('steady'));
+  const good = await system.createApp('fragile', repository);
+  expect(good).toMatchObject({ state: 'live' });
+  const traffic = system.traffic('fragile', '/');
+
+  await repository.commit('Crash at once', crashing('no rope left'));
+  const deployment = await system.deploy(good.appId);
+  expectFailure(deployment, 'rollout.crash_loop');
+  expect((await system.log(deployment.id)).join('\n')).toContain('no rope left');
+
+  await traffic.more(20);
+  expect((await traffic.stop()).failures).toEqual([]);
+  expect(await system.get('fragile')).toEqual({ status: 200, body: 'steady' });
+});

@@ -1,0 +1,73 @@
+// Git repositories of apps to deploy, made commit by commit and served over HTTP like any other.
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ROOT, run } from '../../../tools/lib/command.ts';
+import { type SourceServer, serveSource } from '../../../tools/start/source-repository.ts';
+
+export type Files = Readonly<Record<string, string>>;
+
+export interface Repository {
+  readonly url: string;
+  /** Writes the files, deletes those given as null, commits and answers the commit's full hash. */
+  commit(subject: string, files: Readonly<Record<string, string | null>>): Promise<string>;
+}
+
+export interface Repositories {
+  create(name: string, files: Files): Promise<Repository>;
+  /** A repository whose root folder holds the sample app. */
+  createHello(name: string): Promise<Repository>;
+  close(): Promise<void>;
+}
+
+const IDENTITY = ['-c', 'user.name=Ada Example', '-c', 'user.email=ada@example.com', '-c', 'commit.gpgsign=false'];
+
+export async function serveRepositories(folder: string, port: number): Promise<Repositories> {
+  const served = join(folder, 'served');
+  mkdirSync(served, { recursive: true });
+  const server: SourceServer = await serveSource({ port, folder: served });
+
+  async function open(name: string): Promise<Repository> {
+    const bare = join(served, `${name}.git`);
+    const work = join(folder, 'work', name);
+    await git(['init', '--quiet', '--bare', '--initial-branch=main', bare]);
+    await git(['init', '--quiet', '--initial-branch=main', work]);
+    return {
+      url: server.url(name),
+      async commit(subject, files) {
+        for (const [path, text] of Object.entries(files)) {
+          const file = join(work, path);
+          if (text === null) rmSync(file, { recursive: true, force: true });
+          else {
+            mkdirSync(dirname(file), { recursive: true });
+            writeFileSync(file, text);
+          }
+        }
+        await git(['-C', work, 'add', '--all']);
+        await git(['-C', work, ...IDENTITY, 'commit', '--quiet', '--allow-empty', '--message', subject]);
+        await git(['-C', work, 'push', '--quiet', bare, 'HEAD:refs/heads/main']);
+        return (await git(['-C', work, 'rev-parse', 'HEAD'])).trim();
+      },
+    };
+  }
+
+  return {
+    async create(name, files) {
+      const repository = await open(name);
+      await repository.commit('First version', files);
+      return repository;
+    },
+    async createHello(name) {
+      const repository = await open(name);
+      cpSync(join(ROOT, 'examples/hello-node'), join(folder, 'work', name), { recursive: true });
+      await repository.commit('Say hello', {});
+      return repository;
+    },
+    close: () => server.close(),
+  };
+}
+
+async function git(args: readonly string[]): Promise<string> {
+  const result = await run('git', args);
+  if (result.code !== 0) throw new Error(`git ${args.join(' ')}: ${result.output}`);
+  return result.stdout;
+}

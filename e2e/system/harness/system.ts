@@ -1,0 +1,248 @@
+// A whole Fairlead for one test file: embedded PostgreSQL, gateway, worker and a real agent, composed by the same code as
+// `npm start`, on free ports and in a folder that goes with it.
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AppId, DeploymentId, ServerId } from '@fairlead/contract/ids';
+import type { AppDetail } from '@fairlead/core/app';
+import type { DeploymentDetail } from '@fairlead/core/deployment';
+import { type ArtifactStore, openFolderStore } from '@fairlead/core/log';
+import type { ServerSummary } from '@fairlead/core/server';
+import { ROOT } from '../../../tools/lib/command.ts';
+import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
+import { waitFor } from '../../../tools/lib/wait.ts';
+import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
+import { ControlPlane } from '../../../tools/start/control-plane.ts';
+import { type Folders, layOut, openData } from '../../../tools/start/folders.ts';
+import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
+import type { PortName } from '../../../tools/start/options.mjs';
+import { openProduct, type Product } from '../../../tools/start/product.ts';
+import { Supervisor } from '../../../tools/start/supervisor.ts';
+import { pidsListeningOn } from './listeners.ts';
+import { freePort } from './ports.ts';
+import { type Repositories, type Repository, serveRepositories } from './repository.ts';
+import { startTraffic, type Traffic } from './traffic.ts';
+
+const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
+const AGENT = 'agent';
+const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
+const DEPLOY_TIMEOUT_MS = 90_000;
+
+export interface SystemOptions {
+  /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
+  readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
+}
+
+export interface Front {
+  readonly url: string;
+  readonly caFile: string;
+  close(): Promise<void>;
+}
+
+interface Parts {
+  readonly folder: string;
+  readonly folders: Folders;
+  readonly ports: Readonly<Record<PortName, number>>;
+  readonly controlPlane: ControlPlane;
+  readonly product: Product;
+  readonly supervisor: Supervisor;
+  readonly repositories: Repositories;
+  readonly front: Front | undefined;
+  readonly agent: LocalAgentOptions;
+}
+
+export class System {
+  readonly #parts: Parts;
+  readonly #logs: ArtifactStore;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#logs = openFolderStore(parts.folders.logStore);
+  }
+
+  static async start(options: SystemOptions = {}): Promise<System> {
+    if (!existsSync(AGENT_BINARY))
+      throw new Error(`${AGENT_BINARY} is not built: cargo build -p fairlead-agent in agents/`);
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-system-'));
+    const folders = layOut(join(folder, 'data'));
+    // PostgreSQL and the apps run as users of their own and pass through.
+    chmodSync(folder, 0o711);
+    openData(folders);
+    const ports = await freePorts();
+    const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: console.log });
+    const controlPlane = await ControlPlane.open({
+      folders,
+      ports,
+      databaseUrl: undefined,
+      supervisor,
+      agentBinary: AGENT_BINARY,
+      webServer: undefined,
+      note: () => undefined,
+      unsafeButFast: true,
+    });
+    const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
+    await controlPlane.start();
+    const front = await options.front?.(controlPlane.gatewayUrl, folder);
+    const agent: LocalAgentOptions = {
+      name: AGENT,
+      binary: AGENT_BINARY,
+      folder: folders.agent,
+      ports,
+      path: openAppRuntime(ROOT, folders.runtime, process.getuid?.() === 0).path,
+      controlUrl: front?.url ?? controlPlane.gatewayUrl,
+      ...(front === undefined ? {} : { controlCaFile: front.caFile }),
+      supervisor,
+      connected: async () => (await findServer(product))?.state === 'online',
+      stopAppsOnExit: true,
+    };
+    const { token } = await product.verbs.createEnrolment({ name: 'local', isLocal: true });
+    await enrolAgent(agent, token);
+    await startAgent(agent);
+    const repositories = await serveRepositories(join(folder, 'repositories'), ports.source);
+    return new System({ folder, folders, ports, controlPlane, product, supervisor, repositories, front, agent });
+  }
+
+  get product(): Product {
+    return this.#parts.product;
+  }
+
+  get controlPlane(): ControlPlane {
+    return this.#parts.controlPlane;
+  }
+
+  get repositories(): Repositories {
+    return this.#parts.repositories;
+  }
+
+  get agentFolder(): string {
+    return this.#parts.folders.agent;
+  }
+
+  /** The process that decides; undefined while it is being restarted. */
+  get agentPid(): number | undefined {
+    return this.#parts.supervisor.pid(AGENT);
+  }
+
+  async stopAgent(): Promise<void> {
+    await this.#parts.supervisor.stop(AGENT);
+  }
+
+  startAgent(): Promise<void> {
+    return startAgent(this.#parts.agent);
+  }
+
+  /** Starts the agent while nobody can see it; resolves when the app answers. */
+  startAgentAlone(slug: string): Promise<void> {
+    const connected = () =>
+      this.get(slug).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    return startAgent({ ...this.#parts.agent, connected });
+  }
+
+  /** The process that serves: it listens on the HTTPS port and is not the one that decides. */
+  proxyPid(): Promise<number> {
+    const { ports } = this.#parts;
+    const find = () => pidsListeningOn(ports.https).find((pid) => pid !== this.agentPid);
+    return waitFor(find, { what: 'a proxy that listens', timeoutMs: 10_000 });
+  }
+
+  server(): Promise<ServerSummary> {
+    return waitFor(() => findServer(this.product), { what: 'the server', timeoutMs: 5000 });
+  }
+
+  async serverId(): Promise<ServerId> {
+    return (await this.server()).id;
+  }
+
+  /** Makes an app from the repository, with `<slug>.localhost` as its host, and waits for the end of its first deployment. */
+  async createApp(slug: string, repository: Pick<Repository, 'url'>, healthPath = ''): Promise<DeploymentDetail> {
+    const created = await this.product.verbs.createApp({
+      name: slug,
+      repositoryUrl: repository.url,
+      branch: 'main',
+      rootFolder: '',
+      healthPath,
+      command: [],
+      serverId: await this.serverId(),
+      host: `${slug}.localhost`,
+      deployNow: true,
+    });
+    if (created.deploymentId === null) throw new Error('the app was made without a deployment');
+    return this.finished(created.deploymentId);
+  }
+
+  async deploy(appId: AppId): Promise<DeploymentDetail> {
+    const { deploymentId } = await this.product.verbs.createDeployment({ appId });
+    return this.finished(deploymentId);
+  }
+
+  finished(deploymentId: DeploymentId): Promise<DeploymentDetail> {
+    return waitFor(
+      async () => {
+        const deployment = await this.product.verbs.getDeployment({ deploymentId });
+        return FINISHED.has(deployment.state) ? deployment : undefined;
+      },
+      { what: `the end of the deployment ${deploymentId}`, timeoutMs: DEPLOY_TIMEOUT_MS },
+    );
+  }
+
+  app(slug: string): Promise<AppDetail> {
+    return this.product.verbs.getApp({ slug }, { localHttpsPort: this.#parts.ports.https });
+  }
+
+  /** The stored log of a deployment, whole. */
+  async log(deploymentId: DeploymentId): Promise<readonly string[]> {
+    const page = await this.product.verbs.readLog({ deploymentId, fromLine: 0, limit: 5000 }, this.#logs);
+    return page.lines.map((line) => line.text);
+  }
+
+  /** One request to `<slug>.localhost` through the proxy, with the local authority pinned. */
+  get(slug: string, path = '/'): Promise<PinnedResponse> {
+    const { ports } = this.#parts;
+    return requestPinned({ host: `${slug}.localhost`, port: ports.https, path, caFile: this.caFile });
+  }
+
+  traffic(slug: string, path: string, connections = 4): Traffic {
+    const { ports } = this.#parts;
+    return startTraffic({ host: `${slug}.localhost`, port: ports.https, caFile: this.caFile, path, connections });
+  }
+
+  get caFile(): string {
+    return join(this.agentFolder, 'ca/ca.pem');
+  }
+
+  logOf(service: string): string {
+    return readFileSync(this.#parts.supervisor.logFile(service), 'utf8');
+  }
+
+  async stop(): Promise<void> {
+    const { supervisor, front, repositories, product, controlPlane, folder } = this.#parts;
+    await supervisor.stop(AGENT);
+    await front?.close();
+    await repositories.close();
+    await product.close();
+    await controlPlane.stopServices();
+    await controlPlane.stopDatabase();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function findServer(product: Product): Promise<ServerSummary | undefined> {
+  return (await product.verbs.listServers()).items.find((server) => server.isLocal);
+}
+
+async function freePorts(): Promise<Record<PortName, number>> {
+  return {
+    web: await freePort(),
+    gateway: await freePort(),
+    source: await freePort(),
+    https: await freePort(),
+    http: await freePort(),
+    database: await freePort(),
+  };
+}
+
+/** The verbs' own log lines; the services write theirs to files. */
+const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };

@@ -1,0 +1,112 @@
+// Steady traffic against one app through the proxy: a few keep-alive connections, each asking again as soon as it is
+// answered. Tells for every failure when it began and ended, so that a test can say which ones were allowed.
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+
+export interface Failure {
+  readonly startedAt: number;
+  readonly failedAt: number;
+  /** `ECONNREFUSED`, `ECONNRESET`, `status 503`… */
+  readonly reason: string;
+}
+
+export interface Traffic {
+  readonly answered: () => number;
+  /** Resolves once `count` more requests were answered. */
+  more(count: number, timeoutMs?: number): Promise<void>;
+  stop(): Promise<{ readonly answered: number; readonly failures: readonly Failure[] }>;
+}
+
+export interface TrafficOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly caFile: string;
+  readonly path: string;
+  readonly connections: number;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+export function startTraffic(options: TrafficOptions): Traffic {
+  const agent = new Agent({ keepAlive: true, maxSockets: options.connections, ca: readFileSync(options.caFile) });
+  const failures: Failure[] = [];
+  const waiting = new Set<() => void>();
+  let answered = 0;
+  let stopping = false;
+
+  async function loop(): Promise<void> {
+    while (!stopping) {
+      const startedAt = performance.now();
+      try {
+        await ask(options, agent);
+        answered++;
+        for (const wake of waiting) wake();
+      } catch (error) {
+        const reason =
+          error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
+        failures.push({ startedAt, failedAt: performance.now(), reason });
+        // A refused connection would otherwise fail thousands of times a second.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  }
+  const loops = Array.from({ length: options.connections }, loop);
+
+  return {
+    answered: () => answered,
+    more(count, timeoutMs = 20_000) {
+      const goal = answered + count;
+      return new Promise((resolve, reject) => {
+        const done = (error?: Error) => {
+          clearTimeout(timer);
+          waiting.delete(check);
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+        const check = () => answered >= goal && done();
+        const timer = setTimeout(
+          () =>
+            done(
+              new Error(
+                `only ${answered - goal + count} of ${count} requests were answered; ${JSON.stringify(failures.slice(-3))}`,
+              ),
+            ),
+          timeoutMs,
+        );
+        waiting.add(check);
+      });
+    },
+    async stop() {
+      stopping = true;
+      await Promise.all(loops);
+      agent.destroy();
+      return { answered, failures };
+    },
+  };
+}
+
+function ask({ host, port, path }: TrafficOptions, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        servername: host,
+        port,
+        path,
+        headers: { host: `${host}:${port}` },
+        agent,
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      },
+      (response) => {
+        response.resume();
+        response.once('error', reject);
+        response.once('end', () => {
+          if (response.statusCode === 200) resolve();
+          else reject(new Error(`status ${response.statusCode}`));
+        });
+      },
+    );
+    outgoing.once('error', reject);
+    outgoing.end();
+  });
+}

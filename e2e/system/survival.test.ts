@@ -1,0 +1,91 @@
+// What the visitors of an app notice when one of our processes dies or goes away: nothing, or exactly what was under way.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { answering } from './harness/apps.ts';
+import type { Repository } from './harness/repository.ts';
+import { System } from './harness/system.ts';
+
+const CONNECTIONS = 6;
+
+let system: System;
+let repository: Repository;
+
+beforeAll(async () => {
+  system = await System.start();
+  repository = await system.repositories.create('steady', answering('steady'));
+  expect(await system.createApp('steady', repository)).toMatchObject({ state: 'live' });
+});
+afterAll(() => system.stop());
+
+beforeEach(() =>
+  waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 }),
+);
+
+/** Kills -9 and waits until the supervisor has another one in its place. */
+async function killAgent(): Promise<void> {
+  const before = system.agentPid;
+  if (before === undefined) throw new Error('no agent runs');
+  process.kill(before, 'SIGKILL');
+  await waitFor(() => system.agentPid !== undefined && system.agentPid !== before, {
+    what: 'another agent',
+    timeoutMs: 20_000,
+  });
+}
+
+test('`run` is killed -9 under traffic: no request fails, and the instance is adopted', async () => {
+  const before = (await system.app('steady')).instances;
+  const traffic = system.traffic('steady', '/', CONNECTIONS);
+  await traffic.more(100);
+  await killAgent();
+  await waitFor(async () => (await system.server()).state === 'online', {
+    what: 'the agent back online',
+    timeoutMs: 30_000,
+  });
+  await traffic.more(100);
+  expect((await traffic.stop()).failures).toEqual([]);
+  expect((await system.app('steady')).instances.map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid));
+});
+
+test('`proxy` is killed -9 under traffic: no connection is refused, and only requests then in flight fail', async () => {
+  const pid = await system.proxyPid();
+  const traffic = system.traffic('steady', '/', CONNECTIONS);
+  await traffic.more(100);
+  const killedAt = performance.now();
+  process.kill(pid, 'SIGKILL');
+  await traffic.more(100);
+  const { failures } = await traffic.stop();
+  expect(failures.filter((failure) => failure.reason === 'ECONNREFUSED')).toEqual([]);
+  expect(failures.filter((failure) => failure.startedAt > killedAt)).toEqual([]);
+  expect(failures.length).toBeLessThanOrEqual(CONNECTIONS);
+  expect(await system.proxyPid()).not.toBe(pid);
+});
+
+test('a deploy works after both were killed', async () => {
+  await repository.commit('Second version', answering('second'));
+  const { id: appId } = await system.app('steady');
+  expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
+  expect(await system.get('steady')).toEqual({ status: 200, body: 'second' });
+});
+
+test('the control plane is stopped: the app serves, also through restarts of the agent; afterwards all is in sync', async () => {
+  const traffic = system.traffic('steady', '/', CONNECTIONS);
+  await traffic.more(50);
+  await system.controlPlane.stopServices();
+  await traffic.more(50);
+  await killAgent();
+  await traffic.more(50);
+  expect((await traffic.stop()).failures).toEqual([]);
+
+  // Down whole and up again with nobody to ask: the saved state is enough.
+  await system.stopAgent();
+  await system.startAgentAlone('steady');
+  expect(await system.get('steady')).toEqual({ status: 200, body: 'second' });
+
+  await repository.commit('Third version', answering('third'));
+  const { id: appId } = await system.app('steady');
+  const { deploymentId } = await system.product.verbs.createDeployment({ appId });
+  await system.controlPlane.start();
+  expect(await system.finished(deploymentId)).toMatchObject({ state: 'live' });
+  expect(await system.get('steady')).toEqual({ status: 200, body: 'third' });
+  await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 });
+});
