@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { AppId, DeploymentId, ServerId } from '@fairlead/contract/ids';
 import type { AppDetail } from '@fairlead/core/app';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
-import { type ArtifactStore, openFolderStore } from '@fairlead/core/log';
+import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
 import type { ServerSummary } from '@fairlead/core/server';
 import { ROOT } from '../../../tools/lib/command.ts';
 import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
@@ -53,11 +53,11 @@ interface Parts {
 
 export class System {
   readonly #parts: Parts;
-  readonly #logs: ArtifactStore;
+  readonly #logs: LogStore;
 
   private constructor(parts: Parts) {
     this.#parts = parts;
-    this.#logs = openFolderStore(parts.folders.logStore);
+    this.#logs = createFolderLogStore(parts.folders.logStore);
   }
 
   static async start(options: SystemOptions = {}): Promise<System> {
