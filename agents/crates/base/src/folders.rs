@@ -27,6 +27,8 @@ impl Folders {
             (self.artifacts(), 0o700),
             (self.releases(), 0o711),
             (self.instances(), 0o711),
+            (self.homes(), 0o711),
+            (self.caches(), 0o711),
             (self.authority(), 0o700),
             (self.run(), 0o700),
         ] {
@@ -91,6 +93,16 @@ impl Folders {
         self.root.join("instances")
     }
 
+    /// One home folder an app, which outlives its instances.
+    pub fn homes(&self) -> PathBuf {
+        self.root.join("homes")
+    }
+
+    /// What builds keep for the next one, a folder an app.
+    pub fn caches(&self) -> PathBuf {
+        self.root.join("caches")
+    }
+
     /// The local certificate authority: `ca.pem` and `ca.key`.
     pub fn authority(&self) -> PathBuf {
         self.root.join("ca")
@@ -99,6 +111,16 @@ impl Folders {
     /// Sockets. Their names are short: a socket's path holds at most 107 bytes.
     pub fn run(&self) -> PathBuf {
         self.root.join("run")
+    }
+
+    /// Held locked by the one `run` of this folder.
+    pub fn run_lock(&self) -> PathBuf {
+        self.run().join("run.lock")
+    }
+
+    /// Numbers of the log lines sent so far, by deployment.
+    pub fn log_lines(&self) -> PathBuf {
+        self.state().join("log-lines.json")
     }
 
     /// The proxy's control socket.
