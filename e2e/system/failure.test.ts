@@ -1,8 +1,8 @@
 // Deployments that cannot work: each fails with a code and a sentence that says what to do, and harms nothing that served.
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../../tools/lib/free-ports.ts';
 import { answering, crashing, listeningOn, NEVER_LISTENING } from './harness/apps.ts';
-import { freePort } from './harness/ports.ts';
 import { System } from './harness/system.ts';
 
 let system: System;

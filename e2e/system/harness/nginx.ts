@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../../tools/lib/command.ts';
+import { freePort } from '../../../tools/lib/free-ports.ts';
 import { requestPinned } from '../../../tools/lib/pinned-request.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
-import { freePort } from './ports.ts';
 import type { Front } from './system.ts';
 
 const NGINX = '/usr/sbin/nginx';

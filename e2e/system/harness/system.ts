@@ -9,6 +9,7 @@ import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
 import type { ServerSummary } from '@fairlead/core/server';
 import { ROOT } from '../../../tools/lib/command.ts';
+import { freePorts } from '../../../tools/lib/free-ports.ts';
 import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
 import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
@@ -19,7 +20,6 @@ import type { PortName } from '../../../tools/start/options.mjs';
 import { openProduct, type Product } from '../../../tools/start/product.ts';
 import { Supervisor } from '../../../tools/start/supervisor.ts';
 import { pidsListeningOn } from './listeners.ts';
-import { freePort } from './ports.ts';
 import { type Repositories, type Repository, serveRepositories } from './repository.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
@@ -231,17 +231,6 @@ export class System {
 
 async function findServer(product: Product): Promise<ServerSummary | undefined> {
   return (await product.verbs.listServers()).items.find((server) => server.isLocal);
-}
-
-async function freePorts(): Promise<Record<PortName, number>> {
-  return {
-    web: await freePort(),
-    gateway: await freePort(),
-    source: await freePort(),
-    https: await freePort(),
-    http: await freePort(),
-    database: await freePort(),
-  };
 }
 
 /** The verbs' own log lines; the services write theirs to files. */

@@ -1,10 +1,16 @@
-// Free ports for a system under test: below the ephemeral range, so that no outgoing connection takes one in between, and
+// Free ports for a product of a test: below the ephemeral range, so that no outgoing connection takes one in between, and
 // outside 20000–29999, which the agent gives to apps.
 import { createServer } from 'node:net';
+import { PORTS, type PortName } from '../start/options.mjs';
+
+export async function freePorts(): Promise<Record<PortName, number>> {
+  const ports: Partial<Record<PortName, number>> = {};
+  for (const { name } of PORTS) ports[name] = await freePort();
+  return ports as Record<PortName, number>;
+}
 
 const FIRST = 10_000;
 const LAST = 19_999;
-
 const given = new Set<number>();
 
 export async function freePort(): Promise<number> {

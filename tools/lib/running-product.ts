@@ -1,0 +1,125 @@
+// A whole `npm start` of its own, in a scratch folder and on free ports: what browser tests, measurements and the
+// screenshot look at. Uses the same entry as a user, without the system-Node half.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PORTS, type PortName } from '../start/options.mjs';
+import { ROOT, toolEnvironment } from './command.ts';
+import { freePorts } from './free-ports.ts';
+import { nodeOf } from './install.mjs';
+
+export interface RunningProduct {
+  /** http://localhost:… of the dashboard. */
+  readonly url: string;
+  readonly setupToken: string | undefined;
+  readonly ports: Readonly<Record<PortName, number>>;
+  readonly data: string;
+  readonly caFile: string;
+  /** The supervisor; its children are in `data`/run/processes.json. */
+  readonly pid: number;
+  /** From the start of the process to the summary. */
+  readonly readyMs: number;
+  readonly summary: string;
+  /** The pids of the supervised processes by name. */
+  processes(): Readonly<Record<string, number>>;
+  stop(): Promise<void>;
+}
+
+export interface ProductOptions {
+  /** The agent to use; undefined builds the release one. */
+  readonly agent?: string;
+  /** A data folder to come back to; undefined makes one that goes with `stop`. */
+  readonly data?: string;
+  readonly ports?: Readonly<Record<PortName, number>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly startTimeoutMs?: number;
+  readonly onOutput?: (text: string) => void;
+}
+
+const START_TIMEOUT_MS = 15 * 60_000;
+const STOP_TIMEOUT_MS = 60_000;
+const UP = /Ctrl-C stops everything/;
+
+export async function startProduct(options: ProductOptions = {}): Promise<RunningProduct> {
+  const scratch = options.data === undefined ? mkdtempSync(join(tmpdir(), 'fairlead-product-')) : undefined;
+  if (scratch !== undefined) chmodSync(scratch, 0o711);
+  const data = options.data ?? join(scratch ?? '', 'data');
+  const ports = options.ports ?? (await freePorts());
+  const args = ['--data', data, ...PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])])];
+  if (options.agent !== undefined) args.push('--agent', options.agent);
+
+  const startedAt = performance.now();
+  const child = spawn(
+    nodeOf(ROOT),
+    ['--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start/main.ts'), ...args],
+    {
+      cwd: ROOT,
+      env: { ...toolEnvironment(options.env), INIT_CWD: ROOT },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const stop = async () => {
+    await end(child);
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  };
+  try {
+    const summary = await readUntilUp(child, options);
+    const { pid } = child;
+    if (pid === undefined) throw new Error('the product has no process');
+    return {
+      url: `http://localhost:${ports.web}`,
+      setupToken: /\/setup\?token=(\S+)/.exec(summary)?.[1],
+      ports,
+      data,
+      caFile: join(data, 'agent/ca/ca.pem'),
+      pid,
+      readyMs: performance.now() - startedAt,
+      summary,
+      processes: () => readProcesses(data),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function readUntilUp(child: ChildProcess, options: ProductOptions): Promise<string> {
+  const timeoutMs = options.startTimeoutMs ?? START_TIMEOUT_MS;
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const timer = setTimeout(() => reject(new Error(`not up after ${timeoutMs / 1000} s:\n${output}`)), timeoutMs);
+    const collect = (text: string) => {
+      output += text;
+      options.onOutput?.(text);
+      if (!UP.test(output)) return;
+      clearTimeout(timer);
+      resolve(output);
+    };
+    child.stdout?.setEncoding('utf8').on('data', collect);
+    child.stderr?.setEncoding('utf8').on('data', collect);
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`ended with ${code} before it was up:\n${output}`));
+    });
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+function readProcesses(data: string): Record<string, number> {
+  const record = JSON.parse(readFileSync(join(data, 'run/processes.json'), 'utf8')) as {
+    processes: Record<string, { pid: number }>;
+  };
+  return Object.fromEntries(Object.entries(record.processes).map(([name, { pid }]) => [name, pid]));
+}
