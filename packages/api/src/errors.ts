@@ -1,14 +1,14 @@
 // Owns what a caller learns of an error: a code of the table and its sentence, fields of bad input, or only an id.
 // The text of an unknown error stays in the log, because it may quote a query, a path or a secret.
 import { randomBytes } from 'node:crypto';
-import { type ErrorCode, errors } from '@fairlead/contract/errors';
-import { AppError, type ErrorDetails, type Log } from '@fairlead/core/kernel';
+import { AppError, type ErrorCode, errorTable } from '@fairlead/contract/errors';
+import type { Log } from '@fairlead/core/kernel';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 
 export interface PublicError {
   readonly errorCode: ErrorCode;
-  readonly details: ErrorDetails;
+  readonly details: AppError['details'];
   /** Of bad input: path of the field → sentence. */
   readonly fields: Readonly<Record<string, string>>;
   /** Of an unknown error: where to find it in the log. */
@@ -22,7 +22,7 @@ class PublishedError extends Error {
   readonly published: PublicError;
 
   constructor(published: PublicError) {
-    super(errors[published.errorCode].message);
+    super(errorTable[published.errorCode].message);
     this.published = published;
   }
 }
@@ -33,7 +33,7 @@ export function toTrpcError(thrown: unknown, log: Log, path: string): TRPCError 
   const root = thrown instanceof TRPCError && thrown.cause !== undefined ? thrown.cause : thrown;
   if (root instanceof AppError) return publish({ ...nothing, errorCode: root.code, details: root.details });
   if (root instanceof ZodError && thrown instanceof TRPCError && thrown.code === 'BAD_REQUEST')
-    return publish({ ...nothing, errorCode: 'request.invalid', fields: fieldsOf(root) });
+    return publish({ ...nothing, errorCode: 'input.invalid', fields: fieldsOf(root) });
   const errorId = `err_${randomBytes(9).toString('base64url')}`;
   log.error({ err: root, errorId, path }, 'a procedure failed unexpectedly');
   return publish({ ...nothing, errorCode: 'internal.unexpected', errorId });
@@ -42,11 +42,11 @@ export function toTrpcError(thrown: unknown, log: Log, path: string): TRPCError 
 /** What the formatter adds to the answer. tRPC's own refusals (no such procedure, bad JSON) never saw the mapping. */
 export function publicErrorOf(error: TRPCError): PublicError {
   if (error.cause instanceof PublishedError) return error.cause.published;
-  return { ...nothing, errorCode: error.code === 'INTERNAL_SERVER_ERROR' ? 'internal.unexpected' : 'request.invalid' };
+  return { ...nothing, errorCode: error.code === 'INTERNAL_SERVER_ERROR' ? 'internal.unexpected' : 'input.invalid' };
 }
 
 function publish(published: PublicError): TRPCError {
-  const entry = errors[published.errorCode];
+  const entry = errorTable[published.errorCode];
   return new TRPCError({ code: entry.trpc, message: entry.message, cause: new PublishedError(published) });
 }
 

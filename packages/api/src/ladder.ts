@@ -26,7 +26,11 @@ const t = initTRPC
     errorFormatter: ({ shape, error }) => {
       const published = publicErrorOf(error);
       const message = error.code === 'INTERNAL_SERVER_ERROR' ? 'Something went wrong on our side.' : shape.message;
-      return { ...shape, message: error.cause === undefined ? message : shape.message, data: { ...shape.data, ...published } };
+      return {
+        ...shape,
+        message: error.cause === undefined ? message : shape.message,
+        data: { ...shape.data, ...published },
+      };
     },
   });
 

@@ -17,17 +17,9 @@ export const liveRouter = router({
     .subscription(async function* ({ ctx, input, signal }): AsyncGenerator<LiveEvent, void> {
       const { member, signedIn } = ctx;
       const organizationSlug = member.organizationSlug;
-      await ctx.database.tenant(member.organizationId, (tx) =>
-        requireTopics(
-          {
-            tx,
-            organizationId: member.organizationId,
-            actor: { kind: 'member', userId: member.userId, role: member.role },
-            clock: ctx.clock,
-            log: ctx.log,
-          },
-          { topics: input.topics },
-        ),
+      const { organizationId } = member;
+      await ctx.database.tenant(organizationId, (tx) =>
+        requireTopics({ tx, organizationId, clock: ctx.clock, log: ctx.log }, { topics: input.topics }),
       );
 
       const ended = new AbortController();
@@ -49,7 +41,7 @@ export const liveRouter = router({
       }
 
       try {
-        yield* ctx.live.subscribe({ organizationId: member.organizationId, topics: input.topics, signal: stop });
+        yield* ctx.live.subscribe({ organizationId, topics: input.topics, signal: stop });
         if (ended.signal.aborted) throw ended.signal.reason;
       } catch (error) {
         if (signal?.aborted) return;

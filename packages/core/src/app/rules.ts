@@ -18,3 +18,15 @@ export function appStatus(facts: AppFacts): AppStatus {
   const healthy = facts.instanceStates.filter((state) => state === 'healthy').length;
   return healthy >= facts.instancesWanted ? 'healthy' : 'unhealthy';
 }
+
+/** Paths of the dashboard that an app of that name would hide behind. */
+const reservedSlugs: ReadonlySet<string> = new Set(['new']);
+
+/** "shop", or "shop-2" when another app has it. */
+export function pickSlug(wanted: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(wanted) && !reservedSlugs.has(wanted)) return wanted;
+  for (let suffix = 2; ; suffix += 1) {
+    const slug = `${wanted}-${suffix}`;
+    if (!taken.has(slug)) return slug;
+  }
+}

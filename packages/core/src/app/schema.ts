@@ -1,23 +1,51 @@
 // Owns the shape of apps as they cross the API, and what the border accepts as a health path and a command.
+
+import {
+  appIdSchema,
+  deploymentIdSchema,
+  domainIdSchema,
+  environmentIdSchema,
+  instanceIdSchema,
+  projectIdSchema,
+  releaseIdSchema,
+  serverIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/schema.ts';
 import { hostSchema } from '../domain/schema.ts';
-import { appIdSchema, deploymentIdSchema, domainIdSchema, environmentIdSchema, instanceIdSchema, projectIdSchema, releaseIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
 import { refSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
 
-export const appStatusSchema = z.enum(['not_deployed', 'deploying', 'healthy', 'unhealthy', 'failed', 'server_offline']);
+export const appStatusSchema = z.enum([
+  'not_deployed',
+  'deploying',
+  'healthy',
+  'unhealthy',
+  'failed',
+  'server_offline',
+]);
 export type AppStatus = z.infer<typeof appStatusSchema>;
 
 export const healthPathSchema = z
   .string()
   .trim()
   .max(500)
-  .regex(/^(?:\/[\x21-\x7e]*)?$/, 'A health path starts with / and has no spaces; leave it empty to check the port only.');
+  .regex(
+    /^(?:\/[\x21-\x7e]*)?$/,
+    'A health path starts with / and has no spaces; leave it empty to check the port only.',
+  );
 
 /** Program and arguments, one list item each; empty: what the builder detects. */
-export const commandSchema = z.array(z.string().min(1).max(1000).regex(/^[^\0\r\n]*$/, 'An argument has no line breaks.')).max(50);
+export const commandSchema = z
+  .array(
+    z
+      .string()
+      .min(1)
+      .max(1000)
+      .regex(/^[^\0\r\n]*$/, 'An argument has no line breaks.'),
+  )
+  .max(50);
 
 export const instanceStateSchema = z.enum(['starting', 'healthy', 'unhealthy', 'draining', 'stopped', 'crashed']);
 export type InstanceStateName = z.infer<typeof instanceStateSchema>;
@@ -133,6 +161,7 @@ export const updateAppInputSchema = z.object({
 export type UpdateAppInput = z.infer<typeof updateAppInputSchema>;
 
 export const appIdentitySchema = z.object({ id: appIdSchema, slug: slugSchema });
+export type AppIdentity = z.infer<typeof appIdentitySchema>;
 
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;

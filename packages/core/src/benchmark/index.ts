@@ -1,1 +1,7 @@
+export { cancelBenchmark } from './cancel-benchmark.ts';
+export { createBenchmark } from './create-benchmark.ts';
+export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
+export { getBenchmark } from './get-benchmark.ts';
+export { listBenchmarks } from './list-benchmarks.ts';
+export { recordBenchmarks } from './record-benchmarks.ts';
 export * from './schema.ts';

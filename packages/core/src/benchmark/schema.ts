@@ -1,6 +1,7 @@
 // Owns the shape of benchmark plans, runs and rows as they are stored and cross the API.
-import { z } from 'zod';
+
 import { appIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
@@ -20,14 +21,33 @@ export const benchmarkPlanSchema = z.object({
     .max(500)
     .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.')
     .default('/'),
-  targets: z.array(benchmarkTargetSchema).min(1).max(2).refine(unique, 'Name each target once.').default(['proxy', 'direct']),
-  protocols: z.array(benchmarkProtocolSchema).min(1).max(2).refine(unique, 'Name each protocol once.').default(['http1', 'http2']),
-  concurrency: z.array(z.number().int().min(1).max(1024)).min(1).max(8).refine(unique, 'Name each concurrency once.').default([1, 8, 32]),
+  targets: z
+    .array(benchmarkTargetSchema)
+    .min(1)
+    .max(2)
+    .refine(unique, 'Name each target once.')
+    .default(['proxy', 'direct']),
+  protocols: z
+    .array(benchmarkProtocolSchema)
+    .min(1)
+    .max(2)
+    .refine(unique, 'Name each protocol once.')
+    .default(['http1', 'http2']),
+  concurrency: z
+    .array(z.number().int().min(1).max(1024))
+    .min(1)
+    .max(8)
+    .refine(unique, 'Name each concurrency once.')
+    .default([1, 8, 32]),
   repeats: z.number().int().min(1).max(5).default(1),
   durationMs: z.number().int().min(500).max(30_000).default(2000),
   warmupMs: z.number().int().min(0).max(5000).default(500),
 });
 export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
+
+/** A plan as it is stored and run: the host is decided. */
+export const storedPlanSchema = benchmarkPlanSchema.extend({ host: z.string().min(1).max(253) });
+export type StoredPlan = z.infer<typeof storedPlanSchema>;
 
 export const benchmarkRowSchema = z.object({
   id: z.string(),
@@ -58,7 +78,7 @@ export const benchmarkSummarySchema = z.object({
   serverId: serverIdSchema,
   serverName: z.string(),
   state: benchmarkStateSchema,
-  plan: benchmarkPlanSchema.extend({ host: z.string() }),
+  plan: storedPlanSchema,
   rowsDone: z.number().int(),
   rowsTotal: z.number().int(),
   failureCode: z.string().nullable(),

@@ -1,1 +1,13 @@
+export { advanceDeployment } from './advance-deployment.ts';
+export { cancelDeployment } from './cancel-deployment.ts';
+export { createDeployment } from './create-deployment.ts';
+export { failOverdueDeployments } from './fail-overdue-deployments.ts';
+export { getDeployment } from './get-deployment.ts';
+export { listDeployments } from './list-deployments.ts';
+export { isFinished } from './machine.ts';
+export { recordWork } from './record-work.ts';
+export { redeploy } from './redeploy.ts';
+export { rollbackApp } from './rollback-app.ts';
 export * from './schema.ts';
+export { lockApps } from './store.ts';
+export { loadDeployments } from './views.ts';

@@ -1,6 +1,13 @@
 // Owns the shape of deployments, their steps and their log as they cross the API.
+
+import {
+  appIdSchema,
+  deploymentIdSchema,
+  environmentIdSchema,
+  releaseIdSchema,
+  serverIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { appIdSchema, deploymentIdSchema, environmentIdSchema, releaseIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 import { refSchema } from '../source/schema.ts';
 

@@ -1,6 +1,7 @@
 // Owns the shape of domains and the rules of a host name that a person may attach.
-import { z } from 'zod';
+
 import { appIdSchema, domainIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 
 // RFC 1123 section 2.1 labels; at least two of them, so that a bare word cannot shadow a name of the local network.

@@ -1,1 +1,2 @@
 export { chunkLines, recordPushes } from './record-pushes.ts';
+export { type RecordReportInput, recordReport } from './record-report.ts';

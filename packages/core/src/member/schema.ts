@@ -1,6 +1,7 @@
 // Owns the shape of a member of an organization.
-import { z } from 'zod';
+
 import { memberIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
 import { roleSchema } from '../role/schema.ts';
 
 export const memberSchema = z.object({

@@ -1,3 +1,6 @@
+export { getAppMetric } from './get-app-metric.ts';
+export { getServerMetric } from './get-server-metric.ts';
+export { loadTraffic, noTraffic, type Traffic, type TrafficTarget } from './load-traffic.ts';
 export { prepareMetrics, pruneMetrics } from './prune-metrics.ts';
 export { recordFrames } from './record-frames.ts';
 export { rollUpMetrics } from './roll-up-metrics.ts';

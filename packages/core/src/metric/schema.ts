@@ -1,9 +1,10 @@
 // Owns the shape of charts' data: ranges, points and deploy markers.
-import { z } from 'zod';
-import { deploymentStateSchema } from '../deployment/schema.ts';
-import { appIdSchema, deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 
-export const rangeSchema = z.enum(['15m', '1h', '24h', '7d']);
+import { appIdSchema, deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { metricRanges } from '@fairlead/contract/metrics';
+import { z } from 'zod';
+
+export const rangeSchema = z.enum(metricRanges);
 export type Range = z.infer<typeof rangeSchema>;
 
 export const appMetricInputSchema = z.object({ appId: appIdSchema, range: rangeSchema });
@@ -23,12 +24,15 @@ export const appPointSchema = z.object({
 });
 export type AppPoint = z.infer<typeof appPointSchema>;
 
+/** Deployments that changed nothing have no place on a chart. */
+export const markerStateSchema = z.enum(['live', 'failed']);
+
 export const deployMarkerSchema = z.object({
   at: z.date(),
   deploymentId: deploymentIdSchema,
   number: z.number().int(),
   commitHash: z.string().nullable(),
-  state: deploymentStateSchema,
+  state: markerStateSchema,
 });
 
 /** Of the whole range: totals are sums, the p99 comes from the merged histogram. */

@@ -1,6 +1,7 @@
 // Owns the shape of an organization as its members see it.
-import { z } from 'zod';
+
 import { organizationIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
 import { slugSchema } from '../kernel/text.ts';
 import { permissionSchema, roleSchema } from '../role/schema.ts';
 

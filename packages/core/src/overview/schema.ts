@@ -1,8 +1,9 @@
 // Owns the shape of the first page: what needs attention, and the latest of everything.
+
+import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { appSummarySchema } from '../app/schema.ts';
 import { deploymentSummarySchema } from '../deployment/schema.ts';
-import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { serverSummarySchema } from '../server/schema.ts';
 
 export const attentionSchema = z.object({

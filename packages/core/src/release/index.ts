@@ -1,1 +1,2 @@
+export { listReleases } from './list-releases.ts';
 export * from './schema.ts';

@@ -1,6 +1,7 @@
 // Owns the shape of a release, which never changes once it exists.
-import { z } from 'zod';
+
 import { appIdSchema, releaseIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
 export const releaseSchema = z.object({

@@ -1,5 +1,5 @@
 // Owns who may do what. Must never know about people or requests: it sees a role and a permission.
-import { permissionSchema, type Permission, type Role } from './schema.ts';
+import { type Permission, permissionSchema, type Role } from './schema.ts';
 
 const reading: readonly Permission[] = [
   'app.read',

@@ -10,5 +10,6 @@ export async function bumpLocalServers(ctx: SystemCtx): Promise<void> {
     select: { id: true, organizationId: true },
     orderBy: { id: 'asc' },
   });
-  for (const server of servers) await bumpServer(forOrganization(ctx, parseId('org', server.organizationId)), server.id);
+  for (const server of servers)
+    await bumpServer(forOrganization(ctx, parseId('org', server.organizationId)), server.id);
 }

@@ -1,6 +1,7 @@
 // Owns the shape of servers and enrolments as they cross the API.
-import { z } from 'zod';
+
 import { appIdSchema, enrolmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
 
 /** Lower-case, because it becomes part of commands and file names people type. */
 export const serverNameSchema = z
@@ -92,3 +93,6 @@ export const enrolmentSchema = z.object({
   serverConnected: z.boolean(),
 });
 export type EnrolmentView = z.infer<typeof enrolmentSchema>;
+
+// A server's desired state carries the plans it should run, so it must know their shape but none of benchmark's verbs.
+export { type StoredPlan, storedPlanSchema } from '../benchmark/schema.ts';

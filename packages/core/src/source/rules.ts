@@ -16,7 +16,8 @@ export function repositoryProblem(url: string): string | null {
   if (parsed.username !== '' || parsed.password !== '')
     return 'Leave user name and password out of the repository address; it is stored and shown.';
   if (parsed.search !== '' || parsed.hash !== '') return 'The repository address ends before any ? or #.';
-  if (parsed.pathname === '/' || parsed.pathname === '') return 'The repository address lacks the path of the repository.';
+  if (parsed.pathname === '/' || parsed.pathname === '')
+    return 'The repository address lacks the path of the repository.';
   return null;
 }
 
@@ -42,6 +43,14 @@ export function rootFolderProblem(folder: string): string | null {
   if (folder === '') return null;
   const bad = folder
     .split('/')
-    .some((part) => part === '' || part === '.' || part === '..' || part === '.git' || part.startsWith('-') || !folderPart.test(part));
+    .some(
+      (part) =>
+        part === '' ||
+        part === '.' ||
+        part === '..' ||
+        part === '.git' ||
+        part.startsWith('-') ||
+        !folderPart.test(part),
+    );
   return bad ? 'The root folder is a plain path inside the repository, such as apps/web.' : null;
 }

@@ -5,7 +5,12 @@ import { refProblem, repositoryProblem, rootFolderProblem } from './rules.ts';
 export const repositoryUrlSchema = z.string().trim().max(2000).superRefine(tell(repositoryProblem));
 
 /** A branch, tag or commit hash. */
-export const refSchema = z.string().trim().min(1, 'Name a branch, tag or commit.').max(200).superRefine(tell(refProblem));
+export const refSchema = z
+  .string()
+  .trim()
+  .min(1, 'Name a branch, tag or commit.')
+  .max(200)
+  .superRefine(tell(refProblem));
 
 /** Folder inside the repository, "" for its root; no leading or trailing slash. */
 export const rootFolderSchema = z

@@ -1,0 +1,81 @@
+import { newId } from '@fairlead/contract/ids';
+import { createDeployment } from '../deployment/index.ts';
+import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import { pickSlug } from './rules.ts';
+import type { CreateAppInput, CreatedApp } from './schema.ts';
+
+/** A new app in the organization's first environment, with its first domain, deployed at once when asked. */
+export async function createApp(ctx: Ctx, input: CreateAppInput): Promise<CreatedApp> {
+  const { tx, organizationId } = ctx;
+  const server = await tx.server.findFirst({ where: { id: input.serverId, organizationId }, select: { id: true } });
+  if (server === null) throw new AppError('server.not_found', { serverId: input.serverId });
+  const environment = await tx.environment.findFirst({
+    where: { organizationId },
+    select: { id: true, projectId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (environment === null) throw new AppError('environment.not_found');
+
+  const id = newId('app');
+  const now = ctx.clock.now();
+  const slug = await freeSlug(ctx, input.name);
+  try {
+    await tx.app.create({
+      data: {
+        id,
+        organizationId,
+        projectId: environment.projectId,
+        name: input.name,
+        slug,
+        repositoryUrl: input.repositoryUrl,
+        rootFolder: input.rootFolder,
+        command: input.command,
+        healthPath: input.healthPath,
+        createdAt: now,
+      },
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new AppError('app.name_taken', { name: input.name }, { cause: error });
+    throw error;
+  }
+  await tx.placement.create({
+    data: {
+      id: newId('plc'),
+      organizationId,
+      appId: id,
+      environmentId: environment.id,
+      serverId: server.id,
+      branch: input.branch,
+      createdAt: now,
+    },
+  });
+  if (input.host !== undefined) await createDomain(ctx, id, environment.id, input.host);
+  const deployment = input.deployNow ? await createDeployment(ctx, { appId: id }) : null;
+  if (input.host !== undefined) await bumpServer(ctx, server.id);
+  await notifyChange(ctx, { kind: 'app', id, appId: id });
+  ctx.log.info({ appId: id, slug, actor: ctx.actor }, 'created an app');
+  return { id, slug, deploymentId: deployment?.deploymentId ?? null };
+}
+
+async function freeSlug(ctx: Ctx, name: string): Promise<string> {
+  const wanted = toSlug(name) || 'app';
+  const rows = await ctx.tx.app.findMany({
+    where: { organizationId: ctx.organizationId, OR: [{ slug: { startsWith: wanted } }, { name }] },
+    select: { slug: true, name: true },
+  });
+  if (rows.some((row) => row.name === name)) throw new AppError('app.name_taken', { name });
+  return pickSlug(wanted, new Set(rows.map(({ slug }) => slug)));
+}
+
+async function createDomain(ctx: Ctx, appId: string, environmentId: string, host: string): Promise<void> {
+  const { organizationId } = ctx;
+  try {
+    await ctx.tx.domain.create({
+      data: { id: newId('dom'), organizationId, appId, environmentId, host, createdAt: ctx.clock.now() },
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new AppError('domain.taken', { host }, { cause: error });
+    throw error;
+  }
+}

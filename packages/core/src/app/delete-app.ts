@@ -1,0 +1,27 @@
+import { parseId } from '@fairlead/contract/ids';
+import { lockApps } from '../deployment/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import type { AppIdentity, DeleteAppInput } from './schema.ts';
+
+/** Deletes an app with all that belongs to it; its server stops it as soon as it hears of it. */
+export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIdentity> {
+  const { tx, organizationId } = ctx;
+  const { appId } = input;
+  await lockApps(ctx, [appId]);
+  const app = await tx.app.findFirst({
+    where: { id: appId, organizationId },
+    select: { name: true, slug: true, placements: { select: { serverId: true } } },
+  });
+  if (app === null) throw new AppError('app.not_found', { appId });
+  if (app.name !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
+  // Placements point at releases and deployments at both, without a cascade between them: from the outside in.
+  await tx.placement.deleteMany({ where: { appId, organizationId } });
+  await tx.deployment.deleteMany({ where: { appId, organizationId } });
+  await tx.app.delete({ where: { id: appId } });
+  for (const serverId of new Set(app.placements.map((placement) => placement.serverId)))
+    await bumpServer(ctx, serverId);
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  ctx.log.info({ appId, actor: ctx.actor }, 'deleted an app');
+  return { id: parseId('app', appId), slug: app.slug };
+}

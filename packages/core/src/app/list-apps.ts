@@ -1,0 +1,21 @@
+import type { AppLinks } from '../domain/index.ts';
+import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import type { AppSummary, ListAppsInput } from './schema.ts';
+import { type AppCursor, loadApps } from './store.ts';
+
+/** By name. The cursor is an app's id, which is looked up again: an app that was renamed meanwhile moves the page. */
+export async function listApps(ctx: Ctx, input: ListAppsInput, links: AppLinks): Promise<Page<AppSummary>> {
+  const { search, limit } = input;
+  const after = input.cursor ? await findCursor(ctx, input.cursor) : null;
+  const apps = await loadApps(ctx, { search, after, order: 'name', limit: limit + 1 }, links);
+  return toPage(
+    apps,
+    limit,
+    ({ summary }) => summary.id,
+    ({ summary }) => summary,
+  );
+}
+
+async function findCursor(ctx: Ctx, id: string): Promise<AppCursor | null> {
+  return ctx.tx.app.findFirst({ where: { id, organizationId: ctx.organizationId }, select: { name: true, id: true } });
+}

@@ -1,0 +1,193 @@
+// Owns reading apps as lists show them: where they live, what is live, what was deployed last, how they do. A fixed number
+// of queries, however many apps.
+import { parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
+import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/index.ts';
+import { type AppLinks, domainUrl } from '../domain/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import { loadTraffic, noTraffic } from '../metric/index.ts';
+import { isConnected } from '../server/index.ts';
+import { appStatus } from './rules.ts';
+import type { AppSummary, DeploymentBrief } from './schema.ts';
+
+interface AppRow {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly projectId: string;
+  readonly projectName: string;
+  readonly repositoryUrl: string;
+  readonly rootFolder: string;
+  readonly command: string[];
+  readonly healthPath: string;
+  readonly createdAt: Date;
+  readonly branch: string;
+  readonly instancesWanted: number;
+  readonly environmentId: string;
+  readonly environmentName: string;
+  readonly serverId: string;
+  readonly serverName: string;
+  readonly serverIsLocal: boolean;
+  readonly connectedGateway: string | null;
+  readonly lastSeenAt: Date | null;
+  readonly releaseId: string | null;
+  readonly releaseNumber: number;
+  readonly releaseCommitHash: string;
+  readonly releaseCommitSubject: string;
+  readonly deploymentId: string | null;
+  readonly deploymentNumber: number;
+  readonly deploymentState: string;
+  readonly deploymentTrigger: string;
+  readonly deploymentCommitHash: string | null;
+  readonly deploymentCommitSubject: string | null;
+  readonly deploymentQueuedAt: Date;
+  readonly deploymentFinishedAt: Date | null;
+  readonly hosts: string[];
+  readonly instanceStates: string[];
+}
+
+export interface AppFilter {
+  readonly slug?: string;
+  readonly search?: string | undefined;
+  /** Name and id of the last row of the page before. */
+  readonly after?: AppCursor | null;
+  readonly order: 'name' | 'latest';
+  readonly limit: number;
+}
+
+export interface AppCursor {
+  readonly name: string;
+  readonly id: string;
+}
+
+/** A summary and what only the page of one app shows. */
+export interface LoadedApp {
+  readonly summary: AppSummary;
+  readonly row: AppRow;
+  readonly serverConnected: boolean;
+}
+
+export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Promise<LoadedApp[]> {
+  const now = ctx.clock.now();
+  const rows = await queryApps(ctx, filter);
+  const traffic = await loadTraffic(
+    ctx,
+    rows.map((row) => ({ appId: row.id, environmentId: row.environmentId, serverId: row.serverId })),
+  );
+  return rows.map((row) => {
+    const serverConnected = isConnected(row, now);
+    const lastDeployment = briefOf(row);
+    const host = row.hosts[0];
+    const { requestsPerSecond, errorsPerSecond, p99Ms, sparkline } = traffic.get(row.id) ?? noTraffic;
+    const summary: AppSummary = {
+      id: parseId('app', row.id),
+      name: row.name,
+      slug: row.slug,
+      projectId: parseId('prj', row.projectId),
+      projectName: row.projectName,
+      repositoryUrl: row.repositoryUrl,
+      rootFolder: row.rootFolder,
+      branch: row.branch,
+      environmentId: parseId('env', row.environmentId),
+      environmentName: row.environmentName,
+      serverId: parseId('srv', row.serverId),
+      serverName: row.serverName,
+      status: appStatus({
+        hasLiveRelease: row.releaseId !== null,
+        serverConnected,
+        lastDeploymentState: lastDeployment?.state ?? null,
+        instanceStates: row.instanceStates,
+        instancesWanted: row.instancesWanted,
+      }),
+      url: host === undefined ? null : domainUrl(host, row.serverIsLocal, links),
+      hosts: row.hosts,
+      liveRelease:
+        row.releaseId === null
+          ? null
+          : {
+              id: parseId('rel', row.releaseId),
+              number: row.releaseNumber,
+              commitHash: row.releaseCommitHash,
+              commitSubject: row.releaseCommitSubject,
+            },
+      lastDeployment,
+      requestsPerSecond,
+      errorsPerSecond,
+      p99Ms,
+      sparkline: [...sparkline],
+      createdAt: row.createdAt,
+    };
+    return { summary, row, serverConnected };
+  });
+}
+
+async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
+  const conditions = [Prisma.sql`app.organization_id = ${ctx.organizationId}`];
+  if (filter.slug !== undefined) conditions.push(Prisma.sql`app.slug = ${filter.slug}`);
+  if (filter.after) conditions.push(Prisma.sql`(app.name, app.id) > (${filter.after.name}, ${filter.after.id})`);
+  if (filter.search !== undefined && filter.search !== '') {
+    const needle = filter.search.toLowerCase();
+    conditions.push(Prisma.sql`(strpos(lower(app.name), ${needle}) > 0 OR strpos(lower(app.repository_url), ${needle}) > 0
+      OR EXISTS (SELECT 1 FROM domain WHERE domain.app_id = app.id AND strpos(domain.host, ${needle}) > 0))`);
+  }
+  const where = Prisma.join(conditions, ' AND ');
+  // The page is cut before anything is joined to it.
+  const page =
+    filter.order === 'name'
+      ? Prisma.sql`SELECT * FROM app WHERE ${where} ORDER BY app.name, app.id LIMIT ${filter.limit}`
+      : Prisma.sql`
+        SELECT app.* FROM app CROSS JOIN LATERAL (
+          SELECT max(queued_at) AS at FROM deployment WHERE deployment.app_id = app.id
+        ) AS latest
+        WHERE ${where} ORDER BY coalesce(latest.at, app.created_at) DESC, app.id LIMIT ${filter.limit}`;
+  const order =
+    filter.order === 'name'
+      ? Prisma.sql`app.name, app.id`
+      : Prisma.sql`coalesce(last.queued_at, app.created_at) DESC, app.id`;
+  return ctx.tx.$queryRaw<AppRow[]>`
+    WITH page AS (${page})
+    SELECT app.id, app.name, app.slug, app.project_id AS "projectId", project.name AS "projectName",
+           app.repository_url AS "repositoryUrl", app.root_folder AS "rootFolder", app.command,
+           app.health_path AS "healthPath", app.created_at AS "createdAt", home.branch,
+           home.instances AS "instancesWanted", home.environment_id AS "environmentId",
+           environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
+           server.is_local AS "serverIsLocal", server.connected_gateway AS "connectedGateway",
+           server.last_seen_at AS "lastSeenAt", release.id AS "releaseId", release.number AS "releaseNumber",
+           release.commit_hash AS "releaseCommitHash", release.commit_subject AS "releaseCommitSubject",
+           last.id AS "deploymentId", last.number AS "deploymentNumber", last.state AS "deploymentState",
+           last.trigger AS "deploymentTrigger", last.commit_hash AS "deploymentCommitHash",
+           last.commit_subject AS "deploymentCommitSubject", last.queued_at AS "deploymentQueuedAt",
+           last.finished_at AS "deploymentFinishedAt",
+           ARRAY(SELECT domain.host FROM domain WHERE domain.app_id = app.id
+                 ORDER BY domain.created_at, domain.host) AS "hosts",
+           ARRAY(SELECT instance.state FROM instance
+                 WHERE instance.app_id = app.id AND instance.environment_id = home.environment_id
+                   AND instance.release_id = home.live_release_id) AS "instanceStates"
+    FROM page AS app
+    JOIN project ON project.id = app.project_id
+    CROSS JOIN LATERAL (
+      SELECT * FROM placement WHERE placement.app_id = app.id ORDER BY placement.created_at, placement.id LIMIT 1
+    ) AS home
+    JOIN environment ON environment.id = home.environment_id
+    JOIN server ON server.id = home.server_id
+    LEFT JOIN release ON release.id = home.live_release_id
+    LEFT JOIN LATERAL (
+      SELECT * FROM deployment WHERE deployment.app_id = app.id AND deployment.environment_id = home.environment_id
+      ORDER BY deployment.queued_at DESC, deployment.id DESC LIMIT 1
+    ) AS last ON true
+    ORDER BY ${order}`;
+}
+
+function briefOf(row: AppRow): DeploymentBrief | null {
+  if (row.deploymentId === null) return null;
+  return {
+    id: parseId('dep', row.deploymentId),
+    number: row.deploymentNumber,
+    state: deploymentStateSchema.parse(row.deploymentState),
+    trigger: deploymentTriggerSchema.parse(row.deploymentTrigger),
+    commitHash: row.deploymentCommitHash,
+    commitSubject: row.deploymentCommitSubject,
+    queuedAt: row.deploymentQueuedAt,
+    finishedAt: row.deploymentFinishedAt,
+  };
+}

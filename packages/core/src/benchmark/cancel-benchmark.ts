@@ -1,0 +1,22 @@
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import type { BenchmarkRef } from './schema.ts';
+
+/** Takes effect at once: the plan leaves the server's desired state. Rows that were measured stay. */
+export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkRef> {
+  const { organizationId } = ctx;
+  const { runId } = input;
+  const run = await ctx.tx.benchmarkRun.findFirst({
+    where: { id: runId, organizationId },
+    select: { serverId: true, appId: true },
+  });
+  if (run === null) throw new AppError('benchmark.not_found', { runId });
+  const { count } = await ctx.tx.benchmarkRun.updateMany({
+    where: { id: runId, organizationId, state: { in: ['queued', 'running'] } },
+    data: { state: 'cancelled', finishedAt: ctx.clock.now() },
+  });
+  if (count === 0) throw new AppError('benchmark.already_finished', { runId });
+  await bumpServer(ctx, run.serverId);
+  await notifyChange(ctx, { kind: 'benchmark', id: runId, appId: run.appId });
+  return { runId };
+}

@@ -1,0 +1,62 @@
+import { newId } from '@fairlead/contract/ids';
+import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServer, isConnected } from '../server/index.ts';
+import { rowsOf } from './rules.ts';
+import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
+
+/** Starts a run on the app's own server. One at a time there: two would measure each other. */
+export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
+  const { tx, organizationId } = ctx;
+  const { appId, plan } = input;
+  const placement = await tx.placement.findFirst({
+    where: { appId, organizationId },
+    select: {
+      environmentId: true,
+      liveReleaseId: true,
+      server: { select: { id: true, connectedGateway: true, lastSeenAt: true } },
+    },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (placement === null) throw new AppError('app.not_found', { appId });
+  if (placement.liveReleaseId === null) throw new AppError('app.not_live', { appId });
+  const { server, environmentId } = placement;
+  const now = ctx.clock.now();
+  if (!isConnected(server, now)) throw new AppError('server.not_connected', { serverId: server.id });
+
+  const domains = await tx.domain.findMany({
+    where: { appId, organizationId, environmentId },
+    select: { host: true },
+    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
+  });
+  // Only the app's own hosts: a benchmark must not be a way to load somebody else's server.
+  const host = plan.host === undefined ? domains[0]?.host : domains.find((domain) => domain.host === plan.host)?.host;
+  if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
+
+  // The server's row is the lock under which "one at a time" is decided.
+  await tx.$queryRaw`SELECT id FROM server WHERE id = ${server.id} FOR NO KEY UPDATE`;
+  const other = await tx.benchmarkRun.findFirst({
+    where: { organizationId, serverId: server.id, state: { in: ['queued', 'running'] } },
+    select: { id: true },
+  });
+  if (other !== null) throw new AppError('benchmark.already_running', { runId: other.id });
+
+  const runId = newId('run');
+  await tx.benchmarkRun.create({
+    data: {
+      id: runId,
+      organizationId,
+      appId,
+      environmentId,
+      serverId: server.id,
+      state: 'queued',
+      plan: storedPlanSchema.parse({ ...plan, host }),
+      rowsTotal: rowsOf(plan),
+      actorUserId: actorUserId(ctx.actor),
+      createdAt: now,
+    },
+  });
+  await bumpServer(ctx, server.id);
+  await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
+  ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
+  return { runId };
+}

@@ -1,0 +1,15 @@
+import { AppError, type Ctx } from '../kernel/index.ts';
+import { toRowView } from './rules.ts';
+import type { BenchmarkDetail, BenchmarkRef } from './schema.ts';
+import { loadRuns } from './store.ts';
+
+export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkDetail> {
+  const { runId } = input;
+  const [run] = await loadRuns(ctx, { id: runId, limit: 1 });
+  if (run === undefined) throw new AppError('benchmark.not_found', { runId });
+  const rows = await ctx.tx.benchmarkRow.findMany({
+    where: { runId, organizationId: ctx.organizationId },
+    orderBy: { position: 'asc' },
+  });
+  return { ...run, rows: rows.map(toRowView), canCancel: run.state === 'queued' || run.state === 'running' };
+}

@@ -1,0 +1,124 @@
+import {
+  BenchmarkProtocol,
+  type BenchmarkRow,
+  type BenchmarkStatus,
+  BenchmarkTarget,
+  WorkState,
+} from '@fairlead/contract/agent';
+import { errorTable, isErrorCode } from '@fairlead/contract/errors';
+import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
+import { newId } from '@fairlead/contract/ids';
+import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import type { BenchmarkState } from './schema.ts';
+
+export interface BenchmarkReport {
+  readonly serverId: string;
+  readonly statuses: readonly BenchmarkStatus[];
+}
+
+const states: Readonly<Partial<Record<WorkState, BenchmarkState>>> = {
+  [WorkState.RUNNING]: 'running',
+  [WorkState.SUCCEEDED]: 'succeeded',
+  [WorkState.FAILED]: 'failed',
+  [WorkState.CANCELLED]: 'cancelled',
+};
+const targets: Readonly<Partial<Record<BenchmarkTarget, string>>> = {
+  [BenchmarkTarget.PROXY]: 'proxy',
+  [BenchmarkTarget.DIRECT]: 'direct',
+};
+const protocols: Readonly<Partial<Record<BenchmarkProtocol, string>>> = {
+  [BenchmarkProtocol.HTTP1]: 'http1',
+  [BenchmarkProtocol.HTTP2]: 'http2',
+};
+
+/** Moves runs of this server on. A row is stored once, by its position; statuses of finished or foreign runs are ignored. */
+export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkReport): Promise<void> {
+  if (input.statuses.length === 0) return;
+  const { tx, organizationId } = ctx;
+  const now = ctx.clock.now();
+  const runs = await tx.benchmarkRun.findMany({
+    where: {
+      organizationId,
+      serverId: input.serverId,
+      id: { in: input.statuses.map(({ runId }) => runId) },
+      state: { in: ['queued', 'running'] },
+    },
+    select: { id: true, appId: true, state: true, rowsDone: true, rowsTotal: true, startedAt: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const run of runs) {
+    const status = input.statuses.find(({ runId }) => runId === run.id);
+    const state = status === undefined ? undefined : states[status.state];
+    if (status === undefined || state === undefined) continue;
+    const stored = await storeRows(ctx, run.id, status.rows);
+    const finished = state !== 'running';
+    const rowsDone = Math.min(status.rowsDone, 10_000);
+    const rowsTotal = status.rowsTotal > 0 ? Math.min(status.rowsTotal, 10_000) : run.rowsTotal;
+    if (!finished && state === run.state && stored === 0 && rowsDone === run.rowsDone) continue;
+    // A cancel may have come between the read and here: it stands.
+    const { count } = await tx.benchmarkRun.updateMany({
+      where: { id: run.id, organizationId, state: { in: ['queued', 'running'] } },
+      data: {
+        state,
+        rowsDone,
+        rowsTotal,
+        startedAt: run.startedAt ?? now,
+        ...(finished ? { finishedAt: now } : {}),
+        ...(state === 'failed' ? failureOf(status) : {}),
+      },
+    });
+    if (count > 0 && finished) await bumpServer(ctx, input.serverId);
+    await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
+  }
+}
+
+async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly BenchmarkRow[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  const { count } = await ctx.tx.benchmarkRow.createMany({
+    data: rows.flatMap((row) => {
+      const target = targets[row.target];
+      const protocol = protocols[row.protocol];
+      const latency = histogramFromWire(row.latency);
+      if (latency === null) throw new AppError('link.malformed', { field: 'benchmarks.rows.latency' });
+      if (target === undefined || protocol === undefined) return [];
+      return [
+        {
+          id: newId('row'),
+          organizationId: ctx.organizationId,
+          runId,
+          position: clampInt(row.position),
+          round: clampInt(row.round),
+          target,
+          protocol,
+          concurrency: clampInt(row.concurrency),
+          durationMs: clampInt(row.durationMs),
+          requests: clampBig(row.requests),
+          errors: clampBig(row.errors),
+          latency: encodeHistogram(latency),
+          proxyCpuUs: clampBig(row.proxyCpuUs),
+          proxyMemoryBytes: clampBig(row.proxyMemoryBytes),
+          bytesReceived: clampBig(row.bytesReceived),
+        },
+      ];
+    }),
+    skipDuplicates: true,
+  });
+  return count;
+}
+
+function failureOf(status: BenchmarkStatus): { failureCode: string; failureMessage: string } {
+  const code = clipText(status.failure?.code ?? '', 100) || 'benchmark.failed';
+  const own = isErrorCode(code) ? errorTable[code].message : errorTable['benchmark.failed'].message;
+  return { failureCode: code, failureMessage: clipText(status.failure?.message ?? '', 2000) || own };
+}
+
+// What a column can hold; an agent's numbers are unsigned and wider.
+function clampInt(value: number): number {
+  return Math.min(value, 2_147_483_647);
+}
+
+function clampBig(value: bigint): bigint {
+  const most = BigInt(Number.MAX_SAFE_INTEGER);
+  return value < most ? value : most;
+}

@@ -1,0 +1,54 @@
+// Owns the arithmetic of benchmarks: how many rows a plan makes, how long it may take, what a row says. Pure.
+import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
+import { type BenchmarkPlan, type BenchmarkRowView, benchmarkProtocolSchema, benchmarkTargetSchema } from './schema.ts';
+
+/** Direct rows speak HTTP/1.1 only: apps behind the proxy need not know HTTP/2. */
+export function rowsOf(plan: BenchmarkPlan): number {
+  return plan.targets.length * plan.protocols.length * plan.concurrency.length * plan.repeats;
+}
+
+/** Every row as long as planned, and as much again for starting, ramping and reporting. */
+export function timeLimitMs(plan: BenchmarkPlan): number {
+  return 60_000 + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+}
+
+export interface StoredRow {
+  readonly id: string;
+  readonly position: number;
+  readonly round: number;
+  readonly target: string;
+  readonly protocol: string;
+  readonly concurrency: number;
+  readonly durationMs: number;
+  readonly requests: bigint;
+  readonly errors: bigint;
+  readonly latency: Uint8Array;
+  readonly proxyCpuUs: bigint;
+  readonly proxyMemoryBytes: bigint;
+  readonly bytesReceived: bigint;
+}
+
+export function toRowView(row: StoredRow): BenchmarkRowView {
+  const latency = decodeHistogram(row.latency);
+  const requests = Number(row.requests);
+  const cpuUs = Number(row.proxyCpuUs);
+  const memory = Number(row.proxyMemoryBytes);
+  return {
+    id: row.id,
+    position: row.position,
+    round: row.round,
+    target: benchmarkTargetSchema.parse(row.target),
+    protocol: benchmarkProtocolSchema.parse(row.protocol),
+    concurrency: row.concurrency,
+    durationMs: row.durationMs,
+    requests,
+    errors: Number(row.errors),
+    requestsPerSecond: row.durationMs > 0 ? requests / (row.durationMs / 1000) : 0,
+    p50Ms: quantileMs(latency, 0.5),
+    p90Ms: quantileMs(latency, 0.9),
+    p99Ms: quantileMs(latency, 0.99),
+    cpuUsPerRequest: requests > 0 && cpuUs > 0 ? cpuUs / requests : null,
+    proxyMemoryBytes: memory > 0 ? memory : null,
+    bytesReceived: Number(row.bytesReceived),
+  };
+}

@@ -1,0 +1,47 @@
+import { parseId } from '@fairlead/contract/ids';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import { isFinished } from './machine.ts';
+import { type DeploymentDetail, type DeploymentRef, stepNameSchema, stepStateSchema } from './schema.ts';
+import { durationMs, loadDeployments } from './views.ts';
+
+export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
+  const { deploymentId } = input;
+  const [summary] = await loadDeployments(ctx, { id: deploymentId, limit: 1 });
+  if (summary === undefined) throw new AppError('deployment.not_found', { deploymentId });
+  const { organizationId } = ctx;
+  const row = await ctx.tx.deployment.findFirstOrThrow({
+    where: { id: deploymentId, organizationId },
+    select: {
+      cancelRequestedAt: true,
+      app: { select: { repositoryUrl: true } },
+      steps: { orderBy: { position: 'asc' } },
+      logChunks: { select: { firstLine: true, lineCount: true }, orderBy: { firstLine: 'desc' }, take: 1 },
+    },
+  });
+  const placement = await ctx.tx.placement.findFirst({
+    where: { organizationId, appId: summary.appId, environmentId: summary.environmentId },
+    select: { server: { select: { id: true, name: true } }, liveReleaseId: true },
+  });
+  const lastChunk = row.logChunks[0];
+  const finished = isFinished(summary.state);
+  return {
+    ...summary,
+    repositoryUrl: row.app.repositoryUrl,
+    serverId: placement === null ? null : parseId('srv', placement.server.id),
+    serverName: placement?.server.name ?? null,
+    steps: row.steps.map((each) => ({
+      name: stepNameSchema.parse(each.name),
+      position: each.position,
+      state: stepStateSchema.parse(each.state),
+      startedAt: each.startedAt,
+      finishedAt: each.finishedAt,
+      durationMs: durationMs(each.startedAt, each.finishedAt),
+    })),
+    cancelRequestedAt: row.cancelRequestedAt,
+    canCancel: !finished,
+    canRedeploy: finished,
+    canRollBackTo:
+      finished && summary.releaseId !== null && placement !== null && placement.liveReleaseId !== summary.releaseId,
+    logLineCount: lastChunk === undefined ? 0 : lastChunk.firstLine + lastChunk.lineCount,
+  };
+}

@@ -1,0 +1,18 @@
+import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import type { DeploymentSummary, ListDeploymentsInput } from './schema.ts';
+import { loadDeployments } from './views.ts';
+
+export async function listDeployments(ctx: Ctx, input: ListDeploymentsInput): Promise<Page<DeploymentSummary>> {
+  const rows = await loadDeployments(ctx, {
+    appId: input.appId,
+    state: input.state,
+    after: input.cursor,
+    limit: input.limit + 1,
+  });
+  return toPage(
+    rows,
+    input.limit,
+    (row) => row.id,
+    (row) => row,
+  );
+}

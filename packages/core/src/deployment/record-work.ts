@@ -1,0 +1,87 @@
+import type { BuildStatus, RolloutStatus } from '@fairlead/contract/agent';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import { applyStep } from './apply-step.ts';
+import { type DeploymentEvent, step, type WorkOutcome } from './machine.ts';
+import {
+  type ReportedArtifact,
+  type ReportedCommit,
+  readArtifact,
+  readCommit,
+  readOutcome,
+  readSteps,
+} from './reported.ts';
+import { type DeploymentRow, findUnfinished, lockApps, machineOf } from './store.ts';
+
+export interface WorkReport {
+  readonly serverId: string;
+  readonly builds: readonly BuildStatus[];
+  readonly rollouts: readonly RolloutStatus[];
+}
+
+/**
+ * Moves deployments on by what their server reports. Statuses of finished or foreign deployments are ignored: a report
+ * repeats until the server has seen that its work is over.
+ */
+export async function recordWork(ctx: OrganizationCtx, input: WorkReport): Promise<void> {
+  const placed = await ctx.tx.placement.findMany({
+    where: {
+      organizationId: ctx.organizationId,
+      serverId: input.serverId,
+      app: { deployments: { some: { state: { in: ['building', 'rolling_out'] } } } },
+    },
+    select: { appId: true, environmentId: true, app: { select: { command: true } } },
+  });
+  if (placed.length === 0) return;
+  const appIds = [...new Set(placed.map(({ appId }) => appId))];
+  await lockApps(ctx, appIds);
+  const rows = await findUnfinished(ctx, { appId: { in: appIds } }, ['building', 'rolling_out']);
+  const builds = new Map(input.builds.map((status) => [status.deploymentId, status]));
+  const rollouts = new Map(input.rollouts.map((status) => [status.deploymentId, status]));
+
+  for (const row of rows) {
+    const home = placed.find(({ appId, environmentId }) => appId === row.appId && environmentId === row.environmentId);
+    if (home === undefined) continue;
+    const build = builds.get(row.id);
+    const rollout = rollouts.get(row.id);
+    if (row.state === 'building' && build !== undefined) {
+      await recordBuild(ctx, input.serverId, row, build, home.app.command);
+    } else if (row.state === 'rolling_out' && rollout !== undefined) {
+      const outcome = readOutcome(rollout);
+      if (outcome !== null) await record(ctx, row, { kind: 'rollout', outcome }, input.serverId, rollout.steps);
+    }
+  }
+}
+
+async function recordBuild(
+  ctx: OrganizationCtx,
+  serverId: string,
+  row: DeploymentRow,
+  status: BuildStatus,
+  command: readonly string[],
+): Promise<void> {
+  const reported = readOutcome(status);
+  if (reported === null) return;
+  const commit = readCommit(status.commit);
+  const artifact = readArtifact(status.artifact, command);
+  const outcome = reported.kind === 'succeeded' ? checkBuilt(commit, artifact) : reported;
+  await record(ctx, row, { kind: 'build', outcome }, serverId, status.steps, { commit, artifact });
+}
+
+function checkBuilt(commit: ReportedCommit | null, artifact: ReportedArtifact | null): WorkOutcome {
+  if (commit === null || artifact === null)
+    return { kind: 'failed', failure: { code: 'build.internal', message: null } };
+  if (artifact.command.length === 0) return { kind: 'failed', failure: { code: 'build.not_detected', message: null } };
+  return { kind: 'succeeded' };
+}
+
+async function record(
+  ctx: OrganizationCtx,
+  row: DeploymentRow,
+  event: DeploymentEvent,
+  serverId: string,
+  steps: BuildStatus['steps'],
+  built: { commit?: ReportedCommit | null; artifact?: ReportedArtifact | null } = {},
+): Promise<void> {
+  const result = step(machineOf(row), event, ctx.clock.now());
+  await applyStep(ctx, row, result, { serverId, steps: readSteps(steps), ...built });
+}

@@ -1,0 +1,83 @@
+// Owns putting a deployment into the queue: deploy, redeploy and rollback differ only in what they ask for.
+import { type DeploymentId, newId } from '@fairlead/contract/ids';
+import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { step } from './machine.ts';
+import type { DeploymentTrigger } from './schema.ts';
+import { firstSteps } from './steps.ts';
+import { findUnfinished, lockApps, machineOf } from './store.ts';
+
+export interface DeploymentOrder {
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly serverId: string;
+  readonly trigger: DeploymentTrigger;
+  readonly ref: string;
+  /** Rolled out without a build; it brings its commit along. */
+  readonly release: {
+    readonly id: string;
+    readonly commitHash: string;
+    readonly commitSubject: string;
+    readonly commitAuthor: string;
+  } | null;
+}
+
+/** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */
+export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise<DeploymentId> {
+  const { tx, organizationId } = ctx;
+  const { appId, environmentId, serverId } = order;
+  await lockApps(ctx, [appId]);
+  const now = ctx.clock.now();
+  for (const row of await findUnfinished(ctx, { appId, environmentId }, ['queued'])) {
+    await applyStep(ctx, row, step(machineOf(row), { kind: 'supersede' }, now), { serverId });
+  }
+
+  const newest = await tx.deployment.findFirst({
+    where: { appId, organizationId },
+    select: { number: true },
+    orderBy: { number: 'desc' },
+  });
+  const id = newId('dep');
+  await tx.deployment.create({
+    data: {
+      id,
+      organizationId,
+      appId,
+      environmentId,
+      number: (newest?.number ?? 0) + 1,
+      trigger: order.trigger,
+      state: 'queued',
+      ref: order.ref,
+      commitHash: order.release?.commitHash ?? null,
+      commitSubject: order.release?.commitSubject ?? null,
+      commitAuthor: order.release?.commitAuthor ?? null,
+      releaseId: order.release?.id ?? null,
+      actorUserId: actorUserId(ctx.actor),
+      queuedAt: now,
+    },
+  });
+  await tx.deploymentStep.createMany({
+    data: firstSteps(order.release === null, now).map((row, position) => ({
+      ...row,
+      id: newId('stp'),
+      organizationId,
+      deploymentId: id,
+      position,
+    })),
+  });
+  await enqueueAdvance(ctx, id);
+  await notifyChange(ctx, { kind: 'deployment', id, appId });
+  ctx.log.info({ deploymentId: id, appId, trigger: order.trigger, actor: ctx.actor }, 'queued a deployment');
+  return id;
+}
+
+/** Where an app lives. There is one environment in this version, so the oldest placement is the one. */
+export async function requirePlacement(ctx: Ctx, appId: string) {
+  const placement = await ctx.tx.placement.findFirst({
+    where: { appId, organizationId: ctx.organizationId },
+    select: { environmentId: true, serverId: true, branch: true, liveReleaseId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (placement === null) throw new AppError('app.not_found', { appId });
+  return placement;
+}

@@ -1,0 +1,39 @@
+import { newId } from '@fairlead/contract/ids';
+import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import type { AppLinks } from './rules.ts';
+import type { AttachDomainInput, DomainView } from './schema.ts';
+import { loadDomains } from './store.ts';
+
+/** Routes a host name to an app. A host belongs to one organization of this control plane. */
+export async function attachDomain(ctx: Ctx, input: AttachDomainInput, links: AppLinks): Promise<DomainView> {
+  const { organizationId } = ctx;
+  const { appId, host } = input;
+  const placement = await ctx.tx.placement.findFirst({
+    where: { appId, organizationId },
+    select: { environmentId: true, serverId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (placement === null) throw new AppError('app.not_found', { appId });
+  const id = newId('dom');
+  try {
+    await ctx.tx.domain.create({
+      data: {
+        id,
+        organizationId,
+        appId,
+        environmentId: placement.environmentId,
+        host,
+        createdAt: ctx.clock.now(),
+      },
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new AppError('domain.taken', { host }, { cause: error });
+    throw error;
+  }
+  await bumpServer(ctx, placement.serverId);
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  const [domain] = await loadDomains(ctx, { id, limit: 1 }, links);
+  if (domain === undefined) throw new AppError('domain.not_found', { domainId: id });
+  return domain;
+}

@@ -1,0 +1,21 @@
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import type { DetachDomainInput } from './schema.ts';
+
+export async function detachDomain(ctx: Ctx, input: DetachDomainInput): Promise<DetachDomainInput> {
+  const { organizationId } = ctx;
+  const { domainId } = input;
+  const domain = await ctx.tx.domain.findFirst({
+    where: { id: domainId, organizationId },
+    select: { appId: true, environmentId: true },
+  });
+  if (domain === null) throw new AppError('domain.not_found', { domainId });
+  await ctx.tx.domain.deleteMany({ where: { id: domainId, organizationId } });
+  const placement = await ctx.tx.placement.findFirst({
+    where: { appId: domain.appId, environmentId: domain.environmentId, organizationId },
+    select: { serverId: true },
+  });
+  if (placement !== null) await bumpServer(ctx, placement.serverId);
+  await notifyChange(ctx, { kind: 'app', id: domain.appId, appId: domain.appId });
+  return { domainId };
+}

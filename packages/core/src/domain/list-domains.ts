@@ -1,0 +1,16 @@
+import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import type { AppLinks } from './rules.ts';
+import type { DomainView, ListDomainsInput } from './schema.ts';
+import { loadDomains } from './store.ts';
+
+/** By host. The cursor is a host. */
+export async function listDomains(ctx: Ctx, input: ListDomainsInput, links: AppLinks): Promise<Page<DomainView>> {
+  const { search, cursor, limit } = input;
+  const rows = await loadDomains(ctx, { search, after: cursor, limit: limit + 1 }, links);
+  return toPage(
+    rows,
+    limit,
+    (row) => row.host,
+    (row) => row,
+  );
+}

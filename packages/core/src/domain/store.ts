@@ -1,0 +1,52 @@
+// Owns reading domains with what they route to, in one query.
+import { parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
+import type { Ctx } from '../kernel/index.ts';
+import { type AppLinks, domainUrl } from './rules.ts';
+import type { DomainView } from './schema.ts';
+
+interface DomainRow {
+  readonly id: string;
+  readonly host: string;
+  readonly createdAt: Date;
+  readonly appId: string;
+  readonly appName: string;
+  readonly appSlug: string;
+  readonly environmentName: string;
+  readonly serverName: string | null;
+  readonly isLocal: boolean | null;
+}
+
+export interface DomainFilter {
+  readonly id?: string;
+  readonly search?: string | undefined;
+  /** Host of the last row of the page before. */
+  readonly after?: string | null | undefined;
+  readonly limit: number;
+}
+
+export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLinks): Promise<DomainView[]> {
+  const conditions = [Prisma.sql`domain.organization_id = ${ctx.organizationId}`];
+  if (filter.id !== undefined) conditions.push(Prisma.sql`domain.id = ${filter.id}`);
+  if (filter.after !== undefined && filter.after !== null) conditions.push(Prisma.sql`domain.host > ${filter.after}`);
+  if (filter.search !== undefined && filter.search !== '') {
+    conditions.push(Prisma.sql`strpos(domain.host, ${filter.search.toLowerCase()}) > 0`);
+  }
+  const rows = await ctx.tx.$queryRaw<DomainRow[]>`
+    SELECT domain.id, domain.host, domain.created_at AS "createdAt", app.id AS "appId", app.name AS "appName",
+           app.slug AS "appSlug", environment.name AS "environmentName", server.name AS "serverName",
+           server.is_local AS "isLocal"
+    FROM domain
+    JOIN app ON app.id = domain.app_id
+    JOIN environment ON environment.id = domain.environment_id
+    LEFT JOIN placement ON placement.app_id = domain.app_id AND placement.environment_id = domain.environment_id
+    LEFT JOIN server ON server.id = placement.server_id
+    WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY domain.host LIMIT ${filter.limit}`;
+  return rows.map(({ isLocal, ...row }) => ({
+    ...row,
+    id: parseId('dom', row.id),
+    appId: parseId('app', row.appId),
+    url: domainUrl(row.host, isLocal === true, links),
+  }));
+}

@@ -1,0 +1,1 @@
+export { requireTopics } from './require-topics.ts';

@@ -1,0 +1,117 @@
+import {
+  decodeHistogram,
+  emptyHistogram,
+  type Histogram,
+  mergeHistograms,
+  quantileMs,
+} from '@fairlead/contract/histogram';
+import { parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import { type AppMetric, type AppMetricInput, type AppPoint, markerStateSchema } from './schema.ts';
+import { chartWindow, elapsedSeconds } from './windows.ts';
+
+interface SampleRow {
+  readonly at: Date;
+  readonly seconds: number;
+  readonly requests: bigint;
+  readonly errors: bigint;
+  readonly latency: Uint8Array | null;
+  readonly cpuMillis: number;
+  readonly memoryBytes: bigint;
+  readonly inFlight: number;
+}
+
+/** Requests, errors, latency, CPU and memory of an app over a range, and where deployments went live or failed in it. */
+export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<AppMetric> {
+  const { organizationId } = ctx;
+  const { appId } = input;
+  const placement = await ctx.tx.placement.findFirst({
+    where: { appId, organizationId },
+    select: { environmentId: true, serverId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (placement === null) throw new AppError('app.not_found', { appId });
+  const now = ctx.clock.now();
+  const window = chartWindow(input.range, now);
+  const rows: SampleRow[] = [];
+  for (const segment of window.segments) {
+    rows.push(
+      ...(await ctx.tx.$queryRaw<SampleRow[]>`
+        SELECT at, seconds, requests, errors, CASE WHEN requests > 0 THEN latency END AS "latency",
+               cpu_millis_avg AS "cpuMillis", memory_bytes_max AS "memoryBytes", in_flight_max AS "inFlight"
+        FROM ${Prisma.raw(`metric.app_${segment.resolution}`)}
+        WHERE app_id = ${appId} AND environment_id = ${placement.environmentId} AND server_id = ${placement.serverId}
+          AND organization_id = ${organizationId} AND at >= ${segment.from} AND at < ${segment.until}`),
+    );
+  }
+  const deployments = await ctx.tx.deployment.findMany({
+    where: {
+      appId,
+      organizationId,
+      state: { in: ['live', 'failed'] },
+      finishedAt: { gte: window.from, lt: now },
+    },
+    select: { id: true, number: true, commitHash: true, state: true, finishedAt: true },
+    orderBy: { finishedAt: 'desc' },
+    take: 100,
+  });
+
+  const steps = Map.groupBy(rows, (row) => Math.floor((row.at.getTime() - window.from.getTime()) / window.stepMs));
+  const histograms: Histogram[] = [];
+  const points: AppPoint[] = [];
+  const count = Math.round((window.to.getTime() - window.from.getTime()) / window.stepMs);
+  for (let index = 0; index < count; index += 1) {
+    const startMs = window.from.getTime() + index * window.stepMs;
+    const { point, histogram } = toPoint(startMs, elapsedSeconds(startMs, window.stepMs, now), steps.get(index) ?? []);
+    points.push(point);
+    histograms.push(histogram);
+  }
+  const whole = mergeHistograms(histograms);
+  return {
+    stepMs: window.stepMs,
+    from: window.from,
+    to: window.to,
+    points,
+    totals: {
+      requests: sum(rows, (row) => row.requests),
+      errors: sum(rows, (row) => row.errors),
+      p50Ms: quantileMs(whole, 0.5),
+      p95Ms: quantileMs(whole, 0.95),
+      p99Ms: quantileMs(whole, 0.99),
+    },
+    markers: deployments
+      .reverse()
+      .flatMap(({ finishedAt, id, ...row }) =>
+        finishedAt === null
+          ? []
+          : [{ ...row, at: finishedAt, deploymentId: parseId('dep', id), state: markerStateSchema.parse(row.state) }],
+      ),
+  };
+}
+
+function toPoint(
+  startMs: number,
+  seconds: number,
+  rows: readonly SampleRow[],
+): { point: AppPoint; histogram: Histogram } {
+  const latencies = rows.flatMap(({ latency }) => (latency === null ? [] : [decodeHistogram(latency)]));
+  const histogram = latencies.length === 0 ? emptyHistogram : mergeHistograms(latencies);
+  const sampled = rows.reduce((total, row) => total + row.seconds, 0);
+  const point: AppPoint = {
+    at: new Date(startMs),
+    requestsPerSecond: sum(rows, (row) => row.requests) / seconds,
+    errorsPerSecond: sum(rows, (row) => row.errors) / seconds,
+    p50Ms: quantileMs(histogram, 0.5),
+    p95Ms: quantileMs(histogram, 0.95),
+    p99Ms: quantileMs(histogram, 0.99),
+    cpuMillis: sampled === 0 ? null : rows.reduce((total, row) => total + row.cpuMillis * row.seconds, 0) / sampled,
+    memoryBytes: sampled === 0 ? null : rows.reduce((most, row) => Math.max(most, Number(row.memoryBytes)), 0),
+    inFlight: sampled === 0 ? null : rows.reduce((most, row) => Math.max(most, row.inFlight), 0),
+  };
+  return { point, histogram };
+}
+
+function sum(rows: readonly SampleRow[], pick: (row: SampleRow) => bigint): number {
+  return rows.reduce((total, row) => total + Number(pick(row)), 0);
+}

@@ -1,0 +1,62 @@
+import { parseId } from '@fairlead/contract/ids';
+import { loadApps } from '../app/index.ts';
+import { loadDeployments } from '../deployment/index.ts';
+import type { AppLinks } from '../domain/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import { loadServers } from '../server/index.ts';
+import { attentionOf, type FailedDeployment, type UnhealthyApp } from './rules.ts';
+import type { Overview } from './schema.ts';
+
+const appsShown = 12;
+const serversShown = 12;
+const deploymentsShown = 8;
+const failuresShown = 5;
+
+/** The first page: the latest of everything, and what deserves attention. */
+export async function getOverview(ctx: Ctx, links: AppLinks): Promise<Overview> {
+  const apps = await loadApps(ctx, { order: 'latest', limit: appsShown }, links);
+  const appCount = await ctx.tx.app.count({ where: { organizationId: ctx.organizationId } });
+  const servers = await loadServers(ctx);
+  const deployments = await loadDeployments(ctx, { limit: deploymentsShown });
+  return {
+    attention: attentionOf({ servers, failed: await findFailed(ctx), unhealthy: await findUnhealthy(ctx) }),
+    apps: apps.map(({ summary }) => summary),
+    appCount,
+    servers: servers.slice(0, serversShown),
+    serverCount: servers.length,
+    deployments,
+  };
+}
+
+/** Apps whose last finished wish failed: a later success or cancel settles it. */
+async function findFailed(ctx: Ctx): Promise<FailedDeployment[]> {
+  const rows = await ctx.tx.$queryRaw<
+    { id: string; number: number; appName: string; appSlug: string; failureMessage: string | null }[]
+  >`
+    SELECT last.id, last.number, app.name AS "appName", app.slug AS "appSlug", last.failure_message AS "failureMessage"
+    FROM app CROSS JOIN LATERAL (
+      SELECT * FROM deployment WHERE deployment.app_id = app.id
+      ORDER BY deployment.queued_at DESC, deployment.id DESC LIMIT 1
+    ) AS last
+    WHERE app.organization_id = ${ctx.organizationId} AND last.state = 'failed'
+    ORDER BY last.queued_at DESC LIMIT ${failuresShown}`;
+  return rows.map(({ id, ...row }) => ({ ...row, deploymentId: parseId('dep', id) }));
+}
+
+/** Apps with a live release, on a connected server, and fewer healthy instances of it than wanted. */
+async function findUnhealthy(ctx: Ctx): Promise<UnhealthyApp[]> {
+  return ctx.tx.$queryRaw<UnhealthyApp[]>`
+    SELECT app.name AS "appName", app.slug AS "appSlug", alive.healthy, placement.instances AS "wanted"
+    FROM placement
+    JOIN app ON app.id = placement.app_id
+    JOIN server ON server.id = placement.server_id
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS healthy FROM instance
+      WHERE instance.app_id = placement.app_id AND instance.environment_id = placement.environment_id
+        AND instance.release_id = placement.live_release_id AND instance.state = 'healthy'
+    ) AS alive
+    WHERE placement.organization_id = ${ctx.organizationId} AND placement.live_release_id IS NOT NULL
+      AND server.connected_gateway IS NOT NULL AND server.applied_epoch = server.desired_epoch
+      AND server.applied_number = server.desired_number AND alive.healthy < placement.instances
+    ORDER BY app.name LIMIT ${failuresShown}`;
+}

@@ -1,0 +1,94 @@
+import type { DesiredState } from '@fairlead/contract/agent';
+import { AppError, type SystemCtx } from '../kernel/index.ts';
+import { type ControlRoute, toDesiredState } from './desired-state.ts';
+import { storedPlanSchema } from './schema.ts';
+
+export interface RenderInput {
+  readonly serverId: string;
+  /** Routes to the control plane itself; the local server fronts it, no other one gets them. */
+  readonly controlRoutes?: readonly ControlRoute[];
+}
+
+const releaseColumns = { id: true, number: true, artifactDigest: true, command: true, healthPath: true } as const;
+
+/** The whole desired state of a server at its newest version. */
+export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Promise<DesiredState> {
+  const { tx } = ctx;
+  const { serverId } = input;
+  // Waits for transactions that changed something and bumped the version, so that version and content belong together.
+  const [version] = await tx.$queryRaw<{ organizationId: string; isLocal: boolean; epoch: number; number: bigint }[]>`
+    SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number"
+    FROM server WHERE id = ${serverId} FOR SHARE`;
+  if (version === undefined) throw new AppError('server.not_found', { serverId });
+  const { organizationId } = version;
+
+  const placements = await tx.placement.findMany({
+    where: { serverId, organizationId },
+    select: {
+      appId: true,
+      environmentId: true,
+      instances: true,
+      liveRelease: { select: releaseColumns },
+      app: { select: { name: true, repositoryUrl: true, rootFolder: true } },
+    },
+    orderBy: [{ appId: 'asc' }, { environmentId: 'asc' }],
+  });
+  const appIds = placements.map(({ appId }) => appId);
+  const underWay = await tx.deployment.findMany({
+    where: { organizationId, appId: { in: appIds }, state: { in: ['building', 'rolling_out'] } },
+    select: {
+      id: true,
+      appId: true,
+      environmentId: true,
+      state: true,
+      ref: true,
+      release: { select: releaseColumns },
+    },
+    orderBy: { id: 'asc' },
+  });
+  const domains = await tx.domain.findMany({
+    where: { organizationId, appId: { in: appIds } },
+    select: { appId: true, environmentId: true, host: true },
+    orderBy: { host: 'asc' },
+  });
+  const runs = await tx.benchmarkRun.findMany({
+    where: { organizationId, serverId, state: { in: ['queued', 'running'] } },
+    select: { id: true, appId: true, environmentId: true, plan: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+
+  const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
+  const hosts = Map.groupBy(domains, keyOf);
+  const deployments = new Map(underWay.map((row) => [keyOf(row), row]));
+  return toDesiredState({
+    serverId,
+    epoch: version.epoch,
+    number: version.number,
+    controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
+    placements: placements.map((placement) => {
+      const deployment = deployments.get(keyOf(placement));
+      const release = deployment?.state === 'rolling_out' ? deployment.release : null;
+      return {
+        appId: placement.appId,
+        environmentId: placement.environmentId,
+        appName: placement.app.name,
+        instances: placement.instances,
+        live: placement.liveRelease,
+        candidate: deployment === undefined || release === null ? null : { deploymentId: deployment.id, release },
+        hosts: (hosts.get(keyOf(placement)) ?? []).map(({ host }) => host),
+      };
+    }),
+    builds: placements.flatMap(({ app, ...placement }) => {
+      const deployment = deployments.get(keyOf(placement));
+      if (deployment?.state !== 'building') return [];
+      const { repositoryUrl, rootFolder } = app;
+      return [{ deploymentId: deployment.id, appId: placement.appId, repositoryUrl, ref: deployment.ref, rootFolder }];
+    }),
+    benchmarks: runs.map((run) => ({
+      runId: run.id,
+      appId: run.appId,
+      environmentId: run.environmentId,
+      plan: storedPlanSchema.parse(run.plan),
+    })),
+  });
+}
