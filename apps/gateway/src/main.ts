@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createDatabase } from '@fairlead/db';
+import { pino } from 'pino';
 import { readEnv } from './env.ts';
 import { startGateway } from './gateway.ts';
-import { createLog } from './log.ts';
 
-// Part of the budget that all processes share; see docs/database.md.
+// Of the budget of connections that all processes share: web 10, gateway 6, worker 6.
 const poolMax = 6;
 
 const env = readEnv(process.env);
-const log = createLog(env.LOG_LEVEL);
+const log = pino({ level: env.LOG_LEVEL, base: { process: 'gateway' } });
 const database = createDatabase({
   url: env.DATABASE_URL,
   poolMax,

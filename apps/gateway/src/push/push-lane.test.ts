@@ -1,0 +1,82 @@
+import { create } from '@bufbuild/protobuf';
+import { type Push, PushSchema } from '@fairlead/contract/agent';
+import { expect, test } from 'vitest';
+import { batchMax, createPushLane } from './push-lane.ts';
+
+function push(sequence: number): Push {
+  return create(PushSchema, { sequence: BigInt(sequence) });
+}
+
+/** A lane whose batches are stored when the test says so. */
+function laneUnderTest() {
+  const seen: string[] = [];
+  const batches: { size: number; stored: () => void; failed: (error: Error) => void }[] = [];
+  const arrived: (() => void)[] = [];
+  const lane = createPushLane({
+    store: (pushes) => {
+      const work = Promise.withResolvers<bigint>();
+      batches.push({
+        size: pushes.length,
+        stored: () => work.resolve(pushes.at(-1)?.sequence ?? 0n),
+        failed: work.reject,
+      });
+      arrived.shift()?.();
+      return work.promise;
+    },
+    acknowledge: (sequence) => seen.push(`ack ${sequence}`),
+    fail: (error) => seen.push(`fail ${error instanceof Error ? error.message : ''}`),
+    pause: () => seen.push('pause'),
+    resume: () => seen.push('resume'),
+  });
+  async function nextBatch() {
+    const next = batches.shift();
+    if (next !== undefined) return next;
+    await new Promise<void>((resolve) => arrived.push(resolve));
+    return nextBatch();
+  }
+  return { lane, seen, nextBatch };
+}
+
+test('the first push is stored at once, those that come meanwhile together', async () => {
+  const { lane, seen, nextBatch } = laneUnderTest();
+  for (let sequence = 1; sequence <= 5; sequence += 1) lane.add(push(sequence));
+  const first = await nextBatch();
+  expect([first.size, seen]).toEqual([1, []]);
+  first.stored();
+  const second = await nextBatch();
+  expect(second.size).toBe(4);
+  expect(seen).toEqual(['ack 1']);
+  second.stored();
+  await lane.stop();
+});
+
+test('above its bound the lane makes the agent wait, and lets it go on when it has caught up', async () => {
+  const { lane, seen, nextBatch } = laneUnderTest();
+  const total = 1 + 512;
+  for (let sequence = 1; sequence <= total; sequence += 1) lane.add(push(sequence));
+  expect(seen).toEqual(['pause']);
+  (await nextBatch()).stored();
+  const second = await nextBatch();
+  expect(second.size).toBe(batchMax);
+  second.stored();
+  await nextBatch().then((batch) => batch.stored());
+  await expect.poll(() => seen).toEqual(['pause', 'ack 1', 'ack 257', 'ack 513', 'resume']);
+});
+
+test('a batch that cannot be stored is told and never acknowledged', async () => {
+  const { lane, seen, nextBatch } = laneUnderTest();
+  lane.add(push(1));
+  (await nextBatch()).failed(new Error('disk full'));
+  await expect.poll(() => seen).toEqual(['fail disk full']);
+});
+
+test('a lane that is stopped while it stores acknowledges nothing more', async () => {
+  const { lane, seen, nextBatch } = laneUnderTest();
+  lane.add(push(1));
+  lane.add(push(2));
+  const first = await nextBatch();
+  const stopped = lane.stop();
+  first.stored();
+  await stopped;
+  expect(seen).toEqual([]);
+});

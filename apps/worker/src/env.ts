@@ -1,0 +1,17 @@
+// The worker's settings, read once from the environment and checked. Nothing else reads process.env.
+import { z } from 'zod';
+
+const schema = z.object({
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+});
+
+export type WorkerEnv = z.infer<typeof schema>;
+
+/** Throws one error that names every setting that is missing or wrong, never its value. */
+export function readEnv(source: NodeJS.ProcessEnv): WorkerEnv {
+  const parsed = schema.safeParse(source);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new Error(`the environment is not complete: ${problems.join('; ')}`);
+}

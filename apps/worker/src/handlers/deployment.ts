@@ -1,0 +1,21 @@
+// Jobs of the deployment machine.
+import { advanceDeployment, failOverdueDeployments } from '@fairlead/core/deployment';
+import type { Handler } from './handler.ts';
+
+export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (parts, payload) => {
+  const { database, workerId, clock, log } = parts;
+  const { organizationId, deploymentId } = payload;
+  await database.tenant(organizationId, (tx) =>
+    advanceDeployment(
+      { tx, organizationId, actor: { kind: 'system', reason: 'deployment.advance' }, clock, log },
+      { deploymentId, workerId },
+    ),
+  );
+};
+
+export const sweepDeploymentsHandler: Handler<'deployment.sweep'> = async ({ database, clock, log }) => {
+  const { failed, resumed } = await database.system('deployment.sweep', (tx) =>
+    failOverdueDeployments({ tx, clock, log }),
+  );
+  if (failed + resumed > 0) log.info({ failed, resumed }, 'deployments were overdue or had lost their worker');
+};

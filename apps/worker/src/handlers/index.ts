@@ -1,0 +1,13 @@
+// The handler of every job.
+import { sweepBenchmarksHandler } from './benchmark.ts';
+import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
+import type { Handlers } from './handler.ts';
+import { pruneMetricsHandler, rollUpMetricsHandler } from './metric.ts';
+
+export const handlers: Handlers = {
+  'benchmark.sweep': sweepBenchmarksHandler,
+  'deployment.advance': advanceDeploymentHandler,
+  'deployment.sweep': sweepDeploymentsHandler,
+  'metric.prune': pruneMetricsHandler,
+  'metric.roll_up': rollUpMetricsHandler,
+};

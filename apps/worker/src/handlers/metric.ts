@@ -1,0 +1,21 @@
+// Jobs that keep the metric tables small.
+import { pruneMetrics, rollUpMetrics } from '@fairlead/core/metric';
+import type { Handler } from './handler.ts';
+
+// A backlog is worked off in portions, each its own transaction; what is left after these waits for the next minute.
+const portionsMax = 20;
+const portionTimeoutMs = 30_000;
+
+export const rollUpMetricsHandler: Handler<'metric.roll_up'> = async ({ database, clock, log }) => {
+  for (let portion = 0; portion < portionsMax; portion += 1) {
+    const more = await database.system('metric.roll_up', (tx) => rollUpMetrics({ tx, clock, log }), {
+      timeoutMs: portionTimeoutMs,
+    });
+    if (!more) return;
+  }
+  log.warn({ portionsMax }, 'metrics are rolled up more slowly than they come');
+};
+
+export const pruneMetricsHandler: Handler<'metric.prune'> = async ({ database, clock, log }) => {
+  await database.system('metric.prune', (tx) => pruneMetrics({ tx, clock, log }));
+};

@@ -1,0 +1,75 @@
+// The worker put together: what main.ts and the tests start. Claims jobs from the queue and runs their handlers.
+import { type JobName, jobs } from '@fairlead/contract/jobs';
+import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
+import type { Database } from '@fairlead/db';
+import { Logger, run, type TaskList } from 'graphile-worker';
+import { type Handlers, runJob } from './handlers/handler.ts';
+import { handlers as allHandlers } from './handlers/index.ts';
+import { cronItems, startIntervals } from './schedule.ts';
+
+export interface WorkerOptions {
+  readonly database: Database;
+  /** The queue has connections of its own: one that listens and one that works. */
+  readonly databaseUrl: string;
+  readonly workerId: string;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly handlers?: Handlers;
+}
+
+export interface Worker {
+  /** Lets the jobs under way finish; a job that does not is given back to the queue. */
+  stop(): Promise<void>;
+}
+
+// Handlers wait for the database most of the time; more than this would only queue for its connections.
+const concurrentJobs = 4;
+export const queuePoolMax = 2;
+// NOTIFY wakes the worker; this only finds what it missed, and jobs that wait for their time.
+const pollIntervalMs = 2_000;
+const stopTimeoutMs = 5_000;
+
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { database, workerId, log } = options;
+  const handlers = options.handlers ?? allHandlers;
+  const parts = { database, workerId, log, clock: options.clock ?? systemClock };
+  const tasks: TaskList = Object.fromEntries(
+    (Object.keys(jobs) as JobName[]).map((name) => [
+      name,
+      (payload: unknown) => runJob(handlers, parts, name, payload),
+    ]),
+  );
+  const runner = await run({
+    connectionString: options.databaseUrl,
+    maxPoolSize: queuePoolMax,
+    concurrency: concurrentJobs,
+    pollInterval: pollIntervalMs,
+    gracefulShutdownAbortTimeout: stopTimeoutMs,
+    // Signals are main.ts's.
+    noHandleSignals: true,
+    taskList: tasks,
+    parsedCronItems: cronItems(),
+    logger: queueLogger(log),
+  });
+  const stopIntervals = startIntervals((name) =>
+    runJob(handlers, parts, name, {}).catch((error: unknown) => {
+      log.error({ err: error, job: name }, 'a job failed; it comes round again');
+    }),
+  );
+  return {
+    stop: async () => {
+      await stopIntervals();
+      await runner.stop();
+    },
+  };
+}
+
+/** The queue's own words: its failures matter, its comings and goings do not. */
+function queueLogger(log: Log): Logger {
+  return new Logger((scope) => (level, message, meta) => {
+    const fields = { ...meta, job: scope.taskIdentifier };
+    if (level === 'error') log.error(fields, message);
+    else if (level === 'warning') log.warn(fields, message);
+    else log.debug(fields, message);
+  });
+}
