@@ -42,3 +42,63 @@ pub fn diff(old: Option<&DesiredState>, new: &DesiredState) -> StateChange {
     }
     change
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{AppId, AppSpec, BuildSpec, EnvironmentId, ServerId, Version};
+
+    fn state(apps: &[(&str, u32)], builds: &[&str]) -> DesiredState {
+        let app = |(id, instances): &(&str, u32)| {
+            let key = AppKey { app: AppId::parse(id).unwrap(), environment: EnvironmentId::parse("env_1").unwrap() };
+            let spec =
+                AppSpec { key: key.clone(), name: String::new(), live: None, candidate: None, instances: *instances };
+            (key, spec)
+        };
+        let build = |id: &&str| {
+            let deployment = DeploymentId::parse(id).unwrap();
+            let spec = BuildSpec {
+                deployment: deployment.clone(),
+                app: AppId::parse("app_1").unwrap(),
+                repository_url: "https://example.com/x".into(),
+                git_ref: "main".into(),
+                root_folder: String::new(),
+                timeout: Duration::from_secs(1),
+            };
+            (deployment, spec)
+        };
+        DesiredState {
+            version: Version { epoch: 1, number: 1 },
+            server: ServerId::parse("srv_1").unwrap(),
+            requires: Vec::new(),
+            apps: apps.iter().map(app).collect::<BTreeMap<_, _>>(),
+            routes: Vec::new(),
+            builds: builds.iter().map(build).collect(),
+            benchmarks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_named() {
+        let old = state(&[("app_1", 1), ("app_2", 1), ("app_3", 1)], &["dep_1", "dep_2"]);
+        let new = state(&[("app_1", 1), ("app_2", 2), ("app_4", 1)], &["dep_2", "dep_3"]);
+        let change = diff(Some(&old), &new);
+        let names = |keys: &[AppKey]| keys.iter().map(|key| key.app.to_string()).collect::<Vec<_>>();
+        assert_eq!(names(&change.apps_changed), ["app_2", "app_4"]);
+        assert_eq!(names(&change.apps_removed), ["app_3"]);
+        assert!(!change.routes_changed);
+        assert_eq!(change.builds_added, [DeploymentId::parse("dep_3").unwrap()]);
+        assert_eq!(change.builds_removed, [DeploymentId::parse("dep_1").unwrap()]);
+        assert_eq!(diff(Some(&new), &new), StateChange::default());
+    }
+
+    #[test]
+    fn everything_is_new_at_first() {
+        let change = diff(None, &state(&[("app_1", 1)], &["dep_1"]));
+        assert_eq!((change.apps_changed.len(), change.builds_added.len()), (1, 1));
+        assert!(change.routes_changed && change.apps_removed.is_empty());
+    }
+}

@@ -183,6 +183,9 @@ fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, Stat
         within(at, "concurrency", u64::from(*clients), 1, 4096)?;
     }
     within(at, "repeats", spec.repeats.into(), 1, 100)?;
+    // All rows travel in one report, which must fit a frame of the link.
+    let cells = (targets.len() * protocols.len() * spec.concurrency.len()) as u64;
+    within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
     within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
     within(at, "warmup_ms", spec.warmup_ms.into(), 0, 600_000)?;
     Ok(BenchmarkPlan {
