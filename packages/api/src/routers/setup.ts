@@ -17,9 +17,20 @@ export const setupRouter = router({
   claim: publicProcedure
     .input(claimSetupInputSchema)
     .output(claimSetupOutputSchema)
-    .mutation(({ ctx, input }) =>
-      inSystemScope(ctx, 'make the first account the owner', (core) =>
-        claimSetup(core, input, () => ctx.auth.createAccount(core.tx, input)),
-      ),
-    ),
+    .mutation(async ({ ctx, input }) => {
+      const made: string[] = [];
+      try {
+        return await inSystemScope(ctx, 'make the first account the owner', (core) =>
+          claimSetup(core, input, async () => {
+            const account = await ctx.auth.createAccount(input);
+            made.push(account.userId);
+            return account;
+          }),
+        );
+      } catch (error) {
+        // Accounts commit on their own. One without the organization it was made for would only block its address.
+        for (const userId of made) await ctx.auth.deleteAccount({ userId });
+        throw error;
+      }
+    }),
 });

@@ -3,8 +3,8 @@ import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
 import type { ClaimSetupInput } from './schema.ts';
 
 /**
- * Makes the first account the owner of the organization that the token belongs to. `createAccount` runs in the same
- * transaction, so a token is spent exactly when its owner exists.
+ * Makes the first account the owner of the organization that the token belongs to. `createAccount` runs while the
+ * token's row is locked, and once only; its caller takes the account back when this transaction fails after it.
  */
 export async function claimSetup(
   ctx: SystemCtx,

@@ -1,0 +1,1 @@
+export { type Auth, type AuthOptions, authPath, createAuth, type NewAccount, type Session } from './create-auth.ts';
