@@ -1,5 +1,5 @@
 // A whole `npm start` of its own, in a scratch folder and on free ports: what browser tests, measurements and the
-// screenshot look at. Uses the same entry as a user, without the system-Node half.
+// screenshot look at. Enters where a user does.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface RunningProduct {
   readonly ports: Readonly<Record<PortName, number>>;
   readonly data: string;
   readonly caFile: string;
-  /** The supervisor; its children are in `data`/run/processes.json. */
+  /** The first process of the tree. */
   readonly pid: number;
   /** From the start of the process to the summary. */
   readonly readyMs: number;
@@ -51,15 +51,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
   if (options.agent !== undefined) args.push('--agent', options.agent);
 
   const startedAt = performance.now();
-  const child = spawn(
-    nodeOf(ROOT),
-    ['--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start/main.ts'), ...args],
-    {
-      cwd: ROOT,
-      env: { ...toolEnvironment(options.env), INIT_CWD: ROOT },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(nodeOf(ROOT), ['--disable-warning=ExperimentalWarning', join(ROOT, 'tools/start.mjs'), ...args], {
+    cwd: ROOT,
+    env: { ...toolEnvironment(options.env), INIT_CWD: ROOT },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const stop = async () => {
     await end(child);
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });

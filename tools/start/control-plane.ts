@@ -1,6 +1,6 @@
 // Composes the control plane on this machine: PostgreSQL, gateway, worker and web, with the environment each reads. Used
 // by `npm start` and by the system tests, so that both run the same thing.
-import { existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '@fairlead/db/embedded';
 import { migrate } from '@fairlead/db/migrate';
@@ -22,7 +22,6 @@ export interface ControlPlaneOptions {
   readonly agentBinary: string;
   /** The web app's server script; undefined leaves the web app out. */
   readonly webServer: string | undefined;
-  readonly note: (line: string) => void;
   /** For tests: PostgreSQL may lose its last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
@@ -52,12 +51,13 @@ export class ControlPlane {
 
   /** Opens the database and brings it up to date; starts no service yet. */
   static async open(options: ControlPlaneOptions): Promise<ControlPlane> {
-    const { databaseUrl, note } = options;
-    const embedded = databaseUrl === undefined ? await startDatabase(options) : undefined;
+    const { databaseUrl, folders } = options;
+    const log = appendTo(join(folders.logs, 'postgres.log'));
+    const embedded = databaseUrl === undefined ? await startDatabase(options, log) : undefined;
     try {
       const url = databaseUrl ?? embedded?.url;
       if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded PostgreSQL');
-      await migrate({ url, dir: join(ROOT, 'prisma/migrations'), log: note });
+      await migrate({ url, dir: join(ROOT, 'prisma/migrations'), log });
       return new ControlPlane(options, url, embedded);
     } catch (error) {
       await embedded?.stop();
@@ -148,13 +148,20 @@ export class ControlPlane {
   }
 }
 
-function startDatabase({ folders, ports, note, unsafeButFast }: ControlPlaneOptions): Promise<EmbeddedServer> {
+type Log = (line: string) => void;
+
+function startDatabase({ folders, ports, unsafeButFast }: ControlPlaneOptions, log: Log): Promise<EmbeddedServer> {
   const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
   return startEmbedded({
     dataDir: folders.postgres,
     port: ports.database,
-    log: note,
+    log,
     ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
     ...(unsafeButFast ? { unsafeButFast } : {}),
   });
+}
+
+/** Few lines, and those of a crash matter most: written at once. */
+function appendTo(file: string): Log {
+  return (line) => appendFileSync(file, `${line}\n`, { mode: 0o600 });
 }

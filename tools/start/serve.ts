@@ -53,7 +53,6 @@ export async function serve(context: ServeOptions): Promise<void> {
         supervisor,
         agentBinary: binary,
         webServer,
-        note: () => undefined,
       });
     });
     undo.push(() => controlPlane.stopDatabase());

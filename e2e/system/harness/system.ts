@@ -10,6 +10,7 @@ import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
 import type { ServerSummary } from '@fairlead/core/server';
 import { ROOT } from '../../../tools/lib/command.ts';
 import { freePorts } from '../../../tools/lib/free-ports.ts';
+import { pidsListeningOn } from '../../../tools/lib/listeners.ts';
 import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
 import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
@@ -19,7 +20,6 @@ import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/s
 import type { PortName } from '../../../tools/start/options.mjs';
 import { openProduct, type Product } from '../../../tools/start/product.ts';
 import { Supervisor } from '../../../tools/start/supervisor.ts';
-import { pidsListeningOn } from './listeners.ts';
 import { type Repositories, type Repository, serveRepositories } from './repository.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
@@ -77,7 +77,6 @@ export class System {
       supervisor,
       agentBinary: AGENT_BINARY,
       webServer: undefined,
-      note: () => undefined,
       unsafeButFast: true,
     });
     const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
