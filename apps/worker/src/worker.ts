@@ -56,10 +56,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       log.error({ err: error, job: name }, 'a job failed; it comes round again');
     }),
   );
+  let stopped: Promise<void> | null = null;
+  async function stop(): Promise<void> {
+    await stopIntervals();
+    await runner.stop();
+  }
   return {
-    stop: async () => {
-      await stopIntervals();
-      await runner.stop();
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
     },
   };
 }

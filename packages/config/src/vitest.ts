@@ -22,6 +22,8 @@ export function vitestConfig(options: VitestOptions = {}): ViteUserConfig {
       allowOnly: false,
       passWithNoTests: false,
       retry: 0,
+      // A condition is waited for as long as a loaded machine needs; the default gives up after one second.
+      expect: { poll: { interval: 20, timeout: testTimeoutMs * 0.75 } },
       env: { TZ: 'UTC' },
     },
   };

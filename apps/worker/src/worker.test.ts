@@ -1,0 +1,175 @@
+// The worker on a real queue and a real database.
+
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { advanceDeploymentJob, type JobName } from '@fairlead/contract/jobs';
+import { createDeployment } from '@fairlead/core/deployment';
+import { type Log, systemClock } from '@fairlead/core/kernel';
+import { enqueue } from '@fairlead/db';
+import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { makeWorkerUtils } from 'graphile-worker';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Handlers } from './handlers/handler.ts';
+import { handlers } from './handlers/index.ts';
+import { startWorker, type Worker } from './worker.ts';
+
+let db: TestDatabase;
+let rows: OrganizationRows;
+let organizationId: OrganizationId;
+const workers: Worker[] = [];
+const complaints: string[] = [];
+const complain = (fields: object, message: string) => {
+  complaints.push(`${message} ${JSON.stringify(fields)}`);
+};
+const log: Log = { debug: () => {}, info: () => {}, warn: complain, error: complain };
+
+beforeEach(async () => {
+  complaints.length = 0;
+  db = await testDatabase({ poolMax: 4 });
+  rows = await insertOrganizationRows(db.database, 'acme');
+  organizationId = parseId('org', rows.organizationId);
+});
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  await db.drop();
+});
+
+/** Touches the queue's own tables, as a dying worker or an older version would have left them. */
+async function queue(statement: string): Promise<void> {
+  const utils = await makeWorkerUtils({ connectionString: db.url });
+  await utils.withPgClient((client) => client.query(statement));
+  await utils.release();
+}
+
+async function start(workerId: string, change: Partial<Handlers> = {}): Promise<Worker> {
+  const worker = await startWorker({
+    database: db.database,
+    databaseUrl: db.url,
+    workerId,
+    log,
+    handlers: { ...handlers, ...change },
+  });
+  workers.push(worker);
+  return worker;
+}
+
+async function deploy(): Promise<string> {
+  const { deploymentId } = await db.database.tenant(organizationId, (tx) =>
+    createDeployment(
+      { tx, organizationId, actor: { kind: 'system', reason: 'test' }, clock: systemClock, log },
+      { appId: parseId('app', rows.appId) },
+    ),
+  );
+  return deploymentId;
+}
+
+function deployment(id: string) {
+  return db.database.system('test', (tx) => tx.deployment.findUniqueOrThrow({ where: { id } }));
+}
+
+function desiredNumber(): Promise<bigint> {
+  return db.database.system('test', async (tx) => {
+    const server = await tx.server.findUniqueOrThrow({ where: { id: rows.serverId } });
+    return server.desiredNumber;
+  });
+}
+
+test('a deployment that is asked for starts building at once and the server has something new to do', async () => {
+  await start('one');
+  const before = await desiredNumber();
+  const id = await deploy();
+  await expect.poll(async () => (await deployment(id)).state).toBe('building');
+  expect(await deployment(id)).toMatchObject({ leaseOwner: 'one', leaseUntil: expect.any(Date) });
+  expect(await desiredNumber()).toBeGreaterThan(before);
+});
+
+test('a deployment whose worker died before it did anything is picked up by the next one', async () => {
+  const id = await deploy();
+  // The dead worker had claimed the job: the queue itself would give it back only after hours.
+  await queue(`UPDATE graphile_worker._private_jobs SET locked_by = 'dead', locked_at = now(), attempts = 1`);
+  await db.database.system('test', (tx) =>
+    tx.deployment.update({ where: { id }, data: { queuedAt: new Date(Date.now() - 60_000) } }),
+  );
+  await start('two');
+  await expect.poll(async () => (await deployment(id)).leaseOwner).toBe('two');
+});
+
+test('a deployment whose worker died half-way is taken over and the server is told again', async () => {
+  const first = await start('one');
+  const id = await deploy();
+  await expect.poll(async () => (await deployment(id)).state).toBe('building');
+  await first.stop();
+  await db.database.system('test', (tx) => tx.deployment.update({ where: { id }, data: { leaseUntil: new Date(0) } }));
+  const before = await desiredNumber();
+  await start('two');
+  await expect.poll(async () => (await deployment(id)).leaseOwner).toBe('two');
+  expect(await desiredNumber()).toBeGreaterThan(before);
+});
+
+test('a deployment that its server does not finish in time fails with a sentence', async () => {
+  await start('one');
+  const id = await deploy();
+  await expect.poll(async () => (await deployment(id)).state).toBe('building');
+  await db.database.system('test', (tx) => tx.deployment.update({ where: { id }, data: { deadlineAt: new Date(0) } }));
+  await start('sweeper');
+  await expect.poll(async () => (await deployment(id)).state).toBe('failed');
+  expect((await deployment(id)).failureMessage).toMatch(/^[A-Z].*\.$/);
+});
+
+test('a job whose payload no longer fits its definition fails and harms no other', async () => {
+  await queue(`SELECT graphile_worker.add_job('deployment.advance', '{"organizationId": "org_1"}', max_attempts => 1)`);
+  await start('one');
+  const id = await deploy();
+  await expect.poll(async () => (await deployment(id)).state).toBe('building');
+  await expect.poll(() => complaints.join('\n')).toContain('deployment.advance');
+});
+
+test("a job opens the scope of its own organization: another one's deployment is not there", async () => {
+  const other = await insertOrganizationRows(db.database, 'other');
+  const id = await deploy();
+  await queue('DELETE FROM graphile_worker._private_jobs');
+  const finished = Promise.withResolvers<void>();
+  const advance: Handlers['deployment.advance'] = async (parts, payload) => {
+    await handlers['deployment.advance'](parts, payload);
+    finished.resolve();
+  };
+  const quiet = async () => {};
+  await start('one', { 'deployment.advance': advance, 'deployment.sweep': quiet });
+  await db.database.system('test', (tx) =>
+    enqueue(tx, advanceDeploymentJob, {
+      organizationId: parseId('org', other.organizationId),
+      deploymentId: parseId('dep', id),
+    }),
+  );
+  await finished.promise;
+  expect((await deployment(id)).state).toBe('queued');
+});
+
+test('stopping waits for the job under way', async () => {
+  const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const order: string[] = [];
+  const worker = await start('one', {
+    'deployment.advance': async () => {
+      started.resolve();
+      await released.promise;
+      order.push('job');
+    },
+  });
+  await deploy();
+  await started.promise;
+  const stopped = worker.stop().then(() => order.push('stopped'));
+  released.resolve();
+  await stopped;
+  expect(order).toEqual(['job', 'stopped']);
+});
+
+test('interval jobs run at start, each once at a time', async () => {
+  const runs: JobName[] = [];
+  const both = Promise.withResolvers<void>();
+  const note = (name: JobName) => async () => {
+    runs.push(name);
+    if (runs.length === 2) both.resolve();
+  };
+  await start('one', { 'deployment.sweep': note('deployment.sweep'), 'benchmark.sweep': note('benchmark.sweep') });
+  await both.promise;
+  expect(runs.sort()).toEqual(['benchmark.sweep', 'deployment.sweep']);
+});
