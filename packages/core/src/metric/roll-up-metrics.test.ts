@@ -1,0 +1,112 @@
+import { create } from '@bufbuild/protobuf';
+import { AppSampleSchema, FrameSchema, HostSampleSchema } from '@fairlead/contract/agent';
+import { bucketIndex, decodeHistogram, histogramToWire, quantileUs } from '@fairlead/contract/histogram';
+import { parseId } from '@fairlead/contract/ids';
+import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forOrganization, type Log, type SystemCtx } from '../kernel/index.ts';
+import type { AppMetricRow } from './merge-samples.ts';
+import { recordFrames } from './record-frames.ts';
+import { rollUpMetrics } from './roll-up-metrics.ts';
+
+let db: TestDatabase;
+let rows: OrganizationRows;
+const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const hourMs = 3_600_000;
+// The whole hour before this one, so that its partitions exist and it is complete.
+const hour = Math.floor(Date.now() / hourMs) * hourMs - hourMs;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  rows = await insertOrganizationRows(db.database, 'acme');
+});
+afterAll(() => db.drop());
+
+function at<T>(now: number, work: (ctx: SystemCtx) => Promise<T>): Promise<T> {
+  return db.database.system('test', (tx) => work({ tx, log, clock: { now: () => new Date(now) } }));
+}
+
+function record(
+  unixMs: number,
+  latencyUs: number,
+  requests: number,
+  change: { cpuMillis?: number } = {},
+): Promise<void> {
+  const { appId, environmentId, serverId, organizationId } = rows;
+  const counts = new Map([[bucketIndex(latencyUs), requests]]);
+  const latency = histogramToWire({ counts, sumUs: latencyUs * requests });
+  const cpuMillis = change.cpuMillis ?? 100;
+  const sample = create(AppSampleSchema, { appId, environmentId, requests, latency, cpuMillis, memoryBytes: 7n });
+  const host = create(HostSampleSchema, { cpuMillis, networkSentBytes: 10n, openConnections: requests });
+  const frame = create(FrameSchema, { agentUnixMs: BigInt(unixMs), durationMs: 1000, host, apps: [sample] });
+  return at(unixMs, (ctx) =>
+    recordFrames(forOrganization(ctx, parseId('org', organizationId)), { serverId, frames: [frame], clockOffsetMs: 0 }),
+  );
+}
+
+async function rollUpAll(now: number): Promise<void> {
+  while (await at(now, rollUpMetrics));
+}
+
+async function appRow(table: '1m' | '1h', unixMs: number): Promise<AppMetricRow | undefined> {
+  const found = await at(unixMs, ({ tx }) =>
+    table === '1m'
+      ? tx.$queryRaw<AppMetricRow[]>`SELECT * FROM metric.app_1m WHERE at = ${new Date(unixMs)}`
+      : tx.$queryRaw<AppMetricRow[]>`SELECT * FROM metric.app_1h WHERE at = ${new Date(unixMs)}`,
+  );
+  return found[0];
+}
+
+test('a minute is rolled up when it is over: sums, weighed averages, and quantiles of the merged histograms', async () => {
+  for (let second = 0; second < 10; second += 1) await record(hour + second * 1000, second < 9 ? 1000 : 900_000, 10);
+  await rollUpAll(hour + 59_000);
+  expect(await appRow('1m', hour)).toBeUndefined();
+  await rollUpAll(hour + 64_000);
+  const minute = await appRow('1m', hour);
+  expect(minute).toMatchObject({ seconds: 10, requests: 100n, cpu_millis_avg: 100, memory_bytes_max: 7n });
+  const latency = decodeHistogram(minute?.latency ?? new Uint8Array());
+  expect(quantileUs(latency, 0.9)).toBeLessThan(1100);
+  expect(quantileUs(latency, 0.95)).toBeGreaterThan(800_000);
+});
+
+test('late samples are rolled up again into the same row, and the hour follows', async () => {
+  await record(hour + 20_000, 1000, 50, { cpuMillis: 1200 });
+  await record(hour + 120_000, 1000, 1);
+  await rollUpAll(hour + 2 * hourMs);
+  expect(await appRow('1m', hour)).toMatchObject({ seconds: 11, requests: 150n, cpu_millis_avg: 200 });
+  expect(await appRow('1h', hour)).toMatchObject({ seconds: 12, requests: 151n });
+  const servers = await at(
+    hour,
+    ({ tx }) => tx.$queryRaw<object[]>`SELECT seconds, network_sent_bytes, open_connections_max FROM metric.server_1h`,
+  );
+  expect(servers).toEqual([{ seconds: 12, network_sent_bytes: 120n, open_connections_max: 50 }]);
+});
+
+test('rolling up twice, or with nothing due, changes nothing', async () => {
+  const before = [await appRow('1m', hour), await appRow('1h', hour)];
+  await rollUpAll(hour + 2 * hourMs);
+  expect([await appRow('1m', hour), await appRow('1h', hour)]).toEqual(before);
+  const due = await at(hour, ({ tx }) => tx.$queryRaw<object[]>`SELECT * FROM metric.roll_up_due`);
+  expect(due).toEqual([]);
+});
+
+test('samples that are being written while a roll-up runs are not lost', async () => {
+  const minute = hour + 600_000;
+  await record(minute, 1000, 1);
+  const { appId, environmentId, serverId, organizationId } = rows;
+  const [written, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const late = at(minute + 1000, async (ctx) => {
+    const sample = create(AppSampleSchema, { appId, environmentId, requests: 5 });
+    const frame = create(FrameSchema, { agentUnixMs: BigInt(minute + 1000), durationMs: 1000, apps: [sample] });
+    const scope = forOrganization(ctx, parseId('org', organizationId));
+    await recordFrames(scope, { serverId, frames: [frame], clockOffsetMs: 0 });
+    written.resolve();
+    await proceed.promise;
+  });
+  await written.promise;
+  await rollUpAll(minute + 2 * hourMs);
+  proceed.resolve();
+  await late;
+  await rollUpAll(minute + 2 * hourMs);
+  expect(await appRow('1m', minute)).toMatchObject({ requests: 6n });
+});
