@@ -40,12 +40,26 @@ export async function installDependencies(root, { report, signal } = {}) {
     },
   );
   if (code !== 0) {
-    const reason =
-      lines.find((line) => /npm error (?!code|A complete log)/.test(line))?.replace('npm error ', '') ??
-      `npm ci ended with ${code}`;
-    throw new SetupError(`npm ci failed: ${reason.trim()}\n${lines.slice(-15).join('\n')}`);
+    throw new SetupError(`npm ci failed: ${explainNpm(lines) || `it ended with ${code}`}`);
   }
   return { installed: true };
+}
+
+const NPM_LINES_MAX = 8;
+
+/** What npm said, without its manual and its own log files. */
+function explainNpm(lines) {
+  const said = lines.map((line) => line.replace(/^npm error\s*/, '').trim());
+  const manual = said.findIndex((line) => /^(Clean install a project|Usage:|A complete log)/.test(line));
+  const words = (manual === -1 ? said : said.slice(0, manual)).filter(
+    (line) => line !== '' && !line.startsWith('code '),
+  );
+  const text = words.slice(0, NPM_LINES_MAX).join('\n');
+  if (/EINTEGRITY|in sync|invalid/i.test(lines.join('\n'))) {
+    return `${text}\nThe lock file does not fit: restore it with git checkout package-lock.json, or run npm install after a change of package.json`;
+  }
+  if (/ENOSPC/.test(lines.join('\n'))) return 'the disk is full: make room first';
+  return text;
 }
 
 function readLock(root) {
