@@ -9,7 +9,7 @@ import { cronItems, startIntervals } from './schedule.ts';
 
 export interface WorkerOptions {
   readonly database: Database;
-  /** The queue has connections of its own: one that listens and one that works. */
+  /** The queue has connections of its own, as many as it runs jobs at once. */
   readonly databaseUrl: string;
   readonly workerId: string;
   readonly log: Log;
@@ -23,8 +23,8 @@ export interface Worker {
 }
 
 // Handlers wait for the database most of the time; more than this would only queue for its connections.
-const concurrentJobs = 4;
-export const queuePoolMax = 2;
+const concurrentJobs = 3;
+export const queuePoolMax = 3;
 // NOTIFY wakes the worker; this only finds what it missed, and jobs that wait for their time.
 const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
