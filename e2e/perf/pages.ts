@@ -1,0 +1,71 @@
+// The time the web app takes to answer each list page of the large scenario, one request at a time.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@fairlead/contract/ids';
+import { seedLarge } from '../../prisma/seed/seed.ts';
+import { ADA, claimSetup, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
+import { freePorts } from '../../tools/lib/free-ports.ts';
+import { WEB_SERVER } from '../../tools/start/builds.ts';
+import { ControlPlane } from '../../tools/start/control-plane.ts';
+import { layOut, openData } from '../../tools/start/folders.ts';
+import { openProduct } from '../../tools/start/product.ts';
+import { Supervisor } from '../../tools/start/supervisor.ts';
+import { atMost, type Measurement, percentile } from './table.ts';
+
+const LISTS = ['', '/apps', '/deployments', '/servers', '/benchmarks', '/domains', '/members'];
+const WARM_UP = 5;
+const REQUESTS = 50;
+const BOUND_MS = 150;
+const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
+
+export async function measurePages(note: (line: string) => void): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-pages-'));
+  chmodSync(folder, 0o711);
+  const folders = layOut(join(folder, 'data'));
+  openData(folders);
+  const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note });
+  const controlPlane = await ControlPlane.open({
+    folders,
+    ports: await freePorts(),
+    databaseUrl: undefined,
+    supervisor,
+    agentBinary: process.execPath,
+    webServer: WEB_SERVER,
+    unsafeButFast: true,
+  });
+  try {
+    const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
+    const startedAt = performance.now();
+    const { organizationId } = await seedLarge({ url: controlPlane.databaseUrl, replace: false, note });
+    note(`the large scenario loaded in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+    await controlPlane.start();
+    const token = await product.rotateSetupToken();
+    if (token === null) throw new Error('the organization has an owner already');
+    await claimSetup(controlPlane.publicUrl, token, ADA);
+    const slug = await product.database.system('perf: let the measuring account in', async (tx) => {
+      const { id: userId } = await tx.user.findFirstOrThrow({ where: { email: ADA.email }, select: { id: true } });
+      await tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner' } });
+      return (await tx.organization.findUniqueOrThrow({ where: { id: organizationId }, select: { slug: true } })).slug;
+    });
+    await product.close();
+    const dashboard = await signIn(controlPlane.publicUrl, ADA);
+    const rows: Measurement[] = [];
+    for (const list of LISTS) rows.push(await measurePage(dashboard, `/${slug}${list}`));
+    return rows;
+  } finally {
+    await controlPlane.stopServices();
+    await controlPlane.stopDatabase();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function measurePage(dashboard: Dashboard, path: string): Promise<Measurement> {
+  const times: number[] = [];
+  for (let count = 0; count < WARM_UP + REQUESTS; count++) {
+    const { status, elapsedMs } = await dashboard.open(path);
+    if (status !== 200) throw new Error(`${path} answered ${status}`);
+    if (count >= WARM_UP) times.push(elapsedMs);
+  }
+  return atMost(`list page ${path}: p95 of ${REQUESTS}`, percentile(times, 0.95), BOUND_MS, 'ms');
+}

@@ -1,0 +1,69 @@
+// The dashboard over HTTP as a signed-in person: makes the first account, signs in, calls procedures, opens pages. For
+// measurements and set-up of tests; the browser tests do the same by hand.
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+export interface Dashboard {
+  /** Opens a page with the session's cookie; answers status and time to the last byte. */
+  open(path: string): Promise<{ readonly status: number; readonly elapsedMs: number; readonly bytes: number }>;
+  call<T>(procedure: string, input: unknown, organization?: string): Promise<T>;
+}
+
+export const ADA: Person = { name: 'Ada Example', email: 'ada@example.com', password: 'a rope runs free' };
+
+/** Spends the setup token: `person` owns the first organization; answers its slug. */
+export async function claimSetup(url: string, token: string, person: Person): Promise<string> {
+  const { organizationSlug } = await callProcedure<{ organizationSlug: string }>(
+    url,
+    'setup.claim',
+    { token, ...person },
+    {},
+  );
+  return organizationSlug;
+}
+
+export async function signIn(url: string, { email, password }: Person): Promise<Dashboard> {
+  const response = await fetch(`${url}/api/auth/sign-in/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: url },
+    body: JSON.stringify({ email, password }),
+  });
+  if (!response.ok) throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
+  const cookie = response.headers
+    .getSetCookie()
+    .map((header) => header.split(';')[0])
+    .join('; ');
+  return {
+    async open(path) {
+      const startedAt = performance.now();
+      const page = await fetch(`${url}${path}`, { headers: { cookie }, redirect: 'manual' });
+      const bytes = (await page.arrayBuffer()).byteLength;
+      return { status: page.status, elapsedMs: performance.now() - startedAt, bytes };
+    },
+    call: (procedure, input, organization) =>
+      callProcedure(url, procedure, input, {
+        cookie,
+        ...(organization === undefined ? {} : { 'x-fairlead-organization': organization }),
+      }),
+  };
+}
+
+async function callProcedure<T>(
+  url: string,
+  procedure: string,
+  input: unknown,
+  headers: Record<string, string>,
+): Promise<T> {
+  const response = await fetch(`${url}/api/trpc/${procedure}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: url, ...headers },
+    body: JSON.stringify({ json: input }),
+  });
+  const answer = (await response.json()) as { result?: { data: { json: T } }; error?: unknown };
+  if (answer.result === undefined)
+    throw new Error(`${procedure} answered ${response.status}: ${JSON.stringify(answer.error)}`);
+  return answer.result.data.json;
+}
