@@ -24,7 +24,8 @@ async function main() {
     throw new SetupError(`the disk of ${root} has ${free} GB free, and building needs 3 GB: make room first`);
   }
   await install();
-  handOver(root, 'tools/start/main.ts', args);
+  // It waits for most of its life: little memory matters more than fast collections.
+  handOver(root, 'tools/start/main.ts', args, ['--max-semi-space-size=2']);
 }
 
 async function install() {

@@ -6,4 +6,4 @@ export function installDependencies(
   options?: { readonly report?: () => void },
 ): Promise<{ readonly installed: boolean }>;
 export function nodeOf(root: string): string;
-export function handOver(root: string, script: string, args: readonly string[]): void;
+export function handOver(root: string, script: string, args: readonly string[], nodeArgs?: readonly string[]): void;

@@ -105,13 +105,13 @@ export function nodeOf(root) {
 }
 
 /** Runs `script` on the lock file's Node in our place: same terminal, signals passed on, same end. */
-export function handOver(root, script, args) {
+export function handOver(root, script, args, nodeArgs = []) {
   const node = nodeOf(root);
   if (!existsSync(node))
     throw new SetupError(
       `no Node 24 for ${process.platform}-${process.arch} in the lock file: install Node 24 and run this with it`,
     );
-  const child = spawn(node, ['--disable-warning=ExperimentalWarning', join(root, script), ...args], {
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...nodeArgs, join(root, script), ...args], {
     stdio: 'inherit',
   });
   // The terminal sends Ctrl-C to both of us; a repeated signal does no harm to the child.

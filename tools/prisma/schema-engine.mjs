@@ -28,7 +28,8 @@ function parseArguments(words) {
 }
 
 async function loadEngine() {
-  const folder = dirname(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm'));
+  const require = createRequire(import.meta.url);
+  const folder = dirname(require.resolve('@prisma/schema-engine-wasm'));
   const bindings = await import(join(folder, 'schema_engine_bg.js'));
   const { instance } = await WebAssembly.instantiate(readFileSync(join(folder, 'schema_engine_bg.wasm')), {
     './schema_engine_bg.js': bindings,

@@ -111,7 +111,8 @@ export class ControlPlane {
     return {
       name,
       command: nodeOf(ROOT),
-      args: ['--disable-warning=ExperimentalWarning', resolve(ROOT, script)],
+      // A small young generation: these processes wait more than they compute, and memory is what they would hold.
+      args: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2', resolve(ROOT, script)],
       cwd: ROOT,
       env: this.#environment,
       ready,
@@ -129,6 +130,7 @@ export class ControlPlane {
       TZ: 'UTC',
       NODE_ENV: 'production',
       NEXT_TELEMETRY_DISABLED: '1',
+      NODE_COMPILE_CACHE: folders.compileCache,
       LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
       DATABASE_URL: this.databaseUrl,
       FAIRLEAD_DATA_DIR: folders.data,

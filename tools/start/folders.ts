@@ -15,6 +15,7 @@ export interface Folders {
   readonly bin: string;
   readonly runtime: string;
   readonly source: string;
+  readonly compileCache: string;
   readonly record: string;
 }
 
@@ -59,6 +60,7 @@ export function layOut(data: string): Folders {
     bin: join(data, 'bin'),
     runtime: join(data, 'runtime'),
     source: join(data, 'source'),
+    compileCache: join(data, 'cache/node'),
     record: join(data, 'run/processes.json'),
   };
 }
@@ -81,7 +83,14 @@ export function openData(folders: Folders): void {
   try {
     // 711: apps and PostgreSQL pass through to their own folders and see nothing else.
     mkdirSync(folders.data, { recursive: true, mode: 0o711 });
-    for (const folder of [folders.secrets, folders.signingKeys, folders.logs, folders.logStore, folders.source]) {
+    for (const folder of [
+      folders.secrets,
+      folders.signingKeys,
+      folders.logs,
+      folders.logStore,
+      folders.source,
+      folders.compileCache,
+    ]) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     }
     for (const folder of [folders.agent, folders.bin, folders.runtime])

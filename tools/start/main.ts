@@ -1,6 +1,7 @@
 // `npm start`, second half, on the lock file's Node: folders, leftovers, ports and builds; then serve.ts. Every expected
 // failure ends as one clear line.
 import { rmSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { createInterface } from 'node:readline/promises';
 import { ROOT } from '../lib/command.ts';
 import { isAlive } from '../lib/process-identity.ts';
@@ -52,6 +53,7 @@ async function main(): Promise<void> {
   ]);
   if (stop.signal.aborted) return;
 
+  enableCompileCache(folders.compileCache);
   const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: progress.note });
   const { serve } = await import('./serve.ts');
   await serve({
