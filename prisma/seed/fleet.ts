@@ -34,7 +34,7 @@ export interface SeedApp extends Home {
   readonly createdAt: Date;
 }
 
-export const gibibyte = 1024 ** 3;
+const gibibyte = 1024 ** 3;
 
 export function makePerson(name: string, domain: string): { readonly person: Person; readonly row: CopyRow } {
   const person = { userId: newId('usr'), name };

