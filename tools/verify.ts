@@ -34,10 +34,11 @@ const NODE_LANE: readonly Check[] = [
   { name: 'tests of the tools', command: 'vitest', args: ['run'], cwd: 'tools' },
 ];
 
+const OUTPUT_LINES_MAX = 120;
 const CARGO = ['--manifest-path', 'agents/Cargo.toml'];
 const RUST_LANE: readonly Check[] = [
   { name: 'crate layers', ...script('crates') },
-  { name: 'cargo fmt', command: 'cargo', args: ['fmt', ...CARGO, '--all', '--check'] },
+  { name: 'cargo fmt', command: 'cargo', args: ['fmt', ...CARGO, '--all', '--', '--check', '-l'] },
   {
     name: 'clippy',
     command: 'cargo',
@@ -68,8 +69,15 @@ async function runCheck(check: Check): Promise<boolean> {
   const result = await run(check.command, check.args, check.cwd === undefined ? {} : { cwd: `${ROOT}/${check.cwd}` });
   const seconds = (result.elapsedMs / 1000).toFixed(1).padStart(6);
   console.log(`${result.code === 0 ? '  ok  ' : ' FAIL '} ${seconds} s  ${check.name}`);
-  if (result.code !== 0) console.log(result.output.trimEnd().replaceAll(/^/gm, '        '));
+  if (result.code !== 0) console.log(indent(result.output));
   return result.code === 0;
+}
+
+function indent(output: string): string {
+  const lines = output.trimEnd().split('\n');
+  const shown = lines.slice(0, OUTPUT_LINES_MAX).map((line) => `        ${line}`);
+  if (lines.length > shown.length) shown.push(`        … and ${lines.length - shown.length} lines more`);
+  return shown.join('\n');
 }
 
 if (import.meta.main) {
