@@ -4,6 +4,7 @@ import {
   claimSetupInputSchema,
   claimSetupOutputSchema,
   isSetupNeeded,
+  requireSetupToken,
   setupStatusSchema,
 } from '@fairlead/core/setup';
 import { publicProcedure, router } from '../ladder.ts';
@@ -18,18 +19,15 @@ export const setupRouter = router({
     .input(claimSetupInputSchema)
     .output(claimSetupOutputSchema)
     .mutation(async ({ ctx, input }) => {
-      const made: string[] = [];
+      await inSystemScope(ctx, 'check the setup token', (core) => requireSetupToken(core, input));
+      const { userId } = await ctx.auth.createAccount(input);
       try {
         return await inSystemScope(ctx, 'make the first account the owner', (core) =>
-          claimSetup(core, input, async () => {
-            const account = await ctx.auth.createAccount(input);
-            made.push(account.userId);
-            return account;
-          }),
+          claimSetup(core, { token: input.token, userId }),
         );
       } catch (error) {
-        // Accounts commit on their own. One without the organization it was made for would only block its address.
-        for (const userId of made) await ctx.auth.deleteAccount({ userId });
+        // Somebody else was faster. An account without the organization it was made for would only block its address.
+        await ctx.auth.deleteAccount({ userId });
         throw error;
       }
     }),

@@ -34,9 +34,11 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
 
   const newest = await tx.deployment.findFirst({
     where: { appId, organizationId },
-    select: { number: true },
+    select: { number: true, queuedAt: true },
     orderBy: { number: 'desc' },
   });
+  // Lists are ordered by time: two in one millisecond, or a clock set back, must not turn the order around.
+  const queuedAt = new Date(Math.max(now.getTime(), (newest?.queuedAt.getTime() ?? 0) + 1));
   const id = newId('dep');
   await tx.deployment.create({
     data: {
@@ -53,7 +55,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       commitAuthor: order.release?.commitAuthor ?? null,
       releaseId: order.release?.id ?? null,
       actorUserId: actorUserId(ctx.actor),
-      queuedAt: now,
+      queuedAt,
     },
   });
   await tx.deploymentStep.createMany({

@@ -3,7 +3,7 @@
 
 const refForbidden = /[\s~^:?*[\]\\\p{Cc}]/u;
 // Everything a shell, an option parser or a terminal could read as more than a file name.
-const folderPart = /^[\p{L}\p{N}_.@+ -]+$/u;
+const folderPart = /^[\p{L}\p{N}_.@+-]+$/u;
 
 /** A sentence when the URL is not one that a server may clone from; null when it is fine. */
 export function repositoryProblem(url: string): string | null {

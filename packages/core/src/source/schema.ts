@@ -17,7 +17,7 @@ export const rootFolderSchema = z
   .string()
   .trim()
   .max(300)
-  .transform((folder) => folder.replace(/^(?:\.?\/)+|\/+$/g, ''))
+  .transform((folder) => folder.replace(/^(?:\.?\/)+|\/+$|^\.$/g, ''))
   .superRefine(tell(rootFolderProblem));
 
 function tell(problemOf: (value: string) => string | null) {

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { toSlug } from '../kernel/index.ts';
+import { type AppFacts, appStatus, pickSlug } from './rules.ts';
+
+const healthy: AppFacts = {
+  hasLiveRelease: true,
+  serverConnected: true,
+  lastDeploymentState: 'live',
+  instanceStates: ['healthy'],
+  instancesWanted: 1,
+};
+
+test('the status of an app follows from its facts', () => {
+  expect(appStatus(healthy)).toBe('healthy');
+  expect(appStatus({ ...healthy, instanceStates: ['healthy', 'crashed'], instancesWanted: 2 })).toBe('unhealthy');
+  expect(appStatus({ ...healthy, lastDeploymentState: 'failed' })).toBe('healthy');
+  expect(appStatus({ ...healthy, lastDeploymentState: 'building' })).toBe('deploying');
+  expect(appStatus({ ...healthy, serverConnected: false })).toBe('server_offline');
+  expect(appStatus({ ...healthy, hasLiveRelease: false, lastDeploymentState: 'failed' })).toBe('failed');
+  expect(appStatus({ ...healthy, hasLiveRelease: false, lastDeploymentState: null })).toBe('not_deployed');
+  expect(appStatus({ ...healthy, hasLiveRelease: false, lastDeploymentState: null, serverConnected: false })).toBe(
+    'not_deployed',
+  );
+});
+
+test('a slug keeps what of a name can be in an address, and steps aside when it is taken', () => {
+  expect(toSlug('Shop – Café №2')).toBe('shop-cafe-no2');
+  expect(toSlug('店')).toBe('');
+  expect(pickSlug('shop', new Set())).toBe('shop');
+  expect(pickSlug('shop', new Set(['shop', 'shop-2']))).toBe('shop-3');
+  expect(pickSlug('new', new Set())).toBe('new-2');
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { domainUrl } from './index.ts';
+import { hostSchema } from './schema.ts';
+
+test('a host is an exact name, lower-cased', () => {
+  expect(hostSchema.parse(' Shop.Example.COM ')).toBe('shop.example.com');
+  expect(hostSchema.parse('hello.localhost')).toBe('hello.localhost');
+  expect(hostSchema.parse('xn--bcher-kva.example')).toBe('xn--bcher-kva.example');
+});
+
+test.each([
+  '',
+  'localhost',
+  'https://shop.example.com',
+  'shop.example.com/path',
+  'shop.example.com:443',
+  '*.example.com',
+  'shop..example.com',
+  '-shop.example.com',
+  'shop-.example.com',
+  'sh_op.example.com',
+  'shop.example.com.',
+  '10.0.0.1',
+  '[::1]',
+  'shop.exa mple.com',
+  'shop.example.com\n',
+  'bücher.example',
+  `${'a'.repeat(64)}.example.com`,
+  `${'a.'.repeat(130)}com`,
+])('%j is no host', (host) => {
+  expect(hostSchema.safeParse(host.endsWith('\n') ? `${host}x y` : host).success).toBe(false);
+});
+
+test('a domain of the local server carries its port, unless it is the usual one', () => {
+  expect(domainUrl('hello.localhost', true, { localHttpsPort: 4443 })).toBe('https://hello.localhost:4443');
+  expect(domainUrl('hello.localhost', true, { localHttpsPort: 443 })).toBe('https://hello.localhost');
+  expect(domainUrl('shop.example.com', false, { localHttpsPort: 4443 })).toBe('https://shop.example.com');
+});

@@ -1,0 +1,10 @@
+import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
+
+/** Throws unless the token may still be claimed: no account is made for somebody who cannot show one. */
+export async function requireSetupToken(ctx: SystemCtx, input: { readonly token: string }): Promise<void> {
+  const row = await ctx.tx.setupToken.findFirst({
+    where: { tokenHash: hashToken(input.token), usedAt: null },
+    select: { id: true },
+  });
+  if (row === null) throw new AppError('setup.token_invalid');
+}

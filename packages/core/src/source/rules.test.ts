@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { refSchema, repositoryUrlSchema, rootFolderSchema } from './schema.ts';
+
+const refused = (schema: typeof refSchema | typeof repositoryUrlSchema | typeof rootFolderSchema, value: string) =>
+  expect(schema.safeParse(value).success, JSON.stringify(value)).toBe(false);
+const taken = (schema: typeof refSchema | typeof repositoryUrlSchema | typeof rootFolderSchema, value: string) =>
+  expect(schema.safeParse(value).success, JSON.stringify(value)).toBe(true);
+
+test('a repository is an http or https address with a path and without credentials', () => {
+  for (const url of [
+    'https://github.com/ada/shop',
+    'https://git.example.test:8443/a/b.git',
+    'http://127.0.0.1:4402/fairlead.git',
+  ])
+    taken(repositoryUrlSchema, url);
+  for (const url of [
+    '',
+    'git@github.com:ada/shop.git',
+    'ssh://git@example.test/shop.git',
+    'file:///etc/passwd',
+    'ext::sh -c touch% /tmp/x',
+    'https://ada:secret@example.test/shop.git',
+    'https://token@example.test/shop.git',
+    'https://example.test',
+    'https://example.test/',
+    'https://example.test/shop.git?x=1',
+    'https://example.test/shop.git#main',
+    'https://example.test/shop.git;rm -rf /',
+    'https://example.test/$(id)',
+    'https://example.test/`id`',
+    'https://example.test/a b',
+    'https://example.test/a\nb',
+    'https://example.test/a\\b',
+    '--upload-pack=touch',
+    'https:example.test/shop',
+    `https://example.test/${'a'.repeat(3000)}`,
+  ])
+    refused(repositoryUrlSchema, url);
+});
+
+test('a ref is a name that git allows and no option', () => {
+  for (const ref of ['main', 'feature/new-door', 'v1.2.3', 'a'.repeat(40), 'release_2', 'größe']) taken(refSchema, ref);
+  for (const ref of [
+    '',
+    '-main',
+    '--upload-pack=x',
+    'a..b',
+    'a b',
+    'a~1',
+    'a^',
+    'a:b',
+    'a?b',
+    'a*',
+    'a[b',
+    'a\\b',
+    'a@{0}',
+    '@',
+    '/main',
+    'main/',
+    'a//b',
+    'main.lock',
+    'main.',
+    '.hidden',
+    'a/.b',
+    'a\u0000b',
+    'a\u007fb',
+  ])
+    refused(refSchema, ref);
+});
+
+test('a root folder stays inside the repository', () => {
+  expect(rootFolderSchema.parse('/apps/web/')).toBe('apps/web');
+  expect(rootFolderSchema.parse('./apps/web')).toBe('apps/web');
+  expect(rootFolderSchema.parse('')).toBe('');
+  expect(rootFolderSchema.parse('.')).toBe('');
+  for (const folder of [
+    '..',
+    'a/../b',
+    'a/..',
+    'apps//web',
+    '.git',
+    'a/.git/hooks',
+    '-rf',
+    'a/-b',
+    'a;b',
+    'a$b',
+    'a b',
+    'a\nb',
+    'a\\b',
+    'a`b`',
+  ])
+    refused(rootFolderSchema, folder);
+});

@@ -1,0 +1,163 @@
+// Every verb that takes an id, given an id of another organization: it must answer as if there were no such row.
+import { parseId } from '@fairlead/contract/ids';
+import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApp, createAppInputSchema, deleteApp, getApp, listApps, updateApp } from './app/index.ts';
+import {
+  benchmarkPlanSchema,
+  cancelBenchmark,
+  createBenchmark,
+  getBenchmark,
+  listBenchmarks,
+} from './benchmark/index.ts';
+import {
+  advanceDeployment,
+  cancelDeployment,
+  createDeployment,
+  getDeployment,
+  listDeployments,
+  redeploy,
+  rollbackApp,
+} from './deployment/index.ts';
+import { attachDomain, detachDomain, listDomains } from './domain/index.ts';
+import type { Ctx } from './kernel/index.ts';
+import { requireTopics } from './live/index.ts';
+import { createFolderLogStore, readLog } from './log/index.ts';
+import { listMembers } from './member/index.ts';
+import { getAppMetric, getServerMetric } from './metric/index.ts';
+import { getOverview } from './overview/index.ts';
+import { listReleases } from './release/index.ts';
+import { createEnrolment, deleteServer, getEnrolment, getServer, listServers } from './server/index.ts';
+import { type TestWorld, testWorld } from './testing/index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let foreign: OrganizationRows;
+let own: { appId: string };
+let foreignDomainId: string;
+let foreignEnrolmentId: string;
+const links = { localHttpsPort: 4443 };
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  own = await world.createApp('Shop');
+  foreign = await insertOrganizationRows(db.database, 'rival');
+  const rows = await world.system(async ({ tx }) => ({
+    domain: await tx.domain.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
+    enrolment: await tx.serverEnrolment.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
+  }));
+  foreignDomainId = rows.domain.id;
+  foreignEnrolmentId = rows.enrolment.id;
+});
+afterAll(() => db.drop());
+
+const store = createFolderLogStore('/nonexistent');
+const app = () => parseId('app', foreign.appId);
+const server = () => parseId('srv', foreign.serverId);
+const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
+const release = () => parseId('rel', foreign.releaseId);
+const run = () => ({ runId: parseId('run', foreign.runId) });
+
+const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> = {
+  createApp: [
+    'server.not_found',
+    (ctx) =>
+      createApp(
+        ctx,
+        createAppInputSchema.parse({ name: 'Stolen', repositoryUrl: 'https://a.test/b', serverId: foreign.serverId }),
+      ),
+  ],
+  updateApp: ['app.not_found', (ctx) => updateApp(ctx, { appId: app(), name: 'Stolen', branch: 'x' })],
+  deleteApp: ['app.not_found', (ctx) => deleteApp(ctx, { appId: app(), confirmName: 'Hello' })],
+  getApp: ['app.not_found', (ctx) => getApp(ctx, { slug: 'hello' }, links)],
+  createDeployment: ['app.not_found', (ctx) => createDeployment(ctx, { appId: app() })],
+  getDeployment: ['deployment.not_found', (ctx) => getDeployment(ctx, deployment())],
+  redeploy: ['deployment.not_found', (ctx) => redeploy(ctx, deployment())],
+  cancelDeployment: ['deployment.not_found', (ctx) => cancelDeployment(ctx, deployment())],
+  rollbackApp: ['app.not_found', (ctx) => rollbackApp(ctx, { appId: app(), releaseId: release() })],
+  'rollbackApp to a foreign release': [
+    'release.not_found',
+    (ctx) => rollbackApp(ctx, { appId: parseId('app', own.appId), releaseId: release() }),
+  ],
+  readLog: ['deployment.not_found', (ctx) => readLog(ctx, { ...deployment(), fromLine: 0, limit: 10 }, store)],
+  listReleases: ['app.not_found', (ctx) => listReleases(ctx, { appId: app(), limit: 10 })],
+  attachDomain: ['app.not_found', (ctx) => attachDomain(ctx, { appId: app(), host: 'stolen.example.test' }, links)],
+  detachDomain: ['domain.not_found', (ctx) => detachDomain(ctx, { domainId: parseId('dom', foreignDomainId) })],
+  getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
+  deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
+  getEnrolment: [
+    'enrolment.not_found',
+    (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
+  ],
+  getAppMetric: ['app.not_found', (ctx) => getAppMetric(ctx, { appId: app(), range: '1h' })],
+  getServerMetric: ['server.not_found', (ctx) => getServerMetric(ctx, { serverId: server(), range: '1h' })],
+  createBenchmark: [
+    'app.not_found',
+    (ctx) => createBenchmark(ctx, { appId: app(), plan: benchmarkPlanSchema.parse({}) }),
+  ],
+  getBenchmark: ['benchmark.not_found', (ctx) => getBenchmark(ctx, run())],
+  cancelBenchmark: ['benchmark.not_found', (ctx) => cancelBenchmark(ctx, run())],
+  'requireTopics (app)': ['app.not_found', (ctx) => requireTopics(ctx, { topics: [{ kind: 'app', id: app() }] })],
+  'requireTopics (server)': [
+    'server.not_found',
+    (ctx) => requireTopics(ctx, { topics: [{ kind: 'server', id: server() }] }),
+  ],
+  'requireTopics (deployment)': [
+    'deployment.not_found',
+    (ctx) => requireTopics(ctx, { topics: [{ kind: 'deployment', id: deployment().deploymentId }] }),
+  ],
+  'requireTopics (benchmark)': [
+    'benchmark.not_found',
+    (ctx) => requireTopics(ctx, { topics: [{ kind: 'benchmark', id: run().runId }] }),
+  ],
+  'requireTopics (organization)': [
+    'organization.not_found',
+    (ctx) => requireTopics(ctx, { topics: [{ kind: 'organization', id: parseId('org', foreign.organizationId) }] }),
+  ],
+};
+
+describe('a foreign id is an unknown id', () => {
+  test.each(Object.entries(verbs))('%s', async (_name, [code, call]) => {
+    await expect(world.tenant(call)).rejects.toMatchObject({ code });
+  });
+});
+
+test('a job for a foreign deployment does nothing', async () => {
+  await world.tenant((ctx) => advanceDeployment(ctx, { deploymentId: foreign.deploymentId, workerId: 'w' }));
+});
+
+test('lists hold rows of the own organization only', async () => {
+  const page = { limit: 100 };
+  await world.tenant(async (ctx) => {
+    expect((await listApps(ctx, page, links)).items.map(({ id }) => id)).toEqual([own.appId]);
+    expect((await listDeployments(ctx, page)).items.every(({ appId }) => appId === own.appId)).toBe(true);
+    expect((await listDeployments(ctx, { ...page, appId: app() })).items).toEqual([]);
+    expect((await listDomains(ctx, page, links)).items).toEqual([]);
+    expect((await listServers(ctx)).items.map(({ id }) => id)).toEqual([world.serverId]);
+    expect((await listMembers(ctx)).items).toHaveLength(1);
+    expect((await listBenchmarks(ctx, page)).items).toEqual([]);
+    const overview = await getOverview(ctx, links);
+    expect([overview.appCount, overview.serverCount]).toEqual([1, 1]);
+  });
+});
+
+test('a foreign cursor is no way to look around a corner', async () => {
+  const { items } = await world.tenant((ctx) => listDeployments(ctx, { limit: 10, cursor: foreign.deploymentId }));
+  expect(items).toEqual([]);
+});
+
+test('a host that another organization holds is taken, and its holder stays unnamed', async () => {
+  const taken = await world.system(({ tx }) => tx.domain.findUniqueOrThrow({ where: { id: foreignDomainId } }));
+  const attempt = world.tenant((ctx) =>
+    attachDomain(ctx, { appId: parseId('app', own.appId), host: taken.host }, links),
+  );
+  await expect(attempt).rejects.toMatchObject({ code: 'domain.taken', details: { host: taken.host } });
+});
+
+test('two organizations may each have a server of the same name', async () => {
+  await world.tenant((ctx) => createEnrolment(ctx, { name: 'next', isLocal: false }));
+  await expect(world.tenant((ctx) => createEnrolment(ctx, { name: 'local', isLocal: false }))).rejects.toMatchObject({
+    code: 'server.name_taken',
+  });
+});

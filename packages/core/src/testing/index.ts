@@ -1,0 +1,161 @@
+// A small world for tests: an organization with a connected server, a clock that tests move, and what its agent would say.
+// Real PostgreSQL, real verbs; only the agent's side is spoken here.
+import { create } from '@bufbuild/protobuf';
+import {
+  type BuildStatus,
+  BuildStatusSchema,
+  type Report,
+  ReportSchema,
+  type RolloutStatus,
+  RolloutStatusSchema,
+  WorkState,
+} from '@fairlead/contract/agent';
+import { type AppId, newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
+import type { Database } from '@fairlead/db';
+import { createApp, createAppInputSchema } from '../app/index.ts';
+import { advanceDeployment } from '../deployment/index.ts';
+import type { Clock, Ctx, Log, SystemCtx } from '../kernel/index.ts';
+import { recordReport } from '../link/index.ts';
+import { renderDesiredState } from '../server/index.ts';
+import { createFirstOrganization } from '../setup/index.ts';
+
+export interface TestClock extends Clock {
+  forward(ms: number): void;
+}
+
+/** Starts at a whole second of the running day: partitions of metrics exist around it. */
+export function testClock(): TestClock {
+  let ms = Math.floor(Date.now() / 1000) * 1000;
+  return {
+    now: () => new Date(ms),
+    forward: (by) => {
+      ms += by;
+    },
+  };
+}
+
+export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export interface TestWorld {
+  readonly organizationId: OrganizationId;
+  readonly organizationSlug: string;
+  readonly serverId: ServerId;
+  readonly clock: TestClock;
+  /** As an owner of the organization, in one transaction. */
+  tenant<T>(run: (ctx: Ctx) => Promise<T>): Promise<T>;
+  system<T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T>;
+  createApp(name: string, changes?: { host?: string; deployNow?: boolean }): Promise<CreatedTestApp>;
+  /** What the worker does with the deployment's job. */
+  advance(deploymentId: string, workerId?: string): Promise<void>;
+  report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks'>>): Promise<void>;
+  /** Builds and rolls out as a healthy agent reports it. */
+  finish(deploymentId: string): Promise<void>;
+  desired(): ReturnType<typeof renderDesiredState>;
+}
+
+export interface CreatedTestApp {
+  readonly appId: AppId;
+  readonly slug: string;
+  readonly deploymentId: string | null;
+}
+
+/** `name` tells organizations of one database apart. */
+export async function testWorld(database: Database, name = 'acme', clock = testClock()): Promise<TestWorld> {
+  const system = <T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T> =>
+    database.system('a test', (tx) => run({ tx, clock, log: silentLog }));
+  const { organizationId, slug } = await system(async (ctx) => {
+    const first = await createFirstOrganization(ctx, { name });
+    return first.created ? first : otherOrganization(ctx, name);
+  });
+  const userId = newId('usr');
+  const serverId = newId('srv');
+  await system(async ({ tx }) => {
+    await tx.user.create({ data: { id: userId, name: `Owner of ${name}`, email: `owner@${slug}.example.test` } });
+    await tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner' } });
+    await tx.server.create({
+      data: {
+        id: serverId,
+        organizationId,
+        name: 'local',
+        publicKey: new Uint8Array(32),
+        isLocal: true,
+        connectedGateway: 'test-gateway',
+        connectedAt: clock.now(),
+        lastSeenAt: clock.now(),
+      },
+    });
+  });
+  const tenant = <T>(run: (ctx: Ctx) => Promise<T>): Promise<T> =>
+    database.tenant(organizationId, (tx) =>
+      run({ tx, organizationId, clock, log: silentLog, actor: { kind: 'member', userId, role: 'owner' } }),
+    );
+  const report: TestWorld['report'] = (parts) =>
+    system((ctx) => recordReport(ctx, { serverId, report: create(ReportSchema, parts) }));
+
+  return {
+    organizationId,
+    organizationSlug: slug,
+    serverId,
+    clock,
+    tenant,
+    system,
+    createApp: (appName, changes = {}) =>
+      tenant(async (ctx) => {
+        const repositoryUrl = 'https://git.example.test/shop.git';
+        const input = createAppInputSchema.parse({ name: appName, repositoryUrl, serverId, ...changes });
+        const { id, slug: appSlug, deploymentId } = await createApp(ctx, input);
+        return { appId: id, slug: appSlug, deploymentId };
+      }),
+    advance: (deploymentId, workerId = 'worker-1') =>
+      tenant((ctx) => advanceDeployment(ctx, { deploymentId, workerId })),
+    report,
+    finish: async (deploymentId) => {
+      await report({ builds: [builtStatus(deploymentId)] });
+      await report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
+    },
+    desired: () => system((ctx) => renderDesiredState(ctx, { serverId })),
+  };
+}
+
+export const commitHash = '0123456789abcdef0123456789abcdef01234567';
+
+export function builtStatus(deploymentId: string, changes: { digest?: string; command?: string[] } = {}): BuildStatus {
+  return create(BuildStatusSchema, {
+    deploymentId,
+    state: WorkState.SUCCEEDED,
+    commit: { hash: commitHash, subject: 'Open the shop', author: 'Ada', committedUnixMs: 1_700_000_000_000n },
+    artifact: {
+      digest: changes.digest ?? `sha256:${'a'.repeat(64)}`,
+      sizeBytes: 4096n,
+      runtime: 'node',
+      command: changes.command ?? ['node', 'server.js'],
+    },
+  });
+}
+
+export function buildStatus(
+  deploymentId: string,
+  state: WorkState,
+  failure?: { code: string; message: string },
+): BuildStatus {
+  return create(BuildStatusSchema, { deploymentId, state, ...(failure === undefined ? {} : { failure }) });
+}
+
+export function rolloutStatus(
+  deploymentId: string,
+  state: WorkState,
+  failure?: { code: string; message: string },
+): RolloutStatus {
+  return create(RolloutStatusSchema, { deploymentId, state, ...(failure === undefined ? {} : { failure }) });
+}
+
+async function otherOrganization(ctx: SystemCtx, name: string) {
+  const organizationId = newId('org');
+  const projectId = newId('prj');
+  await ctx.tx.organization.create({ data: { id: organizationId, name, slug: name } });
+  await ctx.tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default' } });
+  await ctx.tx.environment.create({
+    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production' },
+  });
+  return { organizationId: parseId('org', organizationId), slug: name };
+}
