@@ -35,7 +35,7 @@ const PLAN: BenchmarkPlan = {
 
 const UNFINISHED = new Set(['queued', 'building', 'rolling_out']);
 
-export async function findSample({ product }: SampleOptions): Promise<AppDetail | undefined> {
+async function findSample({ product }: SampleOptions): Promise<AppDetail | undefined> {
   const { items } = await product.verbs.listApps({ search: SAMPLE.name, limit: 50 }, { localHttpsPort: 443 });
   const found = items.find((app) => app.hosts.includes(SAMPLE_HOST) || app.slug === SAMPLE.name);
   return found && product.verbs.getApp({ slug: found.slug }, { localHttpsPort: 443 });

@@ -30,7 +30,7 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
 }
 
-export class ServeFailed extends Error {
+class ServeFailed extends Error {
   override readonly name = 'ServeFailed';
 }
 

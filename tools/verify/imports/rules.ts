@@ -59,7 +59,7 @@ function breach(rule: string, file: SourceFile, from: Import, message: string): 
   return { rule, file: file.path, line: from.line, message };
 }
 
-export function packageOf(path: string): string {
+function packageOf(path: string): string {
   const [first, second] = path.split('/');
   return first === 'apps' || first === 'packages' ? `${first}/${second}` : (first ?? path);
 }
