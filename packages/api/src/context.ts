@@ -14,11 +14,9 @@ export interface AgentDownload {
 }
 
 export interface ApiConfig {
-  /** Where agents dial: ws:// on loopback, wss:// elsewhere, with the path. */
-  readonly agentUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
-  /** Rejects when this control plane has no agent to offer. */
+  /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
 }
 

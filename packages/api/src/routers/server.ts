@@ -31,9 +31,9 @@ export const serverRouter = router({
     .input(enrolServerInputSchema)
     .output(enrolmentCommandSchema)
     .mutation(async ({ ctx, input }) => {
-      const download = await ctx.config.agentDownload();
+      const script = await ctx.config.agentDownload();
       const { enrolmentId, token, expiresAt } = await createEnrolment(ctx.core, { name: input.name, isLocal: false });
-      return { enrolmentId, expiresAt, command: enrolmentCommand({ agentUrl: ctx.config.agentUrl, download, token }) };
+      return { enrolmentId, expiresAt, command: enrolmentCommand({ script, token }) };
     }),
 
   enrolment: memberProcedure('server.enrol')

@@ -15,13 +15,11 @@ test('a server is online while its gateway heard of it lately', () => {
 
 test('the enrolment line is one that a shell reads as it is meant, and never has the token as an argument', () => {
   const command = enrolmentCommand({
-    agentUrl: "wss://control.example.test/it's",
-    download: { url: 'https://control.example.test/agent?a=1&b=$(id)', sha256: 'ab'.repeat(32) },
+    script: { url: "https://control.example.test/it's?a=1&b=$(id)", sha256: 'ab'.repeat(32) },
     token: 'enrol_abc-DEF_1',
   });
   // Only checks the grammar: nothing is run.
   execFileSync('sh', ['-n', '-c', command]);
-  expect(command).toContain(`'https://control.example.test/agent?a=1&b=$(id)'`);
-  expect(command).toContain(`'wss://control.example.test/it'\\''s'`);
-  expect(command).toMatch(/FAIRLEAD_ENROL_TOKEN='enrol_abc-DEF_1' "\$HOME\/fairlead"\/fairlead-agent enrol /);
+  expect(command).toContain(`'https://control.example.test/it'\\''s?a=1&b=$(id)'`);
+  expect(command).toMatch(/ && FAIRLEAD_ENROL_TOKEN='enrol_abc-DEF_1' sh fairlead-agent\.sh$/);
 });

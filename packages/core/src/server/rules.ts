@@ -20,26 +20,22 @@ export function serverState(facts: LinkFacts, now: Date): ServerState {
 }
 
 export interface EnrolmentCommandParts {
-  readonly agentUrl: string;
-  readonly download: { readonly url: string; readonly sha256: string };
+  /** The script that fetches the agent for the machine it runs on, checks its digest, enrols and starts it. */
+  readonly script: { readonly url: string; readonly sha256: string };
   readonly token: string;
 }
 
-const dataDir = '"$HOME/fairlead"';
+const scriptFile = 'fairlead-agent.sh';
 
 /**
- * One line for a person to paste on the new server: fetch, check the digest, enrol, run. Every part is quoted, and the
+ * One line for a person to paste on the new server. The script is checked before it runs, every part is quoted, and the
  * token goes through the environment because arguments are readable by every user of the machine.
  */
-export function enrolmentCommand({ agentUrl, download, token }: EnrolmentCommandParts): string {
-  const agent = `${dataDir}/fairlead-agent`;
+export function enrolmentCommand({ script, token }: EnrolmentCommandParts): string {
   return [
-    `mkdir -p ${dataDir}`,
-    `curl -fsSL ${quote(download.url)} -o ${agent}`,
-    `echo ${quote(download.sha256)} ${agent} | sha256sum -c -`,
-    `chmod +x ${agent}`,
-    `FAIRLEAD_ENROL_TOKEN=${quote(token)} ${agent} enrol --control ${quote(agentUrl)} --data ${dataDir}/data`,
-    `${agent} run --data ${dataDir}/data`,
+    `curl -fsSLo ${scriptFile} ${quote(script.url)}`,
+    `echo ${quote(`${script.sha256}  ${scriptFile}`)} | sha256sum -c -`,
+    `FAIRLEAD_ENROL_TOKEN=${quote(token)} sh ${scriptFile}`,
   ].join(' && ');
 }
 

@@ -8,6 +8,16 @@ export interface FirstOrganization {
   readonly created: boolean;
 }
 
+/** First parts of the dashboard's own paths: an organization of that slug would hide behind them. */
+const reservedSlugs: ReadonlySet<string> = new Set([
+  'setup',
+  'sign-in',
+  'install',
+  'api',
+  'healthz',
+  'no-organization',
+]);
+
 // Two control planes that start at once must not both find an empty database.
 const setupLock = 4_602_117_001n;
 
@@ -24,7 +34,8 @@ export async function createFirstOrganization(ctx: SystemCtx, input: { name: str
   if (existing !== null) return { organizationId: parseId('org', existing.id), slug: existing.slug, created: false };
 
   const organizationId = newId('org');
-  const slug = toSlug(input.name) || 'organization';
+  const wanted = toSlug(input.name) || 'organization';
+  const slug = reservedSlugs.has(wanted) ? `${wanted}-organization` : wanted;
   const now = ctx.clock.now();
   await ctx.tx.organization.create({ data: { id: organizationId, name: input.name, slug, createdAt: now } });
   const projectId = newId('prj');
