@@ -27,11 +27,11 @@ export async function runVitest(folder: string): Promise<Outcome> {
   });
 }
 
-/** Folders with tests for vitest, without those outside the workspaces. */
+/** Folders with tests for vitest, but e2e, which is a stage of its own, and tools, which verify runs. */
 export function vitestFolders(): string[] {
-  return globSync(['apps/*/vitest.config.ts', 'packages/*/vitest.config.ts'], { cwd: ROOT })
+  return globSync(['apps/*/vitest.config.ts', 'packages/*/vitest.config.ts', 'prisma/vitest.config.ts'], { cwd: ROOT })
     .map((config) => config.replace(/\/vitest\.config\.ts$/, ''))
-    .filter((folder) => globSync(`${folder}/src/**/*.test.{ts,tsx}`, { cwd: ROOT }).length > 0)
+    .filter((folder) => globSync(`${folder}/{src,seed}/**/*.test.{ts,tsx}`, { cwd: ROOT }).length > 0)
     .sort();
 }
 
