@@ -118,7 +118,14 @@ function build({ identity, secret, baseUrl, trustedOrigins }: AuthOptions) {
       max: 200,
       customRules: { '/sign-in/email': { window: 60, max: 20 } },
     },
-    advanced: { cookiePrefix: 'fairlead', useSecureCookies: baseUrl.startsWith('https:') },
+    advanced: {
+      cookiePrefix: 'fairlead',
+      useSecureCookies: baseUrl.startsWith('https:'),
+      // Said aloud, because the library would otherwise decide it by NODE_ENV.
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+    },
+    logger: { level: 'error' },
     telemetry: { enabled: false },
   });
 }
