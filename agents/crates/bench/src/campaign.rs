@@ -1,0 +1,179 @@
+//! `fairlead-agent bench`: any number of contenders side by side, from a JSON file, for people and for `e2e/perf`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairlead_base::CancellationToken;
+use fairlead_model::BenchmarkProtocol;
+use http::Uri;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde::{Deserialize, Serialize};
+
+use crate::cell::{Cell, Measurement, measure};
+use crate::client::{Destination, Protocol};
+use crate::error::BenchError;
+use crate::tls::client_config;
+
+/// What to compare. Every contender is measured in each round at each concurrency, in turn.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Campaign {
+    /// Who is compared.
+    pub contenders: Vec<Contender>,
+    /// Clients at once.
+    pub concurrency: Vec<u32>,
+    /// Rounds.
+    #[serde(default = "one")]
+    pub repeats: u32,
+    /// Measured time of one row, milliseconds.
+    pub duration_ms: u64,
+    /// Time before it that does not count, milliseconds.
+    #[serde(default)]
+    pub warmup_ms: u64,
+}
+
+/// One of those compared.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contender {
+    /// Name in the rows.
+    pub name: String,
+    /// What to ask for; `http` or `https`.
+    pub url: String,
+    /// Where to connect, when not where the URL's name leads.
+    #[serde(default)]
+    pub connect: Option<SocketAddr>,
+    /// PEM file of the certificates to trust; needed for `https`.
+    #[serde(default)]
+    pub ca_file: Option<PathBuf>,
+    /// How to speak; HTTP/2 needs `https`.
+    #[serde(default = "http1")]
+    pub protocol: BenchmarkProtocol,
+    /// Processes whose CPU and memory are read.
+    #[serde(default)]
+    pub pids: Vec<u32>,
+}
+
+/// One measured cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CampaignRow {
+    /// The contender's name.
+    pub name: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Clients at once.
+    pub concurrency: u32,
+    /// How it was spoken to.
+    pub protocol: BenchmarkProtocol,
+    /// Responses 2xx.
+    pub requests: u64,
+    /// Other responses, and requests that failed.
+    pub errors: u64,
+    /// Responses 2xx a second.
+    pub requests_per_second: f64,
+    /// Median latency in microseconds.
+    pub p50_us: Option<u64>,
+    /// 99th percentile in microseconds.
+    pub p99_us: Option<u64>,
+    /// CPU time of the processes, microseconds a request.
+    pub cpu_us_per_request: f64,
+    /// Their PSS at the end of the row.
+    pub memory_bytes: u64,
+}
+
+/// Measures a campaign in rounds and calls `on_row` after each cell.
+pub async fn run_campaign(
+    campaign: &Campaign,
+    cancel: CancellationToken,
+    mut on_row: impl FnMut(&CampaignRow),
+) -> Result<Vec<CampaignRow>, BenchError> {
+    let mut rows = Vec::new();
+    for round in 0..campaign.repeats {
+        for concurrency in &campaign.concurrency {
+            for contender in &campaign.contenders {
+                let cell = cell(campaign, contender, *concurrency)?;
+                let row = row(contender, round, &cell, measure(&cell, &cancel).await?);
+                on_row(&row);
+                rows.push(row);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<Cell, BenchError> {
+    let unusable = |reason: &str| BenchError::Plan(format!("`{}`: {reason}", contender.url));
+    let uri: Uri = contender.url.parse().map_err(|_| unusable("not a URL"))?;
+    let host = uri.host().ok_or_else(|| unusable("it has no host"))?.to_owned();
+    let secure = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => false,
+        _ => return Err(unusable("it must start with http:// or https://")),
+    };
+    let protocol = match contender.protocol {
+        BenchmarkProtocol::Http2 if !secure => return Err(unusable("HTTP/2 is measured over https")),
+        BenchmarkProtocol::Http2 => Protocol::Http2,
+        BenchmarkProtocol::Http1 => Protocol::Http1,
+    };
+    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+    let address = match contender.connect {
+        Some(address) => address,
+        None => {
+            let found = (host.as_str(), port).to_socket_addrs().ok().and_then(|mut found| found.next());
+            found.ok_or_else(|| unusable("its host has no address"))?
+        }
+    };
+    let tls = match secure {
+        false => None,
+        true => {
+            let name = ServerName::try_from(host.clone()).map_err(|_| unusable("its host is not a name"))?;
+            Some((client_config(&roots(contender)?, protocol)?, name))
+        }
+    };
+    let authority = uri.authority().map_or(host, ToString::to_string);
+    let path = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
+    Ok(Cell {
+        name: contender.name.clone(),
+        destination: Destination { address, tls, authority, path },
+        protocol,
+        concurrency,
+        warmup: Duration::from_millis(campaign.warmup_ms),
+        duration: Duration::from_millis(campaign.duration_ms),
+        pids: contender.pids.clone(),
+    })
+}
+
+fn roots(contender: &Contender) -> Result<Vec<Vec<u8>>, BenchError> {
+    let missing = || BenchError::Plan(format!("`{}` needs ca_file: nothing else is trusted", contender.url));
+    let file = contender.ca_file.as_ref().ok_or_else(missing)?;
+    let unreadable = |error: rustls::pki_types::pem::Error| BenchError::Plan(format!("{}: {error}", file.display()));
+    let certificates = CertificateDer::pem_file_iter(file).map_err(unreadable)?;
+    certificates.map(|der| der.map(|der| der.to_vec()).map_err(unreadable)).collect()
+}
+
+fn row(contender: &Contender, round: u32, cell: &Cell, measured: Measurement) -> CampaignRow {
+    let Measurement { tally, cpu, memory_bytes } = measured;
+    CampaignRow {
+        name: contender.name.clone(),
+        round,
+        concurrency: cell.concurrency,
+        protocol: contender.protocol,
+        requests: tally.requests,
+        errors: tally.errors,
+        requests_per_second: tally.requests as f64 / cell.duration.as_secs_f64(),
+        p50_us: tally.latency.quantile_us(0.5),
+        p99_us: tally.latency.quantile_us(0.99),
+        cpu_us_per_request: cpu.as_secs_f64() * 1e6 / tally.requests as f64,
+        memory_bytes,
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn http1() -> BenchmarkProtocol {
+    BenchmarkProtocol::Http1
+}

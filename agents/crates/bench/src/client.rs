@@ -1,0 +1,140 @@
+//! What one client sends, over which kind of connection, and what it counts.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use fairlead_telemetry::Histogram;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The protocol a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+}
+
+impl Protocol {
+    pub(crate) fn alpn(self) -> &'static [u8] {
+        match self {
+            Self::Http1 => b"http/1.1",
+            Self::Http2 => b"h2",
+        }
+    }
+}
+
+/// Where requests go and what they ask for.
+#[derive(Debug, Clone)]
+pub(crate) struct Destination {
+    pub(crate) address: SocketAddr,
+    /// `None`: plain TCP.
+    pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// Value of `Host` or `:authority`.
+    pub(crate) authority: String,
+    pub(crate) path: String,
+}
+
+/// The measured time; what ends outside of it does not count.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) start: Instant,
+    pub(crate) end: Instant,
+}
+
+/// What a worker's clients counted.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
+    pub(crate) body_bytes: u64,
+    pub(crate) latency: Histogram,
+    pub(crate) last_error: Option<String>,
+}
+
+/// What the clients of one worker share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) destination: Destination,
+    pub(crate) window: Cell<Option<Window>>,
+    pub(crate) tally: RefCell<Tally>,
+    /// Clients that have had their first answer, of all workers.
+    pub(crate) ready: Arc<AtomicU32>,
+}
+
+/// A stream of either kind.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+
+impl Shared {
+    /// Opens a connection, by TLS when the destination asks for it.
+    pub(crate) async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+        let opening = async {
+            let stream = TcpStream::connect(self.destination.address).await?;
+            stream.set_nodelay(true)?;
+            let Some((config, name)) = &self.destination.tls else { return Ok(Box::new(stream) as Box<dyn Stream>) };
+            let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await?;
+            Ok(Box::new(stream) as Box<dyn Stream>)
+        };
+        let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
+        tokio::time::timeout(CONNECT_TIMEOUT, opening).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Counts an answer that ended now.
+    pub(crate) fn answered(&self, started: Instant, status: u16, body_bytes: u64) {
+        let now = Instant::now();
+        let mut tally = self.tally.borrow_mut();
+        if !(200..300).contains(&status) {
+            tally.last_error = Some(format!("it answered {status}"));
+        }
+        if !self.counts(now) {
+            return;
+        }
+        if (200..300).contains(&status) {
+            tally.requests += 1;
+            tally.body_bytes += body_bytes;
+            let us = now.saturating_duration_since(started).as_micros();
+            tally.latency.record(u64::try_from(us).unwrap_or(u64::MAX));
+        } else {
+            tally.errors += 1;
+        }
+    }
+
+    /// Counts a request or connection that failed now.
+    pub(crate) fn failed(&self, error: &dyn std::error::Error) {
+        let mut tally = self.tally.borrow_mut();
+        tally.last_error = Some(error.to_string());
+        if self.counts(Instant::now()) {
+            tally.errors += 1;
+        }
+    }
+
+    /// Says, once a client, that it has had an answer.
+    pub(crate) fn ready(&self, said: &mut bool) {
+        if !*said {
+            *said = true;
+            self.ready.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn counts(&self, now: Instant) -> bool {
+        self.window.get().is_some_and(|window| window.start <= now && now < window.end)
+    }
+}
+
+/// Pause before a client that failed tries again: errors are counted, not multiplied.
+pub(crate) async fn pause_after_failure() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+/// Shared by the clients of one worker, on its thread only.
+pub(crate) type SharedRef = Rc<Shared>;

@@ -1,0 +1,79 @@
+//! HTTP/2 clients: a connection carries a fixed number of streams, each a closed loop of its own.
+
+use std::error::Error;
+use std::io;
+use std::time::Instant;
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+use http::{Method, Request, Version};
+
+use crate::client::{SharedRef, pause_after_failure};
+
+/// Streams on one connection; more clients open more connections.
+pub(crate) const STREAMS_PER_CONNECTION: u32 = 16;
+
+const WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// Keeps one connection with `streams` loops on it until its worker ends it.
+pub(crate) async fn run(shared: SharedRef, streams: u32) {
+    let mut ready = vec![false; streams as usize];
+    loop {
+        if let Err(error) = connection(&shared, &mut ready).await {
+            shared.failed(&*error);
+        }
+        pause_after_failure().await;
+    }
+}
+
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Box<dyn Error>> {
+    let stream = shared.connect().await?;
+    let mut builder = h2::client::Builder::new();
+    builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES * 4).enable_push(false);
+    let (sender, connection) = builder.handshake::<_, Bytes>(stream).await?;
+    let destination = &shared.destination;
+    let request = Request::builder()
+        .method(Method::GET)
+        .version(Version::HTTP_2)
+        .uri(format!("https://{}{}", destination.authority, destination.path))
+        .header("user-agent", "fairlead-bench")
+        .body(())?;
+    let mut loops = tokio::task::JoinSet::new();
+    for said in ready.iter() {
+        loops.spawn_local(keep_asking(sender.clone(), request.clone(), shared.clone(), *said));
+    }
+    drop(sender);
+    tokio::select! {
+        ended = connection => ended.map_err(Box::<dyn Error>::from)?,
+        failed = loops.join_next() => {
+            if let Some(outcome) = failed {
+                outcome??;
+            }
+        }
+    }
+    // A stream that ended takes its connection with it; every client of it has been counted as ready or never will be.
+    ready.fill(true);
+    Err(io::Error::from(io::ErrorKind::ConnectionReset).into())
+}
+
+async fn keep_asking(
+    mut sender: SendRequest<Bytes>,
+    request: Request<()>,
+    shared: SharedRef,
+    mut ready: bool,
+) -> Result<(), h2::Error> {
+    loop {
+        sender = sender.ready().await?;
+        let started = Instant::now();
+        let (response, _) = sender.send_request(request.clone(), true)?;
+        let (head, mut body) = response.await?.into_parts();
+        let mut body_bytes = 0;
+        while let Some(data) = body.data().await {
+            let length = data?.len();
+            body_bytes += length as u64;
+            body.flow_control().release_capacity(length)?;
+        }
+        shared.answered(started, head.status.as_u16(), body_bytes);
+        shared.ready(&mut ready);
+    }
+}

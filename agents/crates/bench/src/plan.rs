@@ -1,0 +1,163 @@
+//! A run of desired state: which cells it has, in which order, and the rows they become.
+
+use std::net::SocketAddr;
+
+use fairlead_base::CancellationToken;
+use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
+use rustls::pki_types::ServerName;
+
+use crate::cell::{Cell, Measurement, measure};
+use crate::client::{Destination, Protocol};
+use crate::error::BenchError;
+use crate::tls::client_config;
+
+/// This server's proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyTarget {
+    /// Its HTTPS listener.
+    pub address: SocketAddr,
+    /// Certificates (DER) to trust, and no others.
+    pub roots: Vec<Vec<u8>>,
+    /// Its process, whose CPU and memory are read.
+    pub pid: Option<u32>,
+}
+
+/// Where an app is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// Through the proxy.
+    pub proxy: Option<ProxyTarget>,
+    /// An instance's own port.
+    pub direct: Option<SocketAddr>,
+}
+
+/// Rows that a plan makes.
+pub fn rows_total(plan: &BenchmarkPlan) -> u32 {
+    u32::try_from(order(plan).count()).unwrap_or(u32::MAX)
+}
+
+/// Measures every cell of a plan, round by round, and calls `on_row` after each.
+/// Rows are cumulative: an error ends the run, rows told before it stand.
+pub async fn run_plan(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    cancel: CancellationToken,
+    mut on_row: impl FnMut(&BenchmarkRow),
+) -> Result<Vec<BenchmarkRow>, BenchError> {
+    let mut rows = Vec::new();
+    for (position, step) in (0..).zip(order(plan)) {
+        let cell = cell(plan, targets, step)?;
+        let row = row(position, step, &cell, measure(&cell, &cancel).await?);
+        on_row(&row);
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step {
+    round: u32,
+    concurrency: u32,
+    protocol: BenchmarkProtocol,
+    target: BenchmarkTarget,
+}
+
+/// Rounds outermost, targets innermost: what is compared runs side by side.
+fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = Step> + '_ {
+    (0..plan.repeats).flat_map(move |round| {
+        plan.concurrency.iter().flat_map(move |concurrency| {
+            plan.protocols.iter().flat_map(move |protocol| {
+                plan.targets.iter().filter_map(move |target| {
+                    // Apps speak HTTP/1.1: HTTP/2 is the proxy's to measure.
+                    let speaks = (*protocol, *target) != (BenchmarkProtocol::Http2, BenchmarkTarget::Direct);
+                    speaks.then_some(Step { round, concurrency: *concurrency, protocol: *protocol, target: *target })
+                })
+            })
+        })
+    })
+}
+
+fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, BenchError> {
+    let protocol = match step.protocol {
+        BenchmarkProtocol::Http1 => Protocol::Http1,
+        BenchmarkProtocol::Http2 => Protocol::Http2,
+    };
+    let (address, tls, pids, name) = match step.target {
+        BenchmarkTarget::Direct => {
+            (targets.direct.ok_or(BenchError::NotRunning)?, None, Vec::new(), "the app's own port")
+        }
+        BenchmarkTarget::Proxy => {
+            let proxy = targets.proxy.as_ref().ok_or(BenchError::NotRunning)?;
+            let host = ServerName::try_from(plan.host.clone());
+            let host = host.map_err(|_| BenchError::Plan(format!("`{}` is not a host name", plan.host)))?;
+            let tls = Some((client_config(&proxy.roots, protocol)?, host));
+            (proxy.address, tls, proxy.pid.into_iter().collect(), "the app through the proxy")
+        }
+    };
+    let authority = match (step.target, address.port()) {
+        (BenchmarkTarget::Proxy, 443) => plan.host.clone(),
+        (_, port) => format!("{}:{port}", plan.host),
+    };
+    Ok(Cell {
+        name: name.to_owned(),
+        destination: Destination { address, tls, authority, path: plan.path.clone() },
+        protocol,
+        concurrency: step.concurrency,
+        warmup: plan.warmup,
+        duration: plan.duration,
+        pids,
+    })
+}
+
+fn row(position: u32, step: Step, cell: &Cell, measured: Measurement) -> BenchmarkRow {
+    let Measurement { tally, cpu, memory_bytes } = measured;
+    BenchmarkRow {
+        position,
+        round: step.round,
+        target: step.target,
+        protocol: step.protocol,
+        concurrency: step.concurrency,
+        duration: cell.duration,
+        requests: tally.requests,
+        errors: tally.errors,
+        latency: tally.latency.sparse().collect(),
+        latency_sum_us: tally.latency.sum_us(),
+        proxy_cpu: cpu,
+        proxy_memory_bytes: memory_bytes,
+        bytes_received: tally.body_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fairlead_model::{AppId, AppKey, EnvironmentId, RunId};
+
+    use super::*;
+
+    #[test]
+    fn rounds_interleave_the_targets_and_http2_is_measured_through_the_proxy_only() {
+        let plan = BenchmarkPlan {
+            run: RunId::parse("run_1").unwrap(),
+            key: AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() },
+            host: "hello.localhost".to_owned(),
+            path: "/".to_owned(),
+            targets: vec![BenchmarkTarget::Proxy, BenchmarkTarget::Direct],
+            protocols: vec![BenchmarkProtocol::Http1, BenchmarkProtocol::Http2],
+            concurrency: vec![8],
+            repeats: 2,
+            duration: Duration::from_millis(100),
+            warmup: Duration::ZERO,
+        };
+        let cells: Vec<_> = order(&plan).map(|step| (step.round, step.protocol, step.target)).collect();
+        let round = [
+            (BenchmarkProtocol::Http1, BenchmarkTarget::Proxy),
+            (BenchmarkProtocol::Http1, BenchmarkTarget::Direct),
+            (BenchmarkProtocol::Http2, BenchmarkTarget::Proxy),
+        ];
+        let expected: Vec<_> = (0..2).flat_map(|number| round.map(|(p, t)| (number, p, t))).collect();
+        assert_eq!(cells, expected);
+        assert_eq!(rows_total(&plan), 6);
+    }
+}

@@ -1,0 +1,210 @@
+//! Reads HTTP/1.1 responses out of a buffer, just as far as a load generator must: status, where the body ends, how long it was.
+
+const HEADERS_MAX: usize = 64;
+
+/// How far the buffer was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Bytes at the buffer's front that are done with.
+    pub(crate) consumed: usize,
+    /// The response, once whole.
+    pub(crate) response: Option<Response>,
+}
+
+/// A whole response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    /// The server closes the connection after it.
+    pub(crate) closes: bool,
+}
+
+/// Bytes that are no HTTP/1.1 response.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the answer is not HTTP/1.1: {0}")]
+pub(crate) struct Malformed(&'static str);
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Head,
+    /// Body bytes to come.
+    Sized(u64),
+    ChunkSize,
+    /// Chunk bytes to come.
+    Chunk(u64),
+    ChunkEnd,
+    Trailers,
+    UntilClose,
+}
+
+/// Reads one response after the other.
+#[derive(Debug)]
+pub(crate) struct ResponseReader {
+    state: State,
+    response: Response,
+}
+
+impl ResponseReader {
+    pub(crate) fn new() -> Self {
+        Self { state: State::Head, response: Response { status: 0, body_bytes: 0, closes: false } }
+    }
+
+    /// Reads on. With `response` still `None`, more bytes are needed behind those not consumed.
+    pub(crate) fn advance(&mut self, buffer: &[u8]) -> Result<Progress, Malformed> {
+        let mut at = 0;
+        loop {
+            let rest = &buffer[at..];
+            let step = match self.state {
+                State::Head => self.head(rest)?,
+                State::Sized(0) => {
+                    self.state = State::Head;
+                    return Ok(Progress { consumed: at, response: Some(self.response) });
+                }
+                State::Sized(left) => self.body(rest, left, State::Sized),
+                State::ChunkSize => self.chunk_size(rest)?,
+                State::Chunk(0) => {
+                    self.state = State::ChunkEnd;
+                    continue;
+                }
+                State::ChunkEnd => self.chunk_end(rest)?,
+                State::Chunk(left) => self.body(rest, left, State::Chunk),
+                State::Trailers => self.trailer(rest),
+                State::UntilClose => {
+                    self.response.body_bytes += rest.len() as u64;
+                    return Ok(Progress { consumed: buffer.len(), response: None });
+                }
+            };
+            match step {
+                0 => return Ok(Progress { consumed: at, response: None }),
+                read => at += read,
+            }
+        }
+    }
+
+    /// The server closed the connection: the response it ended, if that is how this one ends.
+    pub(crate) fn close(&self) -> Option<Response> {
+        matches!(self.state, State::UntilClose).then_some(self.response)
+    }
+
+    fn head(&mut self, input: &[u8]) -> Result<usize, Malformed> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut parsed = httparse::Response::new(&mut headers);
+        let length = match parsed.parse(input) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(0),
+            Err(_) => return Err(Malformed("its head can't be parsed")),
+        };
+        let status = parsed.code.unwrap_or_default();
+        if (100..200).contains(&status) {
+            return Ok(length);
+        }
+        self.response = Response { status, body_bytes: 0, closes: false };
+        self.state = State::UntilClose;
+        for header in parsed.headers.iter() {
+            if header.name.eq_ignore_ascii_case("content-length") {
+                let text = std::str::from_utf8(header.value).ok().map(str::trim);
+                let size =
+                    text.and_then(|text| text.parse().ok()).ok_or(Malformed("its Content-Length is no number"))?;
+                self.state = State::Sized(size);
+            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+                self.state = State::ChunkSize;
+            } else if header.name.eq_ignore_ascii_case("connection") {
+                self.response.closes = header.value.eq_ignore_ascii_case(b"close");
+            }
+        }
+        if matches!(status, 204 | 304) {
+            self.state = State::Sized(0);
+        }
+        self.response.closes |= matches!(self.state, State::UntilClose);
+        Ok(length)
+    }
+
+    fn body(&mut self, input: &[u8], left: u64, state: fn(u64) -> State) -> usize {
+        let read = left.min(input.len() as u64);
+        self.state = state(left - read);
+        self.response.body_bytes += read;
+        read as usize
+    }
+
+    fn chunk_size(&mut self, input: &[u8]) -> Result<usize, Malformed> {
+        match httparse::parse_chunk_size(input) {
+            Ok(httparse::Status::Complete((length, 0))) => {
+                self.state = State::Trailers;
+                Ok(length)
+            }
+            Ok(httparse::Status::Complete((length, size))) => {
+                self.state = State::Chunk(size);
+                Ok(length)
+            }
+            Ok(httparse::Status::Partial) => Ok(0),
+            Err(_) => Err(Malformed("a chunk size can't be parsed")),
+        }
+    }
+
+    fn chunk_end(&mut self, input: &[u8]) -> Result<usize, Malformed> {
+        match input {
+            [b'\r', b'\n', ..] => {
+                self.state = State::ChunkSize;
+                Ok(2)
+            }
+            [] | [b'\r'] => Ok(0),
+            _ => Err(Malformed("a chunk does not end where it said")),
+        }
+    }
+
+    fn trailer(&mut self, input: &[u8]) -> usize {
+        let Some(end) = input.windows(2).position(|pair| pair == b"\r\n") else { return 0 };
+        if end == 0 {
+            self.state = State::Sized(0);
+        }
+        end + 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_in_pieces(input: &[u8], piece: usize) -> (Vec<Response>, ResponseReader) {
+        let (mut reader, mut buffer, mut responses) = (ResponseReader::new(), Vec::new(), Vec::new());
+        for part in input.chunks(piece) {
+            buffer.extend_from_slice(part);
+            loop {
+                let progress = reader.advance(&buffer).unwrap();
+                buffer.drain(..progress.consumed);
+                match progress.response {
+                    Some(response) => responses.push(response),
+                    None => break,
+                }
+            }
+        }
+        (responses, reader)
+    }
+
+    #[test]
+    fn every_framing_is_read_alike_however_the_bytes_arrive() {
+        let stream = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello\
+            HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nwiki\r\n3;x=y\r\nped\r\n0\r\nx-sum: 1\r\n\r\n\
+            HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        let whole = |status, body_bytes, closes| Response { status, body_bytes, closes };
+        let expected = [whole(200, 5, false), whole(200, 7, false), whole(204, 0, false), whole(404, 0, true)];
+        for piece in [1, 2, 3, 7, 64, stream.len()] {
+            assert_eq!(read_in_pieces(stream, piece).0, expected, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn a_body_without_a_length_ends_with_the_connection() {
+        let (responses, reader) = read_in_pieces(b"HTTP/1.1 200 OK\r\n\r\nsome bytes", 4);
+        assert_eq!(responses, []);
+        assert_eq!(reader.close(), Some(Response { status: 200, body_bytes: 10, closes: true }));
+        assert_eq!(read_in_pieces(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", 9).1.close(), None);
+    }
+
+    #[test]
+    fn garbage_is_told_apart_from_an_unfinished_head() {
+        assert!(ResponseReader::new().advance(b"SSH-2.0-OpenSSH\r\n").is_err());
+        assert_eq!(ResponseReader::new().advance(b"HTTP/1.1 20").unwrap(), Progress { consumed: 0, response: None });
+    }
+}
