@@ -3,7 +3,8 @@ import { z } from 'zod';
 
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  FAIRLEAD_GATEWAY_HOST: z.string().min(1).default('127.0.0.1'),
+  // An address, not a name: it becomes a route of the local server.
+  FAIRLEAD_GATEWAY_HOST: z.union([z.ipv4(), z.ipv6()]).default('127.0.0.1'),
   FAIRLEAD_GATEWAY_PORT: z.coerce.number().int().min(0).max(65535).default(4401),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_SIGNING_KEY_DIR: z.string().min(1),

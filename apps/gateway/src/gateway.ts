@@ -106,6 +106,12 @@ function routesOf({ controlHost, webAddress, host }: GatewayOptions, port: numbe
   if (controlHost === '') return [];
   return [
     { host: controlHost, pathPrefix: '/', address: webAddress },
-    { host: controlHost, pathPrefix: '/agent', address: `${host}:${port}` },
+    { host: controlHost, pathPrefix: '/agent', address: addressOf(host, port) },
   ];
+}
+
+/** Where a process on this machine reaches what listens on `host`. */
+function addressOf(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `127.0.0.1:${port}`;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

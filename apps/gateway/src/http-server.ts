@@ -10,7 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
 import { messageBytesMax } from './session/session.ts';
 
-export const agentPath = '/agent';
+const agentPath = '/agent';
 const healthPath = '/healthz';
 // Room above the gateway's own limit, so that a message somewhat too large is answered with a named error.
 const frameBytesMax = 2 * messageBytesMax;

@@ -45,7 +45,7 @@ export const appSample = z.object({
 });
 
 /** One second of one server. */
-export const serverSample = z.object({
+const serverSample = z.object({
   type: z.literal('server.sample'),
   serverId: serverIdSchema,
   unixMs: count,
@@ -62,7 +62,7 @@ export const serverSample = z.object({
   openConnections: count,
 });
 
-export const logStreams = ['system', 'stdout', 'stderr'] as const;
+const logStreams = ['system', 'stdout', 'stderr'] as const;
 
 /** A line of a deployment's log, the same live and from the store. */
 export const logLine = z.object({
@@ -74,7 +74,7 @@ export const logLine = z.object({
 export type LogLine = z.infer<typeof logLine>;
 
 /** Consecutive lines; `firstLine` counts from 0 over the whole deployment. Lines may come twice: keep by number. */
-export const logLines = z.object({
+const logLines = z.object({
   type: z.literal('log.lines'),
   deploymentId: deploymentIdSchema,
   firstLine: count.int(),

@@ -9,12 +9,6 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-export const metricStepMs: Readonly<Record<MetricResolution, number>> = {
-  '1s': secondMs,
-  '1m': minuteMs,
-  '1h': hourMs,
-};
-
 /** Older partitions are dropped whole. */
 export const metricRetentionMs: Readonly<Record<MetricResolution, number>> = {
   '1s': dayMs,

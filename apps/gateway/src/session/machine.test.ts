@@ -128,6 +128,15 @@ test('a version is announced once and only when it is newer', () => {
   ]).toEqual([0, 0, 1, 0, 1, 0]);
 });
 
+test('a version that is noticed while the session is written down is in the welcome', () => {
+  const noticed: SessionEvent = { type: 'desired', version: { epoch: 1, number: 8n } };
+  const older: SessionEvent = { type: 'desired', version: { epoch: 1, number: 6n } };
+  expect(drive(hello, found, proof, noticed, older, { type: 'opened', session: opened }).actions).toMatchObject([
+    { body: { case: 'welcome', value: { desired: { epoch: 1, number: 8n } } } },
+    { body: { case: 'ping' } },
+  ]);
+});
+
 test('a handshake that stalls and an agent that falls silent are ended', () => {
   expect(step(drive().state, { type: 'tick' }, handshakeStepMs - 1).actions).toEqual([]);
   expect(step(drive().state, { type: 'tick' }, handshakeStepMs)).toEqual(closedWith('link.timeout'));

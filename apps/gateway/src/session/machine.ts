@@ -5,9 +5,9 @@ import type { AgentEnvelope, Enrol, GatewayEnvelopeSchema, Hello, Push, Report }
 import type { LinkErrorCode } from '@fairlead/contract/errors';
 import { enrolMessage, helloMessage, verifyMessage } from '@fairlead/contract/signing';
 import type { ConnectedServer, EnrolledServer, OpenedSession } from './control.ts';
-import { isNewer, type Version } from './version.ts';
+import { isNewer, noVersion, type Version } from './version.ts';
 
-export const protocolVersion = 1;
+const protocolVersion = 1;
 /** From the connection to the end of the handshake, each step. */
 export const handshakeStepMs = 10_000;
 export const pingIntervalMs = 20_000;
@@ -25,7 +25,8 @@ export type SessionState =
       readonly nonce: Uint8Array;
       readonly deadlineMs: number;
     }
-  | { readonly phase: 'opening' }
+  /** `noticed`: a version that came while the session was being written down. */
+  | { readonly phase: 'opening'; readonly noticed: Version }
   | {
       readonly phase: 'open';
       readonly announced: Version;
@@ -92,11 +93,7 @@ export function step(state: SessionState, event: SessionEvent, nowMs: number): S
     case 'opened':
       return opened(state, event.session, nowMs);
     case 'desired':
-      if (state.phase !== 'open' || !isNewer(event.version, state.announced)) return stay(state);
-      return {
-        state: { ...state, announced: event.version },
-        actions: [{ type: 'send', body: { case: 'desired', value: { version: event.version } } }],
-      };
+      return desired(state, event.version);
   }
 }
 
@@ -123,7 +120,7 @@ function receive(state: SessionState, envelope: AgentEnvelope, nowMs: number): S
     if (!verifyMessage(server.publicKey, helloMessage(server.serverId, nonce), body.value.signature)) {
       return end('link.proof_wrong');
     }
-    return { state: { phase: 'opening' }, actions: [{ type: 'open', server, hello }] };
+    return { state: { phase: 'opening', noticed: noVersion }, actions: [{ type: 'open', server, hello }] };
   }
   return end('link.unexpected_message');
 }
@@ -164,10 +161,11 @@ function found(state: SessionState, server: ConnectedServer | null, nonce: Uint8
 
 function opened(state: SessionState, session: OpenedSession, nowMs: number): Step {
   if (state.phase !== 'opening') return stay(state);
+  const newest = isNewer(state.noticed, session.desired) ? state.noticed : session.desired;
   return {
     state: {
       phase: 'open',
-      announced: session.desired,
+      announced: newest,
       nextPingMs: nowMs + pingIntervalMs,
       lastHeardMs: nowMs,
     },
@@ -178,7 +176,7 @@ function opened(state: SessionState, session: OpenedSession, nowMs: number): Ste
           case: 'welcome',
           value: {
             serverUnixMs: BigInt(nowMs),
-            desired: session.desired,
+            desired: newest,
             pushAckedSequence: session.pushAckedSequence,
             pingIntervalMs,
           },
@@ -187,6 +185,15 @@ function opened(state: SessionState, session: OpenedSession, nowMs: number): Ste
       // At once, so that the first frames are already dated with a measured clock.
       ping(nowMs),
     ],
+  };
+}
+
+function desired(state: SessionState, version: Version): Step {
+  if (state.phase === 'opening' && isNewer(version, state.noticed)) return stay({ ...state, noticed: version });
+  if (state.phase !== 'open' || !isNewer(version, state.announced)) return stay(state);
+  return {
+    state: { ...state, announced: version },
+    actions: [{ type: 'send', body: { case: 'desired', value: { version } } }],
   };
 }
 

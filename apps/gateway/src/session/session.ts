@@ -15,6 +15,7 @@ import type { Version } from './version.ts';
 /** Larger messages end the connection; the agent keeps its logs and frames well below. */
 export const messageBytesMax = 1024 * 1024;
 const goodEnd = 1000;
+const closeTimeoutMs = 3_000;
 
 export interface SessionOptions {
   readonly socket: WebSocket;
@@ -64,6 +65,8 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         );
         break;
       case 'open':
+        // Before the session is written down: a version that is made meanwhile must find us.
+        options.onOpen(session, action.server.serverId);
         attempt(control.open(action.server, action.hello), (opened) => welcome(action.server, opened));
         break;
       case 'sync':
@@ -103,7 +106,6 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       return;
     }
     open = current;
-    options.onOpen(session, server.serverId);
     handle({ type: 'opened', session: opened });
   }
 
@@ -128,15 +130,21 @@ export function startAgentSession(options: SessionOptions): AgentSession {
 
   function close(code: LinkErrorCode | null, message?: string): void {
     if (code === null) {
-      socket.close(goodEnd);
+      hangUp(goodEnd);
       return;
     }
     const entry = errorTable[code];
     send({ case: 'error', value: { code, message: message ?? entry.message, retryable: entry.retryable } });
     log.info({ code, serverId: open?.server.serverId }, 'closing a session');
-    // A paused socket would never read the other side's closing frame.
+    hangUp(entry.link ?? goodEnd, code);
+  }
+
+  function hangUp(closeCode: number, reason?: string): void {
+    // A paused socket would never read the other side's closing frame, and some agents never send one.
     socket.resume();
-    socket.close(entry.link, code);
+    socket.close(closeCode, reason);
+    const terminate = setTimeout(() => socket.terminate(), closeTimeoutMs);
+    socket.once('close', () => clearTimeout(terminate));
   }
 
   function receive(data: RawData, isBinary: boolean): void {
