@@ -188,3 +188,14 @@ test('a push with a sequence that no agent reaches is malformed', async () => {
   link.send({ case: 'push', value: { sequence: 2n ** 64n - 1n } });
   expect(await link.ended).toEqual(endedWith('link.malformed'));
 });
+
+test('a server that is deleted while its agent is connected is told so', async () => {
+  const { token } = await gateway.mintEnrolment('short-lived');
+  const agent = createFakeAgent({ url: gateway.url });
+  const { serverId } = await agent.enrol(token);
+  const link = await agent.connect(serverId);
+  await gateway.system(({ tx }) => tx.server.delete({ where: { id: serverId } }));
+  link.send({ case: 'report', value: { reportId: 1n } });
+  expect(await link.ended).toEqual(endedWith('link.server_unknown'));
+  await expect(agent.connect(serverId)).rejects.toEqual(endedWith('link.server_unknown'));
+});

@@ -82,6 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     serverIds: () => registry.serverIds,
     readVersions: control.readVersions,
     announce: registry.announce,
+    onGone: registry.endServer,
     log,
   });
   const port = await server.listen(options.host, options.port);

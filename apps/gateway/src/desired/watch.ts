@@ -13,6 +13,8 @@ export interface DesiredWatchOptions {
   readonly serverIds: () => readonly string[];
   readonly readVersions: (serverIds: readonly string[]) => Promise<ReadonlyMap<string, Version>>;
   readonly announce: (serverId: string, version: Version) => void;
+  /** The server was deleted while its agent was connected. */
+  readonly onGone: (serverId: string) => void;
   readonly log: Log;
 }
 
@@ -24,7 +26,12 @@ export async function watchDesired(options: DesiredWatchOptions): Promise<() => 
   async function poll(): Promise<void> {
     const serverIds = options.serverIds();
     if (serverIds.length === 0) return;
-    for (const [serverId, version] of await options.readVersions(serverIds)) announce(serverId, version);
+    const versions = await options.readVersions(serverIds);
+    for (const serverId of serverIds) {
+      const version = versions.get(serverId);
+      if (version === undefined) options.onGone(serverId);
+      else announce(serverId, version);
+    }
   }
 
   function pollOnce(): void {

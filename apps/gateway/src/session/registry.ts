@@ -9,6 +9,8 @@ export interface SessionRegistry {
   add(session: AgentSession): void;
   open(session: AgentSession, serverId: string): void;
   announce(serverId: string, version: Version): void;
+  /** Ends the session of a server that was deleted. */
+  endServer(serverId: string): void;
   readonly serverIds: readonly string[];
   /** Connections that have not proved who they are. */
   readonly strangers: number;
@@ -35,6 +37,7 @@ export function createSessionRegistry(): SessionRegistry {
       older?.end('link.replaced');
     },
     announce: (serverId, version) => byServer.get(serverId)?.announce(version),
+    endServer: (serverId) => byServer.get(serverId)?.end('link.server_unknown'),
     get serverIds() {
       return [...byServer.keys()];
     },
