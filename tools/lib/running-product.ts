@@ -9,6 +9,7 @@ import { PORTS, type PortName } from '../start/options.mjs';
 import { ROOT, toolEnvironment } from './command.ts';
 import { freePorts } from './free-ports.ts';
 import { nodeOf } from './install.mjs';
+import { isAlive, type ProcessIdentity } from './process-identity.ts';
 
 export interface RunningProduct {
   /** http://localhost:… of the dashboard. */
@@ -24,6 +25,10 @@ export interface RunningProduct {
   readonly summary: string;
   /** The pids of the supervised processes by name. */
   processes(): Readonly<Record<string, number>>;
+  /** Kills the supervisor at once, as a crash would; everything below it is left behind. */
+  kill(): void;
+  /** The supervisor is still there. */
+  isAlive(): boolean;
   stop(): Promise<void>;
 }
 
@@ -64,6 +69,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
     const summary = await readUntilUp(child, options);
     const { pid } = child;
     if (pid === undefined) throw new Error('the product has no process');
+    const { supervisor } = readRecord(data);
     return {
       url: `http://localhost:${ports.web}`,
       setupToken: /\/setup\?token=(\S+)/.exec(summary)?.[1],
@@ -73,7 +79,12 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
       pid,
       readyMs: performance.now() - startedAt,
       summary,
-      processes: () => readProcesses(data),
+      processes: () => readRecord(data).processes,
+      kill() {
+        process.kill(supervisor.pid, 'SIGKILL');
+        child.kill('SIGKILL');
+      },
+      isAlive: () => isAlive(supervisor),
       stop,
     };
   } catch (error) {
@@ -113,9 +124,10 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-function readProcesses(data: string): Record<string, number> {
-  const record = JSON.parse(readFileSync(join(data, 'run/processes.json'), 'utf8')) as {
-    processes: Record<string, { pid: number }>;
+function readRecord(data: string): { supervisor: ProcessIdentity; processes: Record<string, number> } {
+  const { supervisor, processes } = JSON.parse(readFileSync(join(data, 'run/processes.json'), 'utf8')) as {
+    supervisor: ProcessIdentity;
+    processes: Record<string, ProcessIdentity>;
   };
-  return Object.fromEntries(Object.entries(record.processes).map(([name, { pid }]) => [name, pid]));
+  return { supervisor, processes: Object.fromEntries(Object.entries(processes).map(([name, { pid }]) => [name, pid])) };
 }

@@ -44,6 +44,7 @@ const STAGES: readonly Stage[] = [
     needs: [NGINX, OPENSSL],
     run: async () => {
       await buildAgent('dev', silent);
+      await buildWeb(silent);
       return runVitest('e2e');
     },
   },

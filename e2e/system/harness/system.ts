@@ -23,7 +23,7 @@ import { Supervisor } from '../../../tools/start/supervisor.ts';
 import { type Repositories, type Repository, serveRepositories } from './repository.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
-const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
+export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
 const AGENT = 'agent';
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
 const DEPLOY_TIMEOUT_MS = 90_000;

@@ -1,0 +1,105 @@
+// `npm start` as a user sees it: the first start, a second one with all data, one after the supervisor was killed, and the
+// lines it says when it cannot start.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROOT, run } from '../../tools/lib/command.ts';
+import { ADA, claimSetup, signIn } from '../../tools/lib/dashboard-client.ts';
+import { freePorts } from '../../tools/lib/free-ports.ts';
+import { nodeOf } from '../../tools/lib/install.mjs';
+import { pidsListeningOn } from '../../tools/lib/listeners.ts';
+import { requestPinned } from '../../tools/lib/pinned-request.ts';
+import { type ProductOptions, type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { PORTS } from '../../tools/start/options.mjs';
+import { AGENT_BINARY } from './harness/system.ts';
+
+let folder: string;
+let options: ProductOptions;
+let product: RunningProduct | undefined;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-start-'));
+  chmodSync(folder, 0o711);
+  options = { data: join(folder, 'data'), ports: await freePorts(), agent: AGENT_BINARY };
+});
+afterAll(async () => {
+  await product?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function expectAppLive({ ports, caFile }: RunningProduct): Promise<void> {
+  const answer = await requestPinned({ host: 'hello.localhost', port: ports.https, path: '/', caFile });
+  expect(answer.status).toBe(200);
+  expect(answer.body).toContain('It runs.');
+}
+
+function expectNothingLeft({ ports }: RunningProduct): void {
+  const left = Object.entries(ports).flatMap(([name, port]) => pidsListeningOn(port).map((pid) => `${name}: ${pid}`));
+  expect(left).toEqual([]);
+}
+
+test('the first start deploys and measures the sample app, and its token makes an owner', async () => {
+  product = await startProduct(options);
+  expect(product.summary).toMatch(/https:\/\/hello\.localhost:\d+/);
+  expect(product.summary).toMatch(/deployed in \d+\.\d s, release 1 from [0-9a-f]{7} /);
+  expect(product.summary).toMatch(/[\d,]+ requests\/s, p50 [\d.]+ ms, p99 [\d.]+ ms through the proxy/);
+  expect(product.summary).toMatch(/requests\/s, .* the app directly/);
+  await expectAppLive(product);
+
+  if (product.setupToken === undefined) throw new Error('the summary names no token');
+  expect(await claimSetup(product.url, product.setupToken, ADA)).toBe('my-organization');
+  await expect(claimSetup(product.url, product.setupToken, { ...ADA, email: 'eve@example.com' })).rejects.toThrow(
+    'setup.token_invalid',
+  );
+  const page = await (await signIn(product.url, ADA)).open('/my-organization');
+  expect(page.status).toBe(200);
+});
+
+test('a second start on the same folder is refused while the first runs', async () => {
+  const { code, output } = await startAgain();
+  expect(code).toBe(1);
+  expect(output).toMatch(/^fairlead: Fairlead already runs on .+\n$/);
+});
+
+test('a clean stop leaves nothing running; the next start comes back with all data', async () => {
+  await product?.stop();
+  if (product !== undefined) expectNothingLeft(product);
+  product = await startProduct(options);
+  expect(product.setupToken).toBeUndefined();
+  await expectAppLive(product);
+  expect((await (await signIn(product.url, ADA)).open('/my-organization/apps')).status).toBe(200);
+});
+
+test('after the supervisor was killed -9 the app serves on, and the next start takes everything over', async () => {
+  if (product === undefined) throw new Error('nothing runs');
+  const killed = product;
+  killed.kill();
+  await waitFor(() => !killed.isAlive(), { what: 'the end of the supervisor', timeoutMs: 5000 });
+  await expectAppLive(killed);
+  product = await startProduct(options);
+  expect(product.summary).toContain('ended what an earlier start had left running');
+  await expectAppLive(product);
+  await product.stop();
+  expectNothingLeft(product);
+});
+
+test('a taken port is told in one line with the option that moves it', async () => {
+  const { ports } = options;
+  if (ports === undefined) throw new Error('no ports');
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(ports.gateway, '127.0.0.1', resolve));
+  const { code, output } = await startAgain();
+  server.close();
+  expect(code).toBe(1);
+  expect(output).toMatch(/^fairlead: port \d+ .+ is taken: .+ --gateway-port\n$/);
+});
+
+function startAgain(): Promise<{ code: number; output: string }> {
+  const { data, ports, agent } = options;
+  if (data === undefined || ports === undefined || agent === undefined) throw new Error('incomplete options');
+  const flags = PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])]);
+  return run(nodeOf(ROOT), [join(ROOT, 'tools/start.mjs'), '--data', data, '--agent', agent, ...flags]);
+}
