@@ -17,7 +17,12 @@ const concurrencies = [1, 8, 32, 128] as const;
 const durationMs = 2000;
 const warmupMs = 500;
 
-export function makeBenchmark(random: Random, app: SeedApp, createdAt: Date, actorUserId: string): BenchmarkRows {
+export function makeBenchmark(
+  random: Random,
+  app: SeedApp,
+  createdAt: Date,
+  actorUserId: string | null,
+): BenchmarkRows {
   const runId = newId('run');
   const cells = targets.flatMap((target) =>
     protocols.flatMap((protocol) => concurrencies.map((concurrency) => ({ target, protocol, concurrency }))),

@@ -43,13 +43,20 @@ export interface DemoWish {
   readonly now: Date;
   /** Where build logs go; null leaves them out. */
   readonly logStoreDir: string | null;
+  /** Adds team mates. Not before the owner: an organization with members counts as claimed. */
+  readonly withTeam: boolean;
 }
 
-export async function loadDemo(loader: Loader, { home, now, logStoreDir }: DemoWish, note: Note): Promise<void> {
+export async function loadDemo(
+  loader: Loader,
+  { home, now, logStoreDir, withTeam }: DemoWish,
+  note: Note,
+): Promise<void> {
   const random = createRandom(8);
   const { organizationId } = home;
   const persons = people.slice(0, 5).map((name) => makePerson(name, domain));
-  const team = persons.map(({ person }) => person);
+  const authors = persons.map(({ person }) => person);
+  const team = withTeam ? authors : [];
   const machines = serverNames.map((name) =>
     makeMachine(random, { name, domain, organizationId, isOnline: true, now }),
   );
@@ -67,14 +74,15 @@ export async function loadDemo(loader: Loader, { home, now, logStoreDir }: DemoW
       count: wish.deployments,
       from: new Date(now.getTime() - 30 * dayMs),
       until: new Date(now.getTime() - (5 + index * 9) * minuteMs),
-      people: team,
+      people: authors,
+      actors: team,
     });
     return { app, history, curve: new AppCurve(random, app, wish.requestsPerSecond, now) };
   });
   await loadRows(
     loader,
     {
-      users: persons.map(({ row }) => row),
+      users: withTeam ? persons.map(({ row }) => row) : [],
       members: team.map(({ userId }, index) => memberRow(organizationId, userId, index === 0 ? 'admin' : 'developer')),
       servers: machines.map(({ row }) => row),
       apps: made.map(({ app }) => appRow(app, 'demo')),
@@ -85,7 +93,7 @@ export async function loadDemo(loader: Loader, { home, now, logStoreDir }: DemoW
       benchmarks: made.slice(0, 4).flatMap(({ app }, index) =>
         [1, 6].map((day) => {
           const at = new Date(now.getTime() - (day + index / 3) * dayMs);
-          return makeBenchmark(random, app, at, random.pick(team).userId);
+          return makeBenchmark(random, app, at, withTeam ? random.pick(team).userId : null);
         }),
       ),
     },

@@ -19,7 +19,7 @@ const app = makeApp({
 const people = [makePerson('Mei Tanaka', 'test.example.test').person];
 
 function history(count: number) {
-  return makeHistory(createRandom(count), { app, count, from, until, people });
+  return makeHistory(createRandom(count), { app, count, from, until, people, actors: people });
 }
 
 test('deployments are numbered without gaps, in the order in which they were asked for, and are over in time', () => {

@@ -26,7 +26,10 @@ export interface HistoryWish {
   readonly count: number;
   readonly from: Date;
   readonly until: Date;
+  /** Who writes commits. */
   readonly people: readonly Person[];
+  /** Members who may have asked for a deployment; none: the system did. */
+  readonly actors: readonly Person[];
 }
 
 type Outcome = 'live' | 'failed' | 'cancelled' | 'superseded';
@@ -74,7 +77,7 @@ interface Built extends Commit {
 }
 
 export function makeHistory(random: Random, wish: HistoryWish): History {
-  const { app, people } = wish;
+  const { app, people, actors } = wish;
   const releases: CopyRow[] = [];
   const deployments: PastDeployment[] = [];
   const wentLive: Built[] = [];
@@ -130,7 +133,7 @@ export function makeHistory(random: Random, wish: HistoryWish): History {
         commit_subject: knowsCommit ? commit.subject : null,
         commit_author: knowsCommit ? commit.author : null,
         release_id: releaseId,
-        actor_user_id: random.chance(0.8) ? random.pick(people).userId : null,
+        actor_user_id: actors.length > 0 && random.chance(0.8) ? random.pick(actors).userId : null,
         failure_code: failure?.code ?? null,
         failure_message: failure === null ? null : errorTable[failure.code].message,
         queued_at: queuedAt,

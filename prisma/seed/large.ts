@@ -23,7 +23,7 @@ import { createRandom, type Random } from './random.ts';
 import { appKinds, appSubjects, branches, people, projectNames, regions, slugOf } from './words.ts';
 
 export const largeSlug = 'large';
-const domain = 'large.example.test';
+export const largeDomain = 'large.example.test';
 const serverCount = 50;
 const deploymentCount = 20_000;
 const busyAppCount = 20;
@@ -38,12 +38,12 @@ const historyDays = 180;
 export async function loadLarge(loader: Loader, now: Date, note: Note): Promise<string> {
   const random = createRandom(20_000);
   const { organizationId, homes } = await makeOrganization(loader, now);
-  const persons = people.map((name) => makePerson(name, domain));
+  const persons = people.map((name) => makePerson(name, largeDomain));
   const staff = persons.map(({ person }) => person);
   const machines = Array.from({ length: serverCount }, (_, index) =>
     makeMachine(random, {
       name: `${regions[index % regions.length]}-${String(Math.floor(index / regions.length) + 1).padStart(2, '0')}`,
-      domain,
+      domain: largeDomain,
       organizationId,
       isOnline: index % 17 !== 13,
       now,
@@ -63,6 +63,7 @@ export async function loadLarge(loader: Loader, now: Date, note: Note): Promise<
       from: app.createdAt,
       until: new Date(now.getTime() - 15 * minuteMs),
       people: staff,
+      actors: staff,
     }),
   );
   await loadRows(
@@ -140,7 +141,7 @@ function makeApps(random: Random, homes: readonly Home[], machines: readonly Mac
         home,
         serverId: random.pick(machines).serverId,
         branch: random.pick(branches),
-        domain,
+        domain: largeDomain,
         createdAt: new Date(now.getTime() - random.between(20, historyDays) * dayMs),
       });
     }),

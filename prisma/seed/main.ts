@@ -11,6 +11,7 @@ const help = `Usage: npm run seed -- demo|large [options]
 
   demo             a small team with a month of history, in the first organization
   large            50 servers, 500 apps, 20,000 deployments and a week of metrics, in an organization of its own
+  --owner EMAIL    large: this account becomes its owner; without it an account is made and printed
   --replace        large: delete the organization of an earlier load first
   --data DIR       the data folder of npm start, when it is not the default
   --help           show this
@@ -28,7 +29,12 @@ function readArguments(words: readonly string[]) {
     return parseArgs({
       args: [...words],
       allowPositionals: true,
-      options: { replace: { type: 'boolean' }, data: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        replace: { type: 'boolean' },
+        owner: { type: 'string' },
+        data: { type: 'string' },
+        help: { type: 'boolean' },
+      },
     });
   } catch (error) {
     throw new SeedError(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
@@ -45,14 +51,27 @@ async function run(words: readonly string[]): Promise<void> {
   try {
     await migrate({ url: target.url, dir: fileURLToPath(new URL('../migrations', import.meta.url)), log: note });
     const { url, logStoreDir } = target;
-    const seeded =
-      scenario === 'demo'
-        ? await seedDemo({ url, logStoreDir, note })
-        : await seedLarge({ url, replace: values.replace === true, note });
-    note(`${seeded.organizationName} is loaded, in ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
+    if (scenario === 'demo') await demo(url, logStoreDir);
+    else await large(url, { replace: values.replace === true, owner: values.owner ?? null });
+    note(`That took ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
   } finally {
     await target.close();
   }
+}
+
+async function demo(url: string, logStoreDir: string | null): Promise<void> {
+  const { organizationName } = await seedDemo({ url, logStoreDir, note });
+  note(`The demo is loaded into the organization "${organizationName}".`);
+}
+
+async function large(
+  url: string,
+  options: { readonly replace: boolean; readonly owner: string | null },
+): Promise<void> {
+  const { organizationName, ownerEmail, ownerPassword } = await seedLarge({ url, ...options, note });
+  note(`The organization "${organizationName}" is loaded.`);
+  if (ownerPassword === null) note(`${ownerEmail} is its owner.`);
+  else note(`Sign in as ${ownerEmail} with the password ${ownerPassword}`);
 }
 
 try {

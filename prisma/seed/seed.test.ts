@@ -32,6 +32,17 @@ test('the demo joins the organization that is there, beside what it has', async 
   expect(names).toContainEqual({ name: 'Hello' });
 });
 
+test('an organization that nobody claimed yet stays without members', async () => {
+  const fresh = await testDatabase();
+  try {
+    const { organizationId } = await seedDemo({ url: fresh.url, logStoreDir: null, note: () => {} });
+    expect(await fresh.database.tenant(organizationId, (tx) => tx.member.count())).toBe(0);
+    expect(await fresh.database.tenant(organizationId, (tx) => tx.deployment.count())).toBeGreaterThan(100);
+  } finally {
+    await fresh.drop();
+  }
+});
+
 test('a second load is refused in a sentence', async () => {
   const again = seedDemo({ url: db.url, logStoreDir, note: () => {} });
   await expect(again).rejects.toThrow('The organization "first" has the demo already.');

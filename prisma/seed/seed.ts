@@ -1,12 +1,14 @@
 // The two scenarios as calls, for the command line and for tests that measure: each is loaded whole or not at all.
-import { parseId } from '@fairlead/contract/ids';
+import { randomBytes } from 'node:crypto';
+import { createAuth } from '@fairlead/auth';
+import { newId, parseId } from '@fairlead/contract/ids';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFirstOrganization } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
-import { analyzeTables, loadInSystemScope } from '@fairlead/db/copy';
+import { analyzeTables, type Loader, loadInSystemScope } from '@fairlead/db/copy';
 import { loadDemo } from './demo.ts';
 import type { Home } from './fleet.ts';
-import { largeSlug, loadLarge } from './large.ts';
+import { largeDomain, largeSlug, loadLarge } from './large.ts';
 import type { Note } from './loading.ts';
 import { SeedError } from './seed-error.ts';
 
@@ -25,15 +27,17 @@ export interface DemoOptions {
 export async function seedDemo({ url, logStoreDir, note }: DemoOptions): Promise<Seeded> {
   return withDatabase(url, async (database) => {
     const { home, name } = await firstHome(database);
-    const taken = await database.system('seed: is the demo there?', (tx) =>
-      tx.server.count({ where: { organizationId: home.organizationId, name: 'fra-1' } }),
-    );
-    if (taken > 0) throw new SeedError(`The organization "${name}" has the demo already.`);
+    const { organizationId } = home;
+    const { isLoaded, isClaimed } = await database.system('seed: is the demo there?', async (tx) => ({
+      isLoaded: (await tx.server.count({ where: { organizationId, name: 'fra-1' } })) > 0,
+      isClaimed: (await tx.member.count({ where: { organizationId } })) > 0,
+    }));
+    if (isLoaded) throw new SeedError(`The organization "${name}" has the demo already.`);
     await loadInSystemScope(url, 'seed: demo', (loader) =>
-      loadDemo(loader, { home, now: new Date(), logStoreDir }, note),
+      loadDemo(loader, { home, now: new Date(), logStoreDir, withTeam: isClaimed }, note),
     );
     await analyzeTables(url);
-    return { organizationId: home.organizationId, organizationName: name };
+    return { organizationId, organizationName: name };
   });
 }
 
@@ -41,13 +45,24 @@ export interface LargeOptions {
   readonly url: string;
   /** Ends the organization of an earlier load first. */
   readonly replace: boolean;
+  /** E-mail of an account that becomes its owner; null makes an account of its own. */
+  readonly owner: string | null;
   readonly note: Note;
 }
 
-export async function seedLarge({ url, replace, note }: LargeOptions): Promise<Seeded> {
+export interface SeededLarge extends Seeded {
+  readonly ownerEmail: string;
+  /** Of the account that was made; null when the account was there before. */
+  readonly ownerPassword: string | null;
+}
+
+const madeOwnerEmail = `owner@${largeDomain}`;
+
+export async function seedLarge({ url, replace, owner, note }: LargeOptions): Promise<SeededLarge> {
   return withDatabase(url, async (database) => {
     // The oldest organization is the installation's own: it must be there before this one.
     await firstHome(database);
+    const ownerId = owner === null ? null : await requireAccount(database, owner);
     const earlier = await database.system('seed: is the large one there?', (tx) =>
       tx.organization.findUnique({ where: { slug: largeSlug }, select: { id: true } }),
     );
@@ -55,23 +70,47 @@ export async function seedLarge({ url, replace, note }: LargeOptions): Promise<S
       throw new SeedError(`The organization "${largeSlug}" is there already. Load it anew with --replace.`);
     }
     const organizationId = await loadInSystemScope(url, 'seed: large', async (loader) => {
-      if (earlier !== null) {
-        note('deleting the earlier load');
-        for (const table of ['app_1h', 'app_1m', 'app_1s', 'server_1h', 'server_1m', 'server_1s', 'roll_up_due']) {
-          await loader.query(`DELETE FROM metric.${table} WHERE organization_id = $1`, [earlier.id]);
-        }
-        await loader.query(
-          `DELETE FROM "user" WHERE email LIKE '%@large.example.test' AND id IN
-             (SELECT user_id FROM member WHERE organization_id = $1)`,
-          [earlier.id],
-        );
-        await loader.query('DELETE FROM organization WHERE id = $1', [earlier.id]);
-      }
+      if (earlier !== null) await deleteEarlier(loader, earlier.id, note);
       return loadLarge(loader, new Date(), note);
     });
+    const password = randomBytes(12).toString('base64url');
+    const userId = ownerId ?? (await makeOwner(database, password));
+    await database.system('seed: the owner', (tx) =>
+      tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner' } }),
+    );
     await analyzeTables(url);
-    return { organizationId, organizationName: 'Large' };
+    return {
+      organizationId,
+      organizationName: 'Large',
+      ownerEmail: owner ?? madeOwnerEmail,
+      ownerPassword: ownerId === null ? password : null,
+    };
   });
+}
+
+async function deleteEarlier(loader: Loader, organizationId: string, note: Note): Promise<void> {
+  note('deleting the earlier load');
+  for (const table of ['app_1h', 'app_1m', 'app_1s', 'server_1h', 'server_1m', 'server_1s', 'roll_up_due']) {
+    await loader.query(`DELETE FROM metric.${table} WHERE organization_id = $1`, [organizationId]);
+  }
+  await loader.query(`DELETE FROM "user" WHERE email LIKE $1`, [`%@${largeDomain}`]);
+  await loader.query('DELETE FROM organization WHERE id = $1', [organizationId]);
+}
+
+async function requireAccount(database: Database, email: string): Promise<string> {
+  const user = await database.system('seed: the owner', (tx) =>
+    tx.user.findUnique({ where: { email: email.toLowerCase() }, select: { id: true } }),
+  );
+  if (user === null) throw new SeedError(`There is no account ${email}. Leave --owner out, and one is made.`);
+  return user.id;
+}
+
+async function makeOwner(database: Database, password: string): Promise<string> {
+  // Makes an account only: no cookie is ever signed with this secret.
+  const secret = randomBytes(32).toString('hex');
+  const auth = createAuth({ identity: database, secret, baseUrl: 'http://localhost', trustedOrigins: [] });
+  const { userId } = await auth.createAccount({ name: 'Owner of Large', email: madeOwnerEmail, password });
+  return userId;
 }
 
 async function firstHome(database: Database): Promise<{ readonly home: Home; readonly name: string }> {
