@@ -46,6 +46,8 @@ pub struct RequestLine<'a> {
     pub version: Version,
     /// HTTP/2's `:authority`.
     pub authority: Option<&'a [u8]>,
+    /// HTTP/2, where framing is the protocol's own: a body follows though no header tells its length.
+    pub unsized_body: bool,
 }
 
 /// What the fields of one head say.
@@ -97,7 +99,10 @@ impl<'a> RequestFacts<'a> {
             }
         }
         let authority = authority(line, host)?;
-        let body = framing.request(line.version != Version::Http10)?;
+        let body = match framing.request(line.version != Version::Http10)? {
+            RequestBody::None if line.unsized_body => RequestBody::Chunked,
+            body => body,
+        };
         let close = connection.close || (line.version == Version::Http10 && !connection.keep_alive);
         // HTTP/1.0 has neither; a body before the change of protocol is nobody's use.
         let plain_1_1 = line.version == Version::Http11;
@@ -222,7 +227,7 @@ mod tests {
 
     fn line(method: &'static str, version: Version) -> RequestLine<'static> {
         let target = Target::parse(method.as_bytes(), b"/p?q").unwrap();
-        RequestLine { method: method.as_bytes(), target, version, authority: None }
+        RequestLine { method: method.as_bytes(), target, version, authority: None, unsized_body: false }
     }
 
     fn sent_on(method: &'static str, version: Version, headers: &[Header]) -> Result<String, Malformed> {

@@ -2,7 +2,7 @@
 /// Sent by `run` to `proxy`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ProxyCommand {
-    #[prost(oneof = "proxy_command::Body", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "proxy_command::Body", tags = "1, 2, 3, 4, 5")]
     pub body: ::core::option::Option<proxy_command::Body>,
 }
 /// Nested message and enum types in `ProxyCommand`.
@@ -19,6 +19,9 @@ pub mod proxy_command {
         /// Stop accepting, finish what is in flight until the deadline, then exit.
         #[prost(message, tag = "4")]
         Drain(super::ProxyDrain),
+        /// What to listen on; the first command to a new proxy, on the socket it is started with.
+        #[prost(message, tag = "5")]
+        Serve(super::Listeners),
     }
 }
 /// Sent by `proxy` to `run`.
@@ -65,7 +68,7 @@ pub struct Listeners {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Listener {
-    /// "https" or "http".
+    /// "https", "http", or "control": the Unix socket on which a later `run` finds the proxy.
     #[prost(string, tag = "1")]
     pub kind: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
