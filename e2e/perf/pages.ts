@@ -2,14 +2,13 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '@fairlead/contract/ids';
+import { largeSlug } from '../../prisma/seed/large.ts';
 import { seedLarge } from '../../prisma/seed/seed.ts';
-import { ADA, claimSetup, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
+import { type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
 import { freePorts } from '../../tools/lib/free-ports.ts';
 import { WEB_SERVER } from '../../tools/start/builds.ts';
 import { ControlPlane } from '../../tools/start/control-plane.ts';
 import { layOut, openData } from '../../tools/start/folders.ts';
-import { openProduct } from '../../tools/start/product.ts';
 import { Supervisor } from '../../tools/start/supervisor.ts';
 import { atMost, type Measurement, percentile } from './table.ts';
 
@@ -17,7 +16,6 @@ const LISTS = ['', '/apps', '/deployments', '/servers', '/benchmarks', '/domains
 const WARM_UP = 5;
 const REQUESTS = 50;
 const BOUND_MS = 150;
-const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
 
 export async function measurePages(note: (line: string) => void): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-pages-'));
@@ -35,23 +33,15 @@ export async function measurePages(note: (line: string) => void): Promise<Measur
     unsafeButFast: true,
   });
   try {
-    const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
     const startedAt = performance.now();
-    const { organizationId } = await seedLarge({ url: controlPlane.databaseUrl, replace: false, note });
+    const seeded = await seedLarge({ url: controlPlane.databaseUrl, replace: false, owner: null, note });
     note(`the large scenario loaded in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+    if (seeded.ownerPassword === null) throw new Error('the large scenario was given to somebody else');
     await controlPlane.start();
-    const token = await product.rotateSetupToken();
-    if (token === null) throw new Error('the organization has an owner already');
-    await claimSetup(controlPlane.publicUrl, token, ADA);
-    const slug = await product.database.system('perf: let the measuring account in', async (tx) => {
-      const { id: userId } = await tx.user.findFirstOrThrow({ where: { email: ADA.email }, select: { id: true } });
-      await tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner' } });
-      return (await tx.organization.findUniqueOrThrow({ where: { id: organizationId }, select: { slug: true } })).slug;
-    });
-    await product.close();
-    const dashboard = await signIn(controlPlane.publicUrl, ADA);
+    const owner = { name: 'Owner', email: seeded.ownerEmail, password: seeded.ownerPassword };
+    const dashboard = await signIn(controlPlane.publicUrl, owner);
     const rows: Measurement[] = [];
-    for (const list of LISTS) rows.push(await measurePage(dashboard, `/${slug}${list}`));
+    for (const list of LISTS) rows.push(await measurePage(dashboard, `/${largeSlug}${list}`));
     return rows;
   } finally {
     await controlPlane.stopServices();
