@@ -2,7 +2,9 @@
 import type { LiveEvent } from '@fairlead/contract/live';
 import { AppError } from '@fairlead/core/kernel';
 import { requireTopics } from '@fairlead/core/live';
+import type { ActiveMember } from '@fairlead/core/member';
 import { can } from '@fairlead/core/role';
+import type { ApiContext } from '../context.ts';
 import { toTrpcError } from '../errors.ts';
 import { memberStream, readMember, router } from '../ladder.ts';
 import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
@@ -15,34 +17,21 @@ export const liveRouter = router({
     .input(watchInputSchema)
     .output(watchOutputSchema)
     .subscription(async function* ({ ctx, input, signal }): AsyncGenerator<LiveEvent, void> {
-      const { member, signedIn } = ctx;
-      const organizationSlug = member.organizationSlug;
+      const { member } = ctx;
       const { organizationId } = member;
-      await ctx.database.tenant(organizationId, (tx) =>
-        requireTopics({ tx, organizationId, clock: ctx.clock, log: ctx.log }, { topics: input.topics }),
-      );
-
+      const { topics } = input;
       const ended = new AbortController();
-      const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
       const timer = setInterval(() => {
-        stillAllowed().then(
-          (allowed) => {
-            if (!allowed) ended.abort(new AppError('session.required'));
-          },
-          (error: unknown) => ended.abort(error),
-        );
+        requireAccess(ctx, member).catch((error: unknown) => ended.abort(error));
       }, recheckMs);
-
-      async function stillAllowed(): Promise<boolean> {
-        const session = await ctx.auth.readSession(ctx.headers);
-        if (session === null || session.user.id !== signedIn.user.id) return false;
-        const now = await readMember(ctx, session.user.id, organizationSlug);
-        return now !== null && can(now.role, 'app.read');
-      }
-
+      const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
+      // The ladder maps what a procedure throws before it answers; a stream throws after that, so it maps by itself.
       try {
-        yield* ctx.live.subscribe({ organizationId, topics: input.topics, signal: stop });
-        if (ended.signal.aborted) throw ended.signal.reason;
+        await ctx.database.tenant(organizationId, (tx) =>
+          requireTopics({ tx, organizationId, clock: ctx.clock, log: ctx.log }, { topics }),
+        );
+        yield* ctx.live.subscribe({ organizationId, topics, signal: stop });
+        ended.signal.throwIfAborted();
       } catch (error) {
         if (signal?.aborted) return;
         throw toTrpcError(ended.signal.aborted ? ended.signal.reason : error, ctx.log, 'live.watch');
@@ -52,3 +41,11 @@ export const liveRouter = router({
       }
     }),
 });
+
+async function requireAccess(ctx: ApiContext, member: ActiveMember): Promise<void> {
+  const session = await ctx.auth.readSession(ctx.headers);
+  if (session === null || session.user.id !== member.userId) throw new AppError('session.required');
+  const now = await readMember(ctx, member.userId, member.organizationSlug);
+  if (now === null) throw new AppError('organization.not_found');
+  if (!can(now.role, 'app.read')) throw new AppError('permission.denied');
+}

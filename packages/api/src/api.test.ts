@@ -1,0 +1,207 @@
+import { newId } from '@fairlead/contract/ids';
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
+import superjson from 'superjson';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ApiParts, apiRouter, createContext, organizationHeader, type PublicError } from './index.ts';
+import { origin, startTestApi, type TestApi } from './testing/index.ts';
+
+let api: TestApi;
+let owner: { cookie: string; userId: string };
+
+beforeAll(async () => {
+  api = await startTestApi();
+  owner = await api.signUp('Owner', 'owner');
+});
+afterAll(() => api.close());
+
+const repositoryUrl = 'https://git.example.test/shop.git';
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly message: string;
+  readonly data: PublicError & { readonly stack?: string };
+}
+
+/** The same way a browser takes. */
+async function post(path: string, input: unknown, cookie = owner.cookie, parts: ApiParts = api.parts): Promise<Answer> {
+  const request = new Request(`${origin}/api/trpc/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie, [organizationHeader]: api.world.organizationSlug },
+    body: JSON.stringify(superjson.serialize(input)),
+  });
+  const response = await fetchRequestHandler({
+    endpoint: '/api/trpc',
+    req: request,
+    router: apiRouter,
+    createContext: () =>
+      createContext(parts, { headers: request.headers, organizationSlug: request.headers.get(organizationHeader) }),
+  });
+  const text = await response.text();
+  const error = superjson.deserialize<{ message: string; data: Answer['data'] }>(
+    JSON.parse(text).error ?? { json: {} },
+  );
+  return { status: response.status, text, ...error };
+}
+
+test('who is signed in learns who they are and what they may do', async () => {
+  const me = await api.caller(owner.cookie).session.me();
+  expect(me.user).toMatchObject({ id: owner.userId, name: 'Owner' });
+  expect(me.organizations).toMatchObject([{ slug: api.world.organizationSlug, role: 'owner' }]);
+  expect(me.organizations[0]?.permissions).toContain('server.delete');
+});
+
+test('an app is made, shown, renamed and deleted', async () => {
+  const caller = api.caller(owner.cookie);
+  const made = await caller.app.create({
+    name: 'Shop',
+    repositoryUrl,
+    serverId: api.world.serverId,
+    host: 'Shop.example.test',
+  });
+  expect(made).toMatchObject({ slug: 'shop' });
+  const app = await caller.app.get({ slug: 'shop' });
+  expect(app).toMatchObject({
+    name: 'Shop',
+    branch: 'main',
+    status: 'deploying',
+    url: 'https://shop.example.test:4443',
+    sparkline: new Array(30).fill(0),
+    lastDeployment: { number: 1, state: 'queued' },
+  });
+  await caller.app.update({ appId: app.id, name: 'Big shop', branch: 'next', rootFolder: '/apps/web/' });
+  expect(await caller.app.get({ slug: 'shop' })).toMatchObject({
+    name: 'Big shop',
+    branch: 'next',
+    rootFolder: 'apps/web',
+  });
+  expect((await caller.app.list({ search: 'BIG' })).items).toHaveLength(1);
+  expect((await caller.app.list({ search: 'shop.example' })).items).toHaveLength(1);
+  expect((await caller.app.list({ search: '%' })).items).toHaveLength(0);
+  await expect(caller.app.delete({ appId: app.id, confirmName: 'Shop' })).rejects.toMatchObject({
+    code: 'BAD_REQUEST',
+  });
+  await caller.app.delete({ appId: app.id, confirmName: 'Big shop' });
+  await expect(caller.app.get({ slug: 'shop' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('what fails leaves nothing behind', async () => {
+  const caller = api.caller(owner.cookie);
+  await caller.app.create({ name: 'First', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' });
+  const second = { name: 'Second', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' };
+  await expect(caller.app.create(second)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(caller.app.get({ slug: 'second' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(caller.app.create({ ...second, name: 'First', host: 'other.example.test' })).rejects.toThrow(
+    'There is already an app with this name. Choose another.',
+  );
+});
+
+test('bad input names its fields in sentences', async () => {
+  const answer = await post('app.create', {
+    name: ' ',
+    repositoryUrl: 'https://ada:secret@git.example.test/shop.git',
+    branch: '--upload-pack=x',
+    serverId: 'srv_x/../y',
+    host: 'https://shop.example.test',
+  });
+  expect(answer.status).toBe(400);
+  expect(answer.data).toMatchObject({
+    errorCode: 'input.invalid',
+    fields: {
+      name: 'Give it a name.',
+      repositoryUrl: 'Leave user name and password out of the repository address; it is stored and shown.',
+      branch: 'That is not a name git allows for a branch, tag or commit.',
+      host: 'Enter a host name such as shop.example.com, without https:// or a path.',
+    },
+  });
+  expect(answer.data.fields).toHaveProperty('serverId');
+  expect(answer.text).not.toContain('secret@');
+});
+
+test('a known error carries its code, sentence and details', async () => {
+  const deploymentId = newId('dep');
+  const answer = await post('deployment.cancel', { deploymentId });
+  expect(answer).toMatchObject({
+    status: 404,
+    message: 'There is no such deployment.',
+    data: { errorCode: 'deployment.not_found', details: { deploymentId }, errorId: null },
+  });
+});
+
+test('of an unknown error only an id gets out; its text is in the log under that id', async () => {
+  const secret = 'password=hunter2 at /srv/fairlead/key';
+  const broken: ApiParts = {
+    ...api.parts,
+    database: { ...api.parts.database, tenant: () => Promise.reject(new Error(secret)) },
+  };
+  const answer = await post('app.delete', { appId: newId('app'), confirmName: 'x' }, owner.cookie, broken);
+  expect(answer.status).toBe(500);
+  expect(answer.text).not.toContain('hunter2');
+  expect(answer.text).not.toContain('stack');
+  expect(answer.data).toMatchObject({ errorCode: 'internal.unexpected', errorId: expect.stringMatching(/^err_/) });
+  expect(api.errors.at(-1)).toMatchObject({ errorId: answer.data.errorId, err: { message: secret } });
+});
+
+test('a server is enrolled by a command that can be used once', async () => {
+  const caller = api.caller(owner.cookie);
+  const { command, enrolmentId } = await caller.server.enrol({ name: 'berlin' });
+  expect(command).toContain(`${origin}/install/agent.sh`);
+  expect(await caller.server.enrolment({ enrolmentId })).toMatchObject({
+    name: 'berlin',
+    usedAt: null,
+    serverId: null,
+  });
+  const token = /FAIRLEAD_ENROL_TOKEN='([^']+)'/.exec(command)?.[1] ?? '';
+  const stored = await api.world.system(({ tx }) => tx.serverEnrolment.findMany());
+  expect(token.length).toBeGreaterThan(30);
+  expect(JSON.stringify(stored)).not.toContain(token);
+});
+
+test('every list and page answers on an organization that has next to nothing', async () => {
+  const caller = api.caller(owner.cookie);
+  const overview = await caller.overview.get();
+  expect(overview.servers).toMatchObject([{ name: 'local', state: 'online', cpuMillis: null }]);
+  expect((await caller.server.list()).items).toHaveLength(1);
+  expect(await caller.server.get({ serverId: api.world.serverId })).toMatchObject({ isLocal: true });
+  expect((await caller.metric.server({ serverId: api.world.serverId, range: '24h' })).points).toHaveLength(288);
+  expect((await caller.benchmark.list({})).items).toEqual([]);
+  expect((await caller.member.list()).items.map(({ name }) => name)).toContain('Owner');
+  const { slug } = await api.world.createApp('Fresh');
+  const app = await caller.app.get({ slug });
+  const metric = await caller.metric.app({ appId: app.id, range: '15m' });
+  expect(metric.points).toHaveLength(180);
+  expect(metric.totals).toEqual({ requests: 0, errors: 0, p50Ms: null, p95Ms: null, p99Ms: null });
+  await expect(caller.benchmark.create({ appId: app.id, plan: {} })).rejects.toThrow('Deploy it first');
+});
+
+test('the first account is made by the token, once, and nobody else gets one', async () => {
+  const fresh = await startTestApi();
+  try {
+    await fresh.world.system(({ tx }) => tx.member.deleteMany());
+    const token = (await fresh.setupToken()) ?? '';
+    const open = fresh.caller(undefined, null);
+    expect(await open.setup.status()).toEqual({ needed: true });
+    const person = (name: string) => ({ name, email: `${name}@example.test`, password: 'correct horse battery' });
+    await expect(open.setup.claim({ token: 'setup_wrong', ...person('eve') })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+    });
+
+    const claims = await Promise.allSettled(
+      ['ada', 'bob', 'cyd'].map((name) => open.setup.claim({ token, ...person(name) })),
+    );
+    expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const accounts = await fresh.world.system(({ tx }) =>
+      tx.user.findMany({
+        where: { email: { contains: '@example.test' } },
+        select: { members: { select: { role: true } } },
+      }),
+    );
+    // The world's own owner has lost its membership above; of the claimers only the winner has an account.
+    expect(accounts.filter(({ members }) => members.length > 0)).toEqual([{ members: [{ role: 'owner' }] }]);
+    expect(accounts).toHaveLength(1);
+    expect(await open.setup.status()).toEqual({ needed: false });
+    await expect(open.setup.claim({ token, ...person('dan') })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  } finally {
+    await fresh.close();
+  }
+});
