@@ -73,6 +73,12 @@ pub struct Desired {
 pub struct PushSender(mpsc::Sender<push::Body>);
 
 impl PushSender {
+    /// A sender and what it is emptied by; the link makes its own.
+    pub fn channel(capacity: usize) -> (Self, mpsc::Receiver<push::Body>) {
+        let (sender, receiver) = mpsc::channel(capacity);
+        (Self(sender), receiver)
+    }
+
     /// Hands over one frame; `false` when the disk can't follow and it was dropped.
     pub fn frame(&self, frame: agent::Frame) -> bool {
         self.0.try_send(push::Body::Frame(frame)).is_ok()
@@ -135,14 +141,9 @@ impl Link {
         let spool = Spool::open(&options.folders.spool(), options.spool)?;
         let (desired, desired_end) = watch::channel(Desired { state: saved.map(Arc::new), refused: None });
         let (report_end, report) = watch::channel(None);
-        let (pushes_end, pushes) = mpsc::channel(PUSH_QUEUE);
+        let (pushes_end, pushes) = PushSender::channel(PUSH_QUEUE);
         let (connected, connected_end) = watch::channel(false);
-        let ends = LinkEnds {
-            desired: desired_end,
-            report: report_end,
-            pushes: PushSender(pushes_end),
-            connected: connected_end,
-        };
+        let ends = LinkEnds { desired: desired_end, report: report_end, pushes: pushes_end, connected: connected_end };
         let spool_failing = false;
         Ok((Self { endpoint, key, trust, spool, options, desired, report, pushes, connected, spool_failing }, ends))
     }
@@ -150,10 +151,15 @@ impl Link {
     /// Dials, serves and dials again until `shutdown`.
     pub async fn run(mut self, shutdown: CancellationToken) {
         let mut backoff = Backoff::new(BACKOFF_FIRST, BACKOFF_MOST);
+        let mut told = None;
         loop {
             let began = Instant::now();
             let ended = self.connection(&shutdown).await;
-            if self.connected.send_replace(false) && began.elapsed() > BACKOFF_MOST {
+            let was_open = self.connected.send_replace(false);
+            if was_open {
+                told = None;
+            }
+            if was_open && began.elapsed() > BACKOFF_MOST {
                 backoff.reset();
             }
             let pause = match &ended {
@@ -161,7 +167,14 @@ impl Link {
                 Ended::Closed(Closed::ByGateway { retryable: false, .. }) => PAUSE_REFUSED.max(backoff.pause()),
                 _ => backoff.pause(),
             };
-            tracing::warn!(reason = chain(&ended), again_in_ms = pause.as_millis() as u64, "no link");
+            let reason = chain(&ended);
+            // An outage may last for days: its reason is told once, and again when it changes.
+            if told.as_ref() == Some(&reason) {
+                tracing::debug!(reason, again_in_ms = pause.as_millis() as u64, "no link");
+            } else {
+                tracing::warn!(reason, again_in_ms = pause.as_millis() as u64, "no link");
+                told = Some(reason);
+            }
             if self.spooling(&shutdown, sleep(pause)).await.is_none() {
                 break;
             }
