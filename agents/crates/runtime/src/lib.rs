@@ -2,4 +2,22 @@
 //! Owns processes and their folders. Never routes a request itself, never speaks to the control plane, and runs
 //! nothing through a shell.
 
+mod cgroup;
+mod health;
+mod identity;
+mod instance;
+mod isolation;
+mod listening;
+mod output;
+mod ports;
 pub mod rollout;
+mod runtime;
+pub mod shim;
+mod supervisor;
+
+pub use cgroup::{CgroupFolders, Cgroups};
+pub use health::{HealthTarget, probe};
+pub use identity::Identities;
+pub use instance::{ExitRecord, InstanceFolder, InstanceSpec};
+pub use isolation::Isolation;
+pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View};

@@ -187,7 +187,7 @@ fn a_healthy_candidate_takes_the_routes_and_the_old_instance_is_drained_before_i
     assert_eq!(world.stops(), []);
     assert_eq!(world.rollout(2).state, WorkState::Running);
     world.event(Event::InFlight { instance: old.clone(), count: 0 });
-    assert_eq!(world.stops(), [old.clone()]);
+    assert_eq!(world.stops(), std::slice::from_ref(&old));
     world.event(Event::Exited { instance: old.clone(), exit: Exit { code: Some(0), ..Exit::default() } });
 
     let status = world.rollout(2);
@@ -225,7 +225,7 @@ fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_kee
     assert_eq!(failure.code, "rollout.wrong_port");
     assert!(failure.message.contains("didn't listen on port 20002 within 30 s. It listened on 8080"), "{failure:?}");
     assert!(failure.message.contains("PORT"));
-    assert_eq!(world.stops(), [new.clone()]);
+    assert_eq!(world.stops(), std::slice::from_ref(&new));
     assert_eq!(world.routes(), (vec![address(1)], vec![]));
     assert!(world.actions.iter().any(|action| matches!(action, Action::Tail { instance, .. } if *instance == new)));
 
@@ -461,7 +461,7 @@ fn an_agent_that_restarts_after_the_switch_does_not_bring_the_old_release_back()
     assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
     next.confirm();
     next.pass(Duration::from_secs(31));
-    assert_eq!(next.stops(), [old.clone()]);
+    assert_eq!(next.stops(), std::slice::from_ref(&old));
     next.event(Event::Exited { instance: old, exit: Exit::default() });
     assert_eq!(next.rollout(2).state, WorkState::Succeeded);
 }
@@ -520,7 +520,7 @@ fn a_removed_app_is_drained_stopped_and_then_gone() {
     world.confirm();
     world.at += Duration::from_secs(1);
     world.event(Event::InFlight { instance: instance.clone(), count: 0 });
-    assert_eq!(world.stops(), [instance.clone()]);
+    assert_eq!(world.stops(), std::slice::from_ref(&instance));
     assert!(!world.state().gone());
     world.event(Event::Exited { instance, exit: Exit::default() });
     assert!(world.state().gone());

@@ -1,0 +1,337 @@
+//! One control group an instance, by whichever version the kernel offers: v2, v1, or none.
+//! Owns limits, accounting folders and the killing of everything inside. Never touches a group that it didn't make.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+
+/// Processes and threads an instance may have: far above any sane app, far below what a fork bomb needs.
+const PIDS_MAX: u32 = 4096;
+
+/// Where groups are made; found once at start.
+#[derive(Debug, Clone)]
+pub struct Cgroups {
+    parents: Parents,
+}
+
+#[derive(Debug, Clone)]
+enum Parents {
+    V2(PathBuf),
+    V1 { memory: Option<PathBuf>, cpuacct: Option<PathBuf>, pids: Option<PathBuf> },
+    Off(String),
+}
+
+/// The folders of one instance's group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cgroup {
+    /// Of the one hierarchy of version 2.
+    v2: Option<PathBuf>,
+    /// Of version 1, by controller.
+    memory: Option<PathBuf>,
+    cpuacct: Option<PathBuf>,
+    pids: Option<PathBuf>,
+}
+
+/// Where to read an instance's CPU time and memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CgroupFolders {
+    /// One folder for all.
+    V2(PathBuf),
+    /// One a controller.
+    V1 {
+        /// `cpuacct`.
+        cpuacct: PathBuf,
+        /// `memory`.
+        memory: PathBuf,
+    },
+}
+
+impl Cgroups {
+    /// Finds out what this process may make. `name` keeps two agents on one server apart.
+    pub fn detect(name: &str) -> Self {
+        let parents = match hierarchies() {
+            Ok(found) => parents(&found, name),
+            Err(error) => Parents::Off(format!("control groups can't be read: {error}")),
+        };
+        Self { parents }
+    }
+
+    /// Without groups: limits and accounting are off.
+    pub fn off(reason: &str) -> Self {
+        Self { parents: Parents::Off(reason.to_owned()) }
+    }
+
+    /// Why there is no group, in words a person reads; `None` when there is one.
+    pub fn off_reason(&self) -> Option<&str> {
+        match &self.parents {
+            Parents::Off(reason) => Some(reason),
+            Parents::V1 { memory: None, .. } => Some("this kernel has no memory control group"),
+            _ => None,
+        }
+    }
+
+    /// Makes a group with its limits; zero bytes for no memory limit.
+    pub fn create(&self, name: &str, memory_bytes_max: u64) -> io::Result<Option<Cgroup>> {
+        let child = |parent: &Option<PathBuf>| -> io::Result<Option<PathBuf>> {
+            let Some(path) = parent.as_ref().map(|parent| parent.join(name)) else { return Ok(None) };
+            create_if_missing(&path)?;
+            Ok(Some(path))
+        };
+        let group = match &self.parents {
+            Parents::Off(_) => return Ok(None),
+            Parents::V2(parent) => {
+                let v2 = child(&Some(parent.clone()))?;
+                Cgroup { v2, memory: None, cpuacct: None, pids: None }
+            }
+            Parents::V1 { memory, cpuacct, pids } => {
+                Cgroup { v2: None, memory: child(memory)?, cpuacct: child(cpuacct)?, pids: child(pids)? }
+            }
+        };
+        group.limit(memory_bytes_max)?;
+        Ok(Some(group))
+    }
+}
+
+impl Cgroup {
+    fn limit(&self, memory_bytes_max: u64) -> io::Result<()> {
+        let pids = self.v2.as_ref().or(self.pids.as_ref()).map(|path| path.join("pids.max"));
+        // A delegated v2 group may lack a controller; what is there is used.
+        if let Some(pids) = pids.filter(|path| path.exists()) {
+            fs::write(pids, PIDS_MAX.to_string())?;
+        }
+        if let Some(folder) = &self.v2 {
+            let bound = if memory_bytes_max == 0 { "max".to_owned() } else { memory_bytes_max.to_string() };
+            let path = folder.join("memory.max");
+            if memory_bytes_max > 0 || path.exists() {
+                fs::write(path, bound)?;
+            }
+        }
+        if let Some(folder) = &self.memory {
+            let bound = if memory_bytes_max == 0 { "-1".to_owned() } else { memory_bytes_max.to_string() };
+            fs::write(folder.join("memory.limit_in_bytes"), bound)?;
+        }
+        Ok(())
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.v2, &self.memory, &self.cpuacct, &self.pids].into_iter().flatten()
+    }
+
+    /// Puts the calling process, and so all its children, into the group.
+    pub fn join(&self) -> io::Result<()> {
+        for folder in self.folders() {
+            fs::write(folder.join("cgroup.procs"), "0")?;
+        }
+        Ok(())
+    }
+
+    /// Sends SIGKILL to everything inside. What forks meanwhile is met by the next call.
+    pub fn kill(&self) -> io::Result<()> {
+        if let Some(v2) = &self.v2 {
+            let kill = v2.join("cgroup.kill");
+            if kill.exists() {
+                return fs::write(kill, "1");
+            }
+        }
+        for pid in self.pids()? {
+            if let Some(pid) = Pid::from_raw(pid) {
+                match kill_process(pid, Signal::KILL) {
+                    Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes inside.
+    pub fn pids(&self) -> io::Result<Vec<i32>> {
+        let Some(folder) = self.folders().next() else { return Ok(Vec::new()) };
+        let text = match fs::read_to_string(folder.join("cgroup.procs")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text?,
+        };
+        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
+    }
+
+    /// Whether the kernel has ended a process of it for its memory limit.
+    pub fn out_of_memory(&self) -> bool {
+        let events = match (&self.v2, &self.memory) {
+            (Some(v2), _) => v2.join("memory.events"),
+            (None, Some(memory)) => memory.join("memory.oom_control"),
+            (None, None) => return false,
+        };
+        let text = fs::read_to_string(events).unwrap_or_default();
+        let killed = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        killed.and_then(|count| count.trim().parse::<u64>().ok()).is_some_and(|count| count > 0)
+    }
+
+    /// Removes the group; it must be empty.
+    pub fn remove(&self) -> io::Result<()> {
+        for folder in self.folders() {
+            match fs::remove_dir(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Where CPU time and memory are counted; `None` when a controller for it is missing.
+    pub fn accounting(&self) -> Option<CgroupFolders> {
+        match self {
+            Self { v2: Some(v2), .. } if v2.join("memory.current").exists() => Some(CgroupFolders::V2(v2.clone())),
+            Self { memory: Some(memory), cpuacct: Some(cpuacct), .. } => {
+                Some(CgroupFolders::V1 { cpuacct: cpuacct.clone(), memory: memory.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// For people and for `ShimStatus`.
+    pub fn describe(&self) -> String {
+        self.folders().next().map(|path| path.display().to_string()).unwrap_or_default()
+    }
+}
+
+/// A mounted hierarchy and where this process is in it.
+#[derive(Debug, PartialEq, Eq)]
+struct Hierarchy {
+    /// `None` for version 2, else a controller.
+    controller: Option<String>,
+    mount: PathBuf,
+    own: PathBuf,
+}
+
+fn hierarchies() -> io::Result<Vec<Hierarchy>> {
+    let mounts = fs::read_to_string("/proc/self/mounts")?;
+    let own = fs::read_to_string("/proc/self/cgroup")?;
+    Ok(parse_hierarchies(&mounts, &own))
+}
+
+fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
+    let place = |wanted: &str| {
+        own.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':');
+            let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+            controllers.split(',').any(|one| one == wanted).then(|| PathBuf::from(path))
+        })
+    };
+    let mut found = Vec::new();
+    for line in mounts.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [_, mount, kind, options, ..] = fields[..] else { continue };
+        if kind == "cgroup2"
+            && let Some(own) = place("")
+        {
+            found.push(Hierarchy { controller: None, mount: mount.into(), own });
+        }
+        for controller in ["memory", "cpuacct", "pids"].iter().filter(|_| kind == "cgroup") {
+            if options.split(',').any(|option| option == *controller)
+                && let Some(own) = place(controller)
+            {
+                found.push(Hierarchy { controller: Some((*controller).to_owned()), mount: mount.into(), own });
+            }
+        }
+    }
+    found
+}
+
+fn parents(found: &[Hierarchy], name: &str) -> Parents {
+    let v2 = found.iter().find(|hierarchy| hierarchy.controller.is_none());
+    if let Some(hierarchy) = v2
+        && fs::read_to_string(hierarchy.mount.join("cgroup.controllers"))
+            .is_ok_and(|controllers| controllers.split_whitespace().any(|controller| controller == "memory"))
+    {
+        return match v2_parent(hierarchy, name) {
+            Ok(parent) => Parents::V2(parent),
+            Err(error) => Parents::Off(format!("this user may not make control groups ({error})")),
+        };
+    }
+    let v1 = |controller: &str| {
+        let hierarchy = found.iter().find(|hierarchy| hierarchy.controller.as_deref() == Some(controller))?;
+        v1_parent(hierarchy, name).ok()
+    };
+    match (v1("memory"), v1("cpuacct"), v1("pids")) {
+        (None, None, None) if found.is_empty() => Parents::Off("this kernel has no control groups mounted".to_owned()),
+        (None, None, None) => Parents::Off("this user may not make control groups".to_owned()),
+        (memory, cpuacct, pids) => Parents::V1 { memory, cpuacct, pids },
+    }
+}
+
+fn v1_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
+    let parent = own_folder(hierarchy).join(name);
+    create_if_missing(&parent)?;
+    Ok(parent)
+}
+
+/// Inside the unit when systemd has delegated it, else at the top, which only root may do.
+fn v2_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
+    let own = own_folder(hierarchy);
+    let at = if delegated(&own) {
+        // No process may stay in a group whose children have controllers (cgroup-v2, "no internal processes").
+        let leaf = own.join("agent");
+        create_if_missing(&leaf)?;
+        for pid in fs::read_to_string(own.join("cgroup.procs"))?.lines() {
+            fs::write(leaf.join("cgroup.procs"), pid)?;
+        }
+        own
+    } else {
+        hierarchy.mount.clone()
+    };
+    let available = fs::read_to_string(at.join("cgroup.controllers"))?;
+    let parent = at.join(name);
+    create_if_missing(&parent)?;
+    for folder in [&at, &parent] {
+        for controller in
+            ["memory", "pids", "cpu"].iter().filter(|one| available.split_whitespace().any(|c| c == **one))
+        {
+            fs::write(folder.join("cgroup.subtree_control"), format!("+{controller}"))?;
+        }
+    }
+    Ok(parent)
+}
+
+fn own_folder(hierarchy: &Hierarchy) -> PathBuf {
+    let own = hierarchy.mount.join(hierarchy.own.strip_prefix("/").unwrap_or(&hierarchy.own));
+    // In a container the path may be of a namespace that isn't ours.
+    if own.is_dir() { own } else { hierarchy.mount.clone() }
+}
+
+fn delegated(folder: &Path) -> bool {
+    let mut value = [0u8; 8];
+    ["user.delegate", "trusted.delegate"].iter().any(|name| {
+        rustix::fs::getxattr(folder, *name, &mut value[..]).is_ok_and(|length| length == 1 && value[0] == b'1')
+    })
+}
+
+fn create_if_missing(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_versions_are_found_with_the_place_of_this_process() {
+        let mounts = "cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0\n\
+            cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
+            cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0\ntmpfs /tmp tmpfs rw 0 0\n";
+        let own = "4:memory:/a/b\n2:cpu,cpuacct:/\n0::/system.slice/x.service\n";
+        let found = parse_hierarchies(mounts, own);
+        let place = |controller: Option<&str>| {
+            let one = found.iter().find(|hierarchy| hierarchy.controller.as_deref() == controller).unwrap();
+            (one.mount.to_str().unwrap().to_owned(), one.own.to_str().unwrap().to_owned())
+        };
+        assert_eq!(place(Some("memory")), ("/sys/fs/cgroup/memory".into(), "/a/b".into()));
+        assert_eq!(place(Some("cpuacct")), ("/sys/fs/cgroup/cpu,cpuacct".into(), "/".into()));
+        assert_eq!(place(None), ("/sys/fs/cgroup/unified".into(), "/system.slice/x.service".into()));
+    }
+}

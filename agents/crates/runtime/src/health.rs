@@ -1,0 +1,149 @@
+//! One health check: does the app answer on its port? Owns a minimal HTTP/1.1 exchange; keeps no connection and no state.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::listening;
+use crate::rollout::ProbeFailure;
+
+/// Bytes of an answer that are looked at: the status line comes first.
+const HEAD_BYTES_MAX: usize = 1024;
+
+/// What is checked.
+#[derive(Debug, Clone)]
+pub struct HealthTarget {
+    /// The app's process, for the ports it listens on.
+    pub pid: u32,
+    /// The port it was given.
+    pub port: u16,
+    /// HTTP path; empty: a connection is enough.
+    pub path: String,
+    /// Limit of the whole check.
+    pub timeout: Duration,
+}
+
+/// Checks once. An app that listens on the IPv6 loopback only is found there.
+pub async fn probe(target: &HealthTarget) -> Result<SocketAddr, ProbeFailure> {
+    let addresses =
+        [SocketAddr::from((Ipv4Addr::LOCALHOST, target.port)), SocketAddr::from((Ipv6Addr::LOCALHOST, target.port))];
+    for address in addresses {
+        match timeout(target.timeout, check(address, &target.path)).await {
+            Err(_) => return Err(ProbeFailure::TimedOut),
+            Ok(Err(error)) if refused(&error) => {}
+            Ok(Err(_)) => return Err(ProbeFailure::Broken),
+            Ok(Ok(None)) => return Ok(address),
+            Ok(Ok(Some(status @ 200..=399))) => {
+                tracing::trace!(status, %address, "healthy");
+                return Ok(address);
+            }
+            Ok(Ok(Some(status))) => return Err(ProbeFailure::Status(status)),
+        }
+    }
+    Err(ProbeFailure::Refused { listening: listening::ports(&listening::tree(target.pid)) })
+}
+
+fn refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, NetworkUnreachable, Unsupported};
+    // Without IPv6 its loopback can't be reached either: the same as nobody listening.
+    matches!(error.kind(), ConnectionRefused | AddrNotAvailable | NetworkUnreachable | Unsupported)
+}
+
+async fn check(address: SocketAddr, path: &str) -> io::Result<Option<u16>> {
+    let mut stream = TcpStream::connect(address).await?;
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let port = address.port();
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\nuser-agent: fairlead-health\r\naccept: */*\r\nconnection: close\r\n\r\n"
+    );
+    // A refusal after this point is an answer of the app's own making, so it must not look like nobody listening.
+    answered(stream.write_all(request.as_bytes()).await)?;
+    let mut head = Vec::new();
+    let mut bytes = [0u8; HEAD_BYTES_MAX];
+    while head.len() < HEAD_BYTES_MAX {
+        let count = answered(stream.read(&mut bytes).await)?;
+        if count == 0 {
+            break;
+        }
+        head.extend_from_slice(&bytes[..count]);
+        if head.contains(&b'\n') {
+            break;
+        }
+    }
+    status(&head).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn answered<T>(result: io::Result<T>) -> io::Result<T> {
+    result.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// The status of a status line (RFC 9112, section 4).
+fn status(head: &[u8]) -> Option<u16> {
+    let rest = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "))?;
+    let digits = std::str::from_utf8(rest.get(..3)?).ok()?;
+    let end = rest.get(3).is_none_or(|byte| matches!(byte, b' ' | b'\r' | b'\n'));
+    digits.parse().ok().filter(|status| end && (100..=599).contains(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Checks an app that answers with these bytes; `None`: never.
+    async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<SocketAddr, ProbeFailure> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let app = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0u8; 1024];
+            let count = stream.read(&mut request).await.unwrap();
+            match answer {
+                Some(answer) => stream.write_all(answer).await.unwrap(),
+                None => std::future::pending().await,
+            }
+            String::from_utf8_lossy(&request[..count]).into_owned()
+        });
+        let timeout = Duration::from_millis(300);
+        let result = probe(&HealthTarget { pid: std::process::id(), port, path: path.into(), timeout }).await;
+        app.abort();
+        result
+    }
+
+    #[tokio::test]
+    async fn answers_are_told_apart() {
+        assert!(against(Some(b"HTTP/1.1 200 OK\r\n\r\n"), "/").await.is_ok());
+        assert!(against(Some(b"HTTP/1.1 302 Found\r\n\r\n"), "/").await.is_ok());
+        assert_eq!(against(Some(b"HTTP/1.1 404 Not Found\r\n\r\n"), "/").await, Err(ProbeFailure::Status(404)));
+        assert_eq!(against(Some(b"SSH-2.0-OpenSSH\r\n"), "/").await, Err(ProbeFailure::Broken));
+        assert_eq!(against(Some(b""), "/").await, Err(ProbeFailure::Broken));
+        assert_eq!(against(None, "/").await, Err(ProbeFailure::TimedOut));
+        assert!(against(None, "").await.is_ok(), "without a path a connection is enough");
+    }
+
+    #[tokio::test]
+    async fn nobody_listening_names_the_ports_that_are_listened_on() {
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        let timeout = Duration::from_secs(1);
+        let target = HealthTarget { pid: std::process::id(), port: free, path: "/".into(), timeout };
+        let Err(ProbeFailure::Refused { listening }) = probe(&target).await else { panic!("it should be refused") };
+        assert!(listening.contains(&other.local_addr().unwrap().port()));
+    }
+
+    #[tokio::test]
+    async fn an_app_on_the_ipv6_loopback_only_is_found_there() {
+        let listener = TcpListener::bind("[::1]:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let timeout = Duration::from_secs(1);
+        let target = HealthTarget { pid: std::process::id(), port: address.port(), path: String::new(), timeout };
+        assert_eq!(probe(&target).await, Ok(address));
+    }
+}

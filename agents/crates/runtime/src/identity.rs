@@ -1,0 +1,83 @@
+//! A user of its own for each app and each app's builds. Owns the list of who has which, which must never be given
+//! to another: files on disk belong to it. Makes no accounts: numbers are enough for the kernel.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use fairlead_base::{Folders, file};
+
+/// Above what Debian, systemd's dynamic users (61184 to 65519) and nobody use, below the first subordinate ids (100000).
+const USERS: RangeInclusive<u32> = 70_000..=89_999;
+
+/// Users by name, kept in `state/users.json`.
+#[derive(Debug)]
+pub struct Identities {
+    path: PathBuf,
+    root: bool,
+    users: Mutex<BTreeMap<String, u32>>,
+}
+
+impl Identities {
+    /// Reads the list.
+    pub fn open(folders: &Folders) -> io::Result<Self> {
+        let path = folders.state().join("users.json");
+        let users = match file::read_if_present(&path)? {
+            Some(bytes) => serde_json::from_slice(&bytes)?,
+            None => BTreeMap::new(),
+        };
+        Ok(Self { path, root: rustix::process::geteuid().is_root(), users: Mutex::new(users) })
+    }
+
+    /// The user of `name`, made and saved at its first call. `None` when the agent isn't root and all run as it does.
+    pub fn user_for(&self, name: &str) -> io::Result<Option<u32>> {
+        if !self.root {
+            return Ok(None);
+        }
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(user) = users.get(name) {
+            return Ok(Some(*user));
+        }
+        let accounts = accounts()?;
+        let free = USERS.clone().find(|user| !users.values().any(|taken| taken == user) && !accounts.contains(user));
+        let user = free.ok_or_else(|| io::Error::other("all 20000 users for apps are taken on this server"))?;
+        let mut changed = users.clone();
+        changed.insert(name.to_owned(), user);
+        // Saved before it is used: two names must never share a user, also after a crash.
+        file::replace(&self.path, &serde_json::to_vec(&changed)?, 0o600)?;
+        *users = changed;
+        Ok(Some(user))
+    }
+}
+
+/// Users the server knows by name, whoever made them.
+fn accounts() -> io::Result<Vec<u32>> {
+    let text =
+        String::from_utf8_lossy(&file::read_if_present("/etc/passwd".as_ref())?.unwrap_or_default()).into_owned();
+    Ok(text.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_its_own_user_and_keeps_it_over_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let first = Identities::open(&folders).unwrap();
+        let (a, b) = (first.user_for("run/a").unwrap(), first.user_for("run/b").unwrap());
+        if !rustix::process::geteuid().is_root() {
+            assert_eq!((a, b), (None, None));
+            return;
+        }
+        assert_ne!(a, b);
+        drop(first);
+        let second = Identities::open(&folders).unwrap();
+        assert_eq!(second.user_for("run/b").unwrap(), b);
+        assert!(![a, b].contains(&second.user_for("run/c").unwrap()));
+    }
+}

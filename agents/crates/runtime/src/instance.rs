@@ -1,0 +1,154 @@
+//! An instance's folder: `spec.json` says what to run, `exit.json` how it ended, `log/` what it said.
+//! Owns these formats, which a newer agent must still read. Never starts anything.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fairlead_base::file;
+use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId};
+use serde::{Deserialize, Serialize};
+
+use crate::cgroup::Cgroup;
+use crate::rollout::Exit;
+
+/// What a shim needs to run one instance, and what a restarted agent needs to know it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstanceSpec {
+    /// The instance.
+    pub instance: InstanceId,
+    /// Whose it is.
+    pub key: AppKey,
+    /// What it runs.
+    pub release: ReleaseId,
+    /// The deployment it was started for.
+    pub deployment: Option<DeploymentId>,
+    /// Program and arguments; a program without a slash is looked up in `PATH` of `environment`.
+    pub command: Vec<String>,
+    /// The app's whole environment.
+    pub environment: BTreeMap<String, String>,
+    /// Where it starts.
+    pub folder: PathBuf,
+    /// The port it should listen on.
+    pub port: u16,
+    /// User and group it runs as; `None`: those of the agent.
+    pub user: Option<u32>,
+    /// The folder it sees as /tmp; `None`: the server's.
+    pub private_tmp: Option<PathBuf>,
+    /// Its limits; `None` where the kernel gives none.
+    pub cgroup: Option<Cgroup>,
+    /// How often it was restarted before this start.
+    pub restarts: u32,
+    /// Of its release.
+    pub health: HealthCheck,
+    /// Of its release.
+    pub drain_timeout: Duration,
+    /// Of its release.
+    pub stop_grace: Duration,
+}
+
+/// How an instance ended, written by its shim when nothing of it is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitRecord {
+    /// Its exit code, if it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Why it never ran.
+    pub start_error: Option<String>,
+    /// Ended for using more than its memory limit.
+    pub out_of_memory: bool,
+    /// When.
+    pub finished_unix_ms: u64,
+}
+
+impl From<ExitRecord> for Exit {
+    fn from(record: ExitRecord) -> Self {
+        Self {
+            code: record.code,
+            signal: record.signal,
+            start_error: record.start_error,
+            out_of_memory: record.out_of_memory,
+        }
+    }
+}
+
+/// The files of one instance.
+#[derive(Debug, Clone)]
+pub struct InstanceFolder(PathBuf);
+
+impl InstanceFolder {
+    /// Names the folder; makes nothing.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Segments of what the app wrote.
+    pub fn log(&self) -> PathBuf {
+        self.0.join("log")
+    }
+
+    /// What the app sees as /tmp.
+    pub fn tmp(&self) -> PathBuf {
+        self.0.join("tmp")
+    }
+
+    /// Where the launcher says why the program could not be started.
+    pub fn start_error(&self) -> PathBuf {
+        self.0.join("start-error")
+    }
+
+    /// What the shim itself has to say; empty unless something is wrong.
+    pub fn shim_log(&self) -> PathBuf {
+        self.0.join("shim.log")
+    }
+
+    /// Writes the spec and clears what an earlier process of the instance left.
+    pub fn prepare(&self, spec: &InstanceSpec) -> io::Result<()> {
+        remove_if_present(&self.exit_path())?;
+        remove_if_present(&self.start_error())?;
+        file::replace(&self.spec_path(), &serde_json::to_vec_pretty(spec)?, 0o600)
+    }
+
+    /// Reads the spec; `None` when there is none.
+    pub fn spec(&self) -> io::Result<Option<InstanceSpec>> {
+        Ok(match file::read_if_present(&self.spec_path())? {
+            Some(bytes) => Some(serde_json::from_slice(&bytes)?),
+            None => None,
+        })
+    }
+
+    /// Records the end. The spec stays, so that the folder is known to be an instance's.
+    pub fn write_exit(&self, record: &ExitRecord) -> io::Result<()> {
+        file::replace(&self.exit_path(), &serde_json::to_vec(record)?, 0o600)
+    }
+
+    /// How it ended; `None` while it runs, or when its shim was killed.
+    pub fn exit(&self) -> io::Result<Option<ExitRecord>> {
+        Ok(match file::read_if_present(&self.exit_path())? {
+            Some(bytes) => Some(serde_json::from_slice(&bytes)?),
+            None => None,
+        })
+    }
+
+    fn spec_path(&self) -> PathBuf {
+        self.0.join("spec.json")
+    }
+
+    fn exit_path(&self) -> PathBuf {
+        self.0.join("exit.json")
+    }
+}
+
+fn remove_if_present(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

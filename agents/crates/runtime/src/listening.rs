@@ -1,0 +1,81 @@
+//! Which TCP ports an app's processes listen on, for the sentence that says it listens on the wrong one.
+//! Reads /proc only (proc_pid_fd(5), proc_net_tcp(5)).
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+
+/// State `TCP_LISTEN` of /proc/net/tcp.
+const LISTEN: &str = "0A";
+
+/// The ports, ascending. What can't be read (a process of another user) counts as not listening.
+pub(crate) fn ports(pids: &[u32]) -> Vec<u16> {
+    let sockets: HashSet<u64> = pids.iter().flat_map(|pid| sockets(*pid)).collect();
+    if sockets.is_empty() {
+        return Vec::new();
+    }
+    let mut found = BTreeSet::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = fs::read_to_string(table).unwrap_or_default();
+        found.extend(
+            text.lines().filter_map(listener).filter(|(_, inode)| sockets.contains(inode)).map(|(port, _)| port),
+        );
+    }
+    found.into_iter().collect()
+}
+
+/// The process and all its descendants.
+pub(crate) fn tree(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        next += 1;
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            found.extend(text.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+        // A fork bomb must not keep the agent busy.
+        if found.len() > 4096 {
+            break;
+        }
+    }
+    found
+}
+
+fn sockets(pid: u32) -> Vec<u64> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let inode = |entry: fs::DirEntry| {
+        let target = fs::read_link(entry.path()).ok()?;
+        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    descriptors.filter_map(inode).collect()
+}
+
+/// Port and inode of a line of /proc/net/tcp that listens.
+fn listener(line: &str) -> Option<(u16, u64)> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let (local, state, inode) = (fields.get(1)?, fields.get(3)?, fields.get(9)?);
+    let port = u16::from_str_radix(local.rsplit(':').next()?, 16).ok()?;
+    (*state == LISTEN).then_some(())?;
+    Some((port, inode.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn ports_of_this_process_are_found_for_both_families_and_connections_are_not() {
+        let four = TcpListener::bind("127.0.0.1:0").unwrap();
+        let six = TcpListener::bind("[::1]:0").unwrap();
+        let client = std::net::TcpStream::connect(four.local_addr().unwrap()).unwrap();
+        let found = ports(&tree(std::process::id()));
+        for listener in [&four, &six] {
+            assert!(found.contains(&listener.local_addr().unwrap().port()), "{found:?}");
+        }
+        assert!(!found.contains(&client.local_addr().unwrap().port()));
+        assert!(ports(&[0]).is_empty());
+    }
+}

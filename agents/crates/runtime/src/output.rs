@@ -1,0 +1,92 @@
+//! Reads back the last lines an app wrote. Owns nothing: the shim writes the segments.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use fairlead_model::LogStream;
+
+use crate::shim::log::segments;
+
+/// How far back a segment is read.
+const TAIL_BYTES: u64 = 64 * 1024;
+
+/// A line an app wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OutputLine {
+    /// When it was read from the pipe.
+    pub(crate) unix_ms: u64,
+    /// Which pipe.
+    pub(crate) stream: LogStream,
+    /// The line, made valid UTF-8.
+    pub(crate) text: String,
+}
+
+/// The last `count` lines written at or after `since_unix_ms`, oldest first.
+pub(crate) fn tail(folder: &Path, count: usize, since_unix_ms: u64) -> io::Result<Vec<OutputLine>> {
+    let segments = match segments(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        segments => segments?,
+    };
+    let mut lines = Vec::new();
+    for (_, path) in segments.iter().rev() {
+        let mut older = parse(&last_bytes(path)?);
+        older.retain(|line| line.unix_ms >= since_unix_ms);
+        older.append(&mut lines);
+        lines = older;
+        if lines.len() >= count {
+            break;
+        }
+    }
+    Ok(lines.split_off(lines.len().saturating_sub(count)))
+}
+
+fn last_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    if from > 0 {
+        let first_end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+        bytes.drain(..first_end);
+    }
+    Ok(bytes)
+}
+
+fn parse(bytes: &[u8]) -> Vec<OutputLine> {
+    let line = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line);
+        let mut fields = text.splitn(3, ' ');
+        let unix_ms = fields.next()?.parse().ok()?;
+        let stream = match fields.next()? {
+            "o" => LogStream::Stdout,
+            "e" => LogStream::Stderr,
+            _ => return None,
+        };
+        Some(OutputLine { unix_ms, stream, text: fields.next().unwrap_or_default().to_owned() })
+    };
+    bytes.split(|byte| *byte == b'\n').filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shim::log::{LogWriter, Pipe};
+
+    #[test]
+    fn the_last_lines_are_found_over_several_segments() {
+        let dir = tempfile::tempdir().unwrap();
+        for start in 0..3u64 {
+            let mut log = LogWriter::open(dir.path()).unwrap();
+            log.take(Pipe::Out, format!("first {start}\nsecond {start}\n").as_bytes(), start);
+        }
+        let texts = |count, since| {
+            tail(dir.path(), count, since).unwrap().into_iter().map(|line| line.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(3, 0), ["second 1", "first 2", "second 2"]);
+        assert_eq!(texts(10, 2), ["first 2", "second 2"]);
+        assert_eq!(tail(&dir.path().join("absent"), 3, 0).unwrap(), []);
+    }
+}

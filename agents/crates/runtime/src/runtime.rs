@@ -1,0 +1,183 @@
+//! The driver of the rollout machines: carries out their actions, feeds them what happened, publishes what is true.
+//! Owns all apps of this server in one task, so that nothing is decided twice. Never decides: `rollout` does.
+
+mod actions;
+mod adopt;
+mod driver;
+mod files;
+mod launch;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use fairlead_base::Folders;
+use fairlead_model::{
+    AppKey, AppSpec, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine, ReleaseSpec, RolloutStatus,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::cgroup::CgroupFolders;
+use crate::identity::Identities;
+use crate::instance::InstanceSpec;
+use crate::isolation::Isolation;
+use crate::rollout::{Event, Upstream};
+use driver::Driver;
+
+/// Lines of deployments' logs that wait for the agent; a rollout writes some dozen.
+const LOG_LINES_WAITING: usize = 4096;
+
+/// Makes a release's folder from its artifact.
+pub trait PrepareRelease: Send + Sync + 'static {
+    /// Makes `folder` whole or not at all, readable by every user of the server. Called again for one that is there.
+    fn prepare<'a>(
+        &'a self,
+        release: &'a ReleaseSpec,
+        folder: &'a Path,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
+}
+
+/// What the runtime needs of its surroundings.
+pub struct RuntimeOptions {
+    /// The data folder.
+    pub folders: Folders,
+    /// The agent's own binary, whose `shim` subcommand parents the instances.
+    pub program: PathBuf,
+    /// Ports that apps are given.
+    pub ports: RangeInclusive<u16>,
+    /// `PATH` of the apps.
+    pub path: OsString,
+    /// What keeps apps apart.
+    pub isolation: Isolation,
+    /// Whom they run as.
+    pub identities: Arc<Identities>,
+    /// Makes releases' folders.
+    pub prepare: Arc<dyn PrepareRelease>,
+}
+
+/// Why the runtime can't start.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// Its record can't be read.
+    #[error("{path} can't be used: {source}")]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder of instances can't be read.
+    #[error("the instances of the last run can't be listed in {path}: {source}")]
+    Instances {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A process that runs now, for sampling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningProcess {
+    /// Whose it is.
+    pub key: AppKey,
+    /// Which instance.
+    pub instance: InstanceId,
+    /// The app's first process.
+    pub pid: u32,
+    /// Where the kernel counts for it; `None`: sample the process tree.
+    pub cgroup: Option<CgroupFolders>,
+}
+
+/// What is true now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct View {
+    /// Grows when `upstreams` changes; `Runtime::routes_applied` answers with it.
+    pub generation: u64,
+    /// Where each app's routes lead.
+    pub upstreams: BTreeMap<AppKey, Vec<Upstream>>,
+    /// Every instance.
+    pub instances: Vec<InstanceStatus>,
+    /// Every rollout that desired state still knows.
+    pub rollouts: Vec<RolloutStatus>,
+    /// What to sample.
+    pub processes: Vec<RunningProcess>,
+}
+
+/// What comes out of the runtime.
+pub struct RuntimeOutput {
+    /// What is true now; changes are coalesced.
+    pub view: watch::Receiver<Arc<View>>,
+    /// Lines for deployments' logs.
+    pub log: mpsc::Receiver<(DeploymentId, LogLine)>,
+}
+
+/// The handle to the runtime's task. Dropping the last one leaves the apps running and ends the task.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    messages: mpsc::UnboundedSender<Message>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Apply(BTreeMap<AppKey, AppSpec>),
+    RoutesApplied(u64),
+    RoutesRefused(u64, String),
+    InFlight(Vec<(InstanceId, u32)>),
+    App(AppKey, Event),
+    Launched(Arc<InstanceSpec>),
+    StopAll(oneshot::Sender<()>),
+}
+
+impl Runtime {
+    /// Finds what a former run left running and starts the task. Nothing is started or stopped before `apply`.
+    pub async fn start(options: RuntimeOptions) -> Result<(Self, RuntimeOutput), RuntimeError> {
+        let (messages, inbox) = mpsc::unbounded_channel();
+        let (view, view_out) = watch::channel(Arc::new(View::default()));
+        let (log, log_out) = mpsc::channel(LOG_LINES_WAITING);
+        let mut driver = Driver::new(options, messages.downgrade(), view, log)?;
+        driver.adopt().await?;
+        tokio::spawn(driver.run(inbox));
+        Ok((Self { messages }, RuntimeOutput { view: view_out, log: log_out }))
+    }
+
+    /// What should run, whole. Apps that are not in it are drained and stopped.
+    pub fn apply(&self, apps: BTreeMap<AppKey, AppSpec>) {
+        self.send(Message::Apply(apps));
+    }
+
+    /// The proxy serves by the routes of `View::generation`.
+    pub fn routes_applied(&self, generation: u64) {
+        self.send(Message::RoutesApplied(generation));
+    }
+
+    /// The proxy can't use the routes of `View::generation` and keeps those it had.
+    pub fn routes_refused(&self, generation: u64, error: String) {
+        self.send(Message::RoutesRefused(generation, error));
+    }
+
+    /// Exchanges in flight by instance, as the proxy counts; zeros matter.
+    pub fn in_flight(&self, counts: Vec<(InstanceId, u32)>) {
+        self.send(Message::InFlight(counts));
+    }
+
+    /// Stops every instance and returns when they are gone. They start again with the next run of the agent.
+    pub async fn stop_all(&self) {
+        let (done, wait) = oneshot::channel();
+        self.send(Message::StopAll(done));
+        // An error means that the task is gone, and with it everything it could stop.
+        wait.await.ok();
+    }
+
+    fn send(&self, message: Message) {
+        // The task ends only with the last handle, so this fails only while the process ends.
+        self.messages.send(message).ok();
+    }
+}

@@ -1,0 +1,281 @@
+//! What the machines ask for, done: shims started and stopped, checks run, lines logged, folders removed.
+//! Nothing here waits: what takes time runs beside the task and comes back as a message.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_base::clock;
+use fairlead_model::{AppKey, DeploymentId, InstanceId, LogLine, LogStream, ReleaseSpec, Step};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+
+use super::driver::{Driver, Managed};
+use super::launch::{self, Order};
+use super::{Event, Message, files};
+use crate::health::{self, HealthTarget};
+use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::output;
+use crate::ports;
+use crate::rollout::{Action, AppState, Exit};
+use crate::supervisor::{Attached, Change};
+
+/// Lines of an app's output that a failed rollout shows.
+const TAIL_LINES: usize = 60;
+/// How much longer than the longest grace `stop_all` waits for the shims.
+const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
+/// The first check comes quickly: most apps are up in a moment.
+const FIRST_CHECK: Duration = Duration::from_millis(50);
+
+impl Driver {
+    pub(super) fn act(&mut self, key: &AppKey, action: Action) {
+        match action {
+            Action::Prepare(release) => self.prepare(key, *release),
+            Action::Start { instance, release, deployment, restarts } => {
+                self.start(key, instance, *release, deployment, restarts);
+            }
+            Action::Stop { instance, grace } => self.stop(key, &instance, grace),
+            Action::Forget { instance } => self.forget(&instance),
+            Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
+            Action::Log { deployment, step, text } => self.say(&deployment, step, LogStream::System, text),
+        }
+    }
+
+    /// Keeps checks in step with processes.
+    pub(super) fn follow_process(&mut self, event: &Event) {
+        let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return };
+        let Some(managed) = self.instances.get_mut(instance) else { return };
+        if let Some(probe) = managed.probe.take() {
+            probe.abort();
+        }
+        if let Event::Started { pid, port, .. } = event {
+            let (check, key, messages) = (managed.health.clone(), managed.key.clone(), self.messages.clone());
+            let target = HealthTarget { pid: *pid, port: *port, path: check.path, timeout: check.timeout };
+            let instance = instance.clone();
+            managed.probe = Some(tokio::spawn(async move {
+                let mut pause = FIRST_CHECK;
+                loop {
+                    let result = health::probe(&target).await;
+                    // After the first answer the release's own interval; before it, ever longer pauses up to it.
+                    pause = if result.is_ok() { check.interval } else { (pause * 2).min(check.interval) };
+                    let event = Event::Probed { instance: instance.clone(), result };
+                    if !send(&messages, Message::App(key.clone(), event)) {
+                        return;
+                    }
+                    sleep(pause.max(FIRST_CHECK)).await;
+                }
+            }));
+        }
+    }
+
+    fn release_folder(&self, release: &ReleaseSpec) -> PathBuf {
+        self.options.folders.releases().join(release.id.as_str())
+    }
+
+    fn prepare(&self, key: &AppKey, release: ReleaseSpec) {
+        let (prepare, messages, key) = (self.options.prepare.clone(), self.messages.clone(), key.clone());
+        let folder = self.release_folder(&release);
+        tokio::spawn(async move {
+            let event = match prepare.prepare(&release, &folder).await {
+                Ok(()) => Event::Prepared(release.id),
+                Err(failure) => Event::PrepareFailed(release.id, failure),
+            };
+            send(&messages, Message::App(key, event));
+        });
+    }
+
+    /// The port an instance had, if it is still free, so that its address stays; else another.
+    fn port_for(&self, instance: &InstanceId) -> Option<u16> {
+        match self.instances.get(instance).map(|managed| managed.port) {
+            Some(port) if ports::free(port) => return Some(port),
+            Some(port) => self.ports.give_back(port),
+            None => {}
+        }
+        self.ports.take()
+    }
+
+    fn start(
+        &mut self,
+        key: &AppKey,
+        instance: InstanceId,
+        release: ReleaseSpec,
+        deployment: Option<DeploymentId>,
+        restarts: u32,
+    ) {
+        let Some(port) = self.port_for(&instance) else {
+            let (first, last) = (self.options.ports.start(), self.options.ports.end());
+            let error = format!(
+                "The app could not be started: every port from {first} to {last} is taken on this server. Stop something that listens there."
+            );
+            self.exited(key, &instance, Exit { start_error: Some(error), ..Exit::default() });
+            return;
+        };
+        let (stop, stops) = mpsc::unbounded_channel();
+        let (health, grace, folder) = (release.health.clone(), release.stop_grace, self.release_folder(&release));
+        let order = Order { instance: instance.clone(), key: key.clone(), release, folder, deployment, restarts, port };
+        let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
+        let task = tokio::spawn(async move {
+            let (id, key) = (order.instance.clone(), order.key.clone());
+            let prepared = tokio::task::spawn_blocking(move || launch::prepare(&options, order)).await;
+            match prepared.unwrap_or_else(|error| Err(format!("The app could not be started: {error}."))) {
+                Ok((folder, spec)) => {
+                    send(&messages, Message::Launched(Arc::new(spec.clone())));
+                    let changed = |change| send_change(&messages, &key, &id, port, change);
+                    supervisor.run(folder, spec, stops, changed).await;
+                }
+                Err(error) => {
+                    let exit = Exit { start_error: Some(error), ..Exit::default() };
+                    send_change(&messages, &key, &id, port, Change::Exited(exit));
+                }
+            }
+        });
+        let managed = Managed { key: key.clone(), port, health, grace, spec: None, stop, task, probe: None };
+        self.instances.insert(instance, managed);
+    }
+
+    /// Follows what a former run started, from now on as if this one had.
+    pub(super) fn follow_adopted(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
+        let (stop, stops) = mpsc::unbounded_channel();
+        let (supervisor, messages) = (self.supervisor.clone(), self.messages.clone());
+        let (id, key, port) = (spec.instance.clone(), spec.key.clone(), spec.port);
+        let followed = spec.clone();
+        let started = Event::Started {
+            instance: id.clone(),
+            pid: attached.status.app_pid,
+            port,
+            started_unix_ms: attached.status.started_unix_ms,
+        };
+        let task = tokio::spawn(async move {
+            let exit = supervisor.follow(&folder, &followed, attached, stops).await;
+            send_change(&messages, &followed.key, &followed.instance, port, Change::Exited(exit));
+        });
+        let (health, grace) = (spec.health.clone(), spec.stop_grace);
+        let managed = Managed { key, port, health, grace, spec: Some(Arc::new(spec)), stop, task, probe: None };
+        self.instances.insert(id, managed);
+        // Only the checks begin; the machine hears of it as adopted.
+        self.follow_process(&started);
+    }
+
+    fn stop(&mut self, key: &AppKey, instance: &InstanceId, grace: Duration) {
+        let managed = self.instances.get_mut(instance);
+        if let Some(probe) = managed.and_then(|managed| managed.probe.take()) {
+            probe.abort();
+        }
+        let asked = self.instances.get(instance).is_some_and(|managed| managed.stop.send(grace).is_ok());
+        if !asked && self.instances.get(instance).is_none_or(|managed| managed.task.is_finished()) {
+            self.exited(key, instance, Exit::default());
+        }
+    }
+
+    fn exited(&self, key: &AppKey, instance: &InstanceId, exit: Exit) {
+        send(&self.messages, Message::App(key.clone(), Event::Exited { instance: instance.clone(), exit }));
+    }
+
+    fn forget(&mut self, instance: &InstanceId) {
+        let folder = self.options.folders.instances().join(instance.as_str());
+        let managed = self.instances.remove(instance);
+        if let Some(managed) = &managed {
+            self.ports.give_back(managed.port);
+        }
+        let (supervisor, spec) = (self.supervisor.clone(), managed.and_then(|managed| managed.spec));
+        tokio::task::spawn_blocking(move || {
+            if let Some(spec) = spec {
+                supervisor.clean(&spec);
+            }
+            if let Err(error) = files::remove_folder(&folder) {
+                tracing::warn!(folder = %folder.display(), %error, "could not be removed");
+            }
+        });
+    }
+
+    fn tail(&self, deployment: &DeploymentId, step: Step, instance: &InstanceId) {
+        let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
+        match output::tail(&folder.log(), TAIL_LINES, 0) {
+            Ok(lines) if lines.is_empty() => {
+                self.say(deployment, step, LogStream::System, "The app has written nothing.".to_owned());
+            }
+            Ok(lines) => {
+                self.say(deployment, step, LogStream::System, "The last lines of the app:".to_owned());
+                for line in lines {
+                    self.log(deployment, LogLine { unix_ms: line.unix_ms, step, stream: line.stream, text: line.text });
+                }
+            }
+            Err(error) => {
+                let text = format!("What the app has written can't be read: {error}.");
+                self.say(deployment, step, LogStream::System, text);
+            }
+        }
+    }
+
+    fn say(&self, deployment: &DeploymentId, step: Step, stream: LogStream, text: String) {
+        self.log(deployment, LogLine { unix_ms: clock::unix_ms(), step, stream, text });
+    }
+
+    fn log(&self, deployment: &DeploymentId, line: LogLine) {
+        // Waiting for the log would let a slow link hold up the apps.
+        if let Err(error) = self.log.try_send((deployment.clone(), line)) {
+            tracing::warn!(%deployment, %error, "a line of the deployment's log was dropped");
+        }
+    }
+
+    /// Ends everything without telling the machines: the record still says what should run.
+    pub(super) async fn stop_all(&mut self, done: oneshot::Sender<()>) {
+        self.stopping = true;
+        let longest = self.instances.values().map(|managed| managed.grace).max().unwrap_or_default();
+        for managed in self.instances.values_mut() {
+            if let Some(probe) = managed.probe.take() {
+                probe.abort();
+            }
+            // A closed channel means that it has ended.
+            managed.stop.send(managed.grace).ok();
+        }
+        let all = async {
+            for (id, managed) in self.instances.drain() {
+                if let Err(error) = managed.task.await {
+                    tracing::warn!(instance = %id, %error, "could not be followed to its end");
+                }
+            }
+        };
+        if timeout(longest + STOP_ALL_SLACK, all).await.is_err() {
+            tracing::error!("some instances did not stop in time");
+        }
+        // Whoever asked may have gone.
+        done.send(()).ok();
+    }
+
+    /// Removes unpacked releases that nothing runs and nothing should run.
+    pub(super) fn prune(&self) {
+        let used = self.apps.values().flat_map(AppState::releases);
+        let wanted = self.desired.values().flat_map(|spec| {
+            spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
+        });
+        let keep: HashSet<String> = used.chain(wanted).map(ToString::to_string).collect();
+        let releases = self.options.folders.releases();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = files::prune_releases(&releases, &keep) {
+                tracing::warn!(%error, "releases that are no longer needed could not be removed");
+            }
+        });
+    }
+}
+
+/// False when the runtime has gone.
+fn send(messages: &mpsc::WeakUnboundedSender<Message>, message: Message) -> bool {
+    messages.upgrade().is_some_and(|messages| messages.send(message).is_ok())
+}
+
+fn send_change(
+    messages: &mpsc::WeakUnboundedSender<Message>,
+    key: &AppKey,
+    instance: &InstanceId,
+    port: u16,
+    change: Change,
+) {
+    let instance = instance.clone();
+    let event = match change {
+        Change::Started { pid, started_unix_ms } => Event::Started { instance, pid, port, started_unix_ms },
+        Change::Exited(exit) => Event::Exited { instance, exit },
+    };
+    send(messages, Message::App(key.clone(), event));
+}

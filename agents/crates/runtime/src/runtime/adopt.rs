@@ -1,0 +1,68 @@
+//! What a former run of the agent left: instances that still run are adopted, the rest is cleared away.
+
+use fairlead_model::InstanceId;
+
+use super::driver::Driver;
+use super::{Event, RuntimeError, files};
+use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::rollout::Adopted;
+use crate::supervisor::Attached;
+
+impl Driver {
+    /// Finds every instance by its folder and its shim by its socket.
+    pub(super) async fn adopt(&mut self) -> Result<(), RuntimeError> {
+        let path = self.options.folders.instances();
+        let entries = std::fs::read_dir(&path)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|source| RuntimeError::Instances { path, source })?;
+        for entry in entries {
+            let Some(id) = entry.file_name().to_str().and_then(|name| InstanceId::parse(name).ok()) else { continue };
+            let folder = InstanceFolder::new(entry.path());
+            let spec = match folder.spec() {
+                Ok(Some(spec)) if spec.instance == id => spec,
+                Ok(_) => {
+                    self.clear(&folder);
+                    continue;
+                }
+                Err(error) => {
+                    tracing::warn!(instance = %id, %error, "an instance of the last run can't be read; it is left alone");
+                    continue;
+                }
+            };
+            match self.supervisor.attach(&id).await {
+                Ok(attached) if attached.status.running => self.take_over(folder, spec, attached),
+                Ok(_) => tracing::debug!(instance = %id, "ended while it was adopted"),
+                Err(error) => {
+                    tracing::info!(instance = %id, %error, "did not outlive the last run");
+                    self.supervisor.clean(&spec);
+                    self.clear(&folder);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
+        tracing::info!(instance = %spec.instance, app = %spec.key, pid = attached.status.app_pid, "adopted");
+        self.ports.keep(spec.port);
+        let event = Event::Adopt(Adopted {
+            instance: spec.instance.clone(),
+            release: spec.release.clone(),
+            deployment: spec.deployment.clone(),
+            pid: attached.status.app_pid,
+            port: spec.port,
+            started_unix_ms: attached.status.started_unix_ms,
+            restarts: spec.restarts,
+            drain_timeout: spec.drain_timeout,
+            stop_grace: spec.stop_grace,
+        });
+        self.follow_adopted(folder, spec.clone(), attached);
+        self.adopt_event(&spec.key, event);
+    }
+
+    fn clear(&self, folder: &InstanceFolder) {
+        if let Err(error) = files::remove_folder(folder.path()) {
+            tracing::warn!(folder = %folder.path().display(), %error, "could not be removed");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The runtime's task. One message at a time: step the machine, save its record, do its actions, publish the view.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairlead_base::{clock, random};
+use fairlead_model::{AppKey, AppSpec, DeploymentId, HealthCheck, InstanceId, LogLine};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::sleep_until;
+
+use super::files::Records;
+use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View};
+use crate::instance::InstanceSpec;
+use crate::ports::Ports;
+use crate::rollout::{AppState, Context, Now, Record, step};
+use crate::supervisor::Supervisor;
+
+/// An instance as the driver holds it.
+pub(super) struct Managed {
+    pub(super) key: AppKey,
+    pub(super) port: u16,
+    pub(super) health: HealthCheck,
+    pub(super) grace: Duration,
+    /// Known once it was launched or adopted.
+    pub(super) spec: Option<Arc<InstanceSpec>>,
+    pub(super) stop: mpsc::UnboundedSender<Duration>,
+    pub(super) task: JoinHandle<()>,
+    pub(super) probe: Option<JoinHandle<()>>,
+}
+
+pub(super) struct Driver {
+    pub(super) options: Arc<RuntimeOptions>,
+    pub(super) supervisor: Supervisor,
+    pub(super) ports: Arc<Ports>,
+    pub(super) messages: mpsc::WeakUnboundedSender<Message>,
+    view: watch::Sender<Arc<View>>,
+    pub(super) log: mpsc::Sender<(DeploymentId, LogLine)>,
+    records: Records,
+    pub(super) apps: BTreeMap<AppKey, AppState>,
+    pub(super) desired: BTreeMap<AppKey, AppSpec>,
+    pub(super) instances: HashMap<InstanceId, Managed>,
+    /// Per app: the last of its generations that went out, and those the proxy has not confirmed, as (view's, own).
+    told: BTreeMap<AppKey, u64>,
+    sent: BTreeMap<AppKey, Vec<(u64, u64)>>,
+    origin: Instant,
+    applied: bool,
+    pub(super) stopping: bool,
+}
+
+impl Driver {
+    pub(super) fn new(
+        options: RuntimeOptions,
+        messages: mpsc::WeakUnboundedSender<Message>,
+        view: watch::Sender<Arc<View>>,
+        log: mpsc::Sender<(DeploymentId, LogLine)>,
+    ) -> Result<Self, RuntimeError> {
+        let path = options.folders.state().join("apps.json");
+        let records = Records::open(path.clone()).map_err(|source| RuntimeError::Record { path, source })?;
+        let apps = records.all().iter().map(|(key, record)| (key.clone(), AppState::new(key.clone(), record.clone())));
+        Ok(Self {
+            supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },
+            ports: Arc::new(Ports::new(options.ports.clone(), random::number())),
+            apps: apps.collect(),
+            records,
+            messages,
+            view,
+            log,
+            desired: BTreeMap::new(),
+            instances: HashMap::new(),
+            told: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            origin: Instant::now(),
+            applied: false,
+            stopping: false,
+            options: Arc::new(options),
+        })
+    }
+
+    pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>) {
+        loop {
+            let deadline = self.apps.values().filter_map(AppState::next_deadline).min();
+            let wake = deadline.map(|at| tokio::time::Instant::from_std(self.origin + at));
+            let message = tokio::select! {
+                message = inbox.recv() => message,
+                () = async { sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)).await }, if wake.is_some() => {
+                    self.tick().await;
+                    continue;
+                }
+            };
+            let Some(message) = message else { return };
+            self.take(message).await;
+            // What has come meanwhile is handled before anybody is told.
+            while let Ok(message) = inbox.try_recv() {
+                self.take(message).await;
+            }
+            self.publish();
+        }
+    }
+
+    async fn tick(&mut self) {
+        let at = self.now().at;
+        let due = |state: &AppState| state.next_deadline().is_some_and(|deadline| deadline <= at);
+        let keys: Vec<AppKey> = self.apps.iter().filter(|(_, state)| due(state)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.event(&key, Event::Tick).await;
+        }
+        self.publish();
+    }
+
+    async fn take(&mut self, message: Message) {
+        match message {
+            Message::Apply(apps) => self.apply(apps).await,
+            Message::RoutesApplied(generation) => {
+                for (key, local) in self.confirmed(generation) {
+                    self.event(&key, Event::RoutesApplied(local)).await;
+                }
+            }
+            Message::RoutesRefused(generation, error) => {
+                for (key, local) in self.confirmed(generation) {
+                    self.event(&key, Event::RoutesRefused(local, error.clone())).await;
+                }
+            }
+            Message::InFlight(counts) => {
+                for (instance, count) in counts {
+                    if let Some(key) = self.instances.get(&instance).map(|managed| managed.key.clone()) {
+                        self.event(&key, Event::InFlight { instance, count }).await;
+                    }
+                }
+            }
+            Message::App(key, event) => self.event(&key, event).await,
+            Message::Launched(spec) => {
+                if let Some(managed) = self.instances.get_mut(&spec.instance) {
+                    managed.spec = Some(spec);
+                }
+            }
+            Message::StopAll(done) => self.stop_all(done).await,
+        }
+    }
+
+    async fn apply(&mut self, apps: BTreeMap<AppKey, AppSpec>) {
+        let removed: Vec<AppKey> = self.apps.keys().filter(|key| !apps.contains_key(*key)).cloned().collect();
+        self.desired = apps.clone();
+        self.applied = true;
+        for key in removed {
+            self.event(&key, Event::Removed).await;
+        }
+        for (key, spec) in apps {
+            self.apps.entry(key.clone()).or_insert_with(|| AppState::new(key.clone(), Record::default()));
+            self.event(&key, Event::Desired(Box::new(spec))).await;
+        }
+        self.prune();
+    }
+
+    /// The local generations that a generation of the view carried, each once.
+    fn confirmed(&mut self, generation: u64) -> Vec<(AppKey, u64)> {
+        let mut found = Vec::new();
+        for (key, sent) in &mut self.sent {
+            let known = sent.iter().take_while(|(global, _)| *global <= generation).count();
+            if let Some((_, local)) = sent.drain(..known).next_back() {
+                found.push((key.clone(), local));
+            }
+        }
+        found
+    }
+
+    fn now(&self) -> Now {
+        Now { at: self.origin.elapsed(), unix_ms: clock::unix_ms() }
+    }
+
+    /// Before the first `apply` nothing is decided, so there is nothing to do or to save.
+    pub(super) fn adopt_event(&mut self, key: &AppKey, event: Event) {
+        let now = self.now();
+        let state = self.apps.remove(key).unwrap_or_else(|| AppState::new(key.clone(), Record::default()));
+        let (state, _) = step(state, event, &mut Context { now, new_instance: &mut new_instance });
+        self.apps.insert(key.clone(), state);
+    }
+
+    async fn event(&mut self, key: &AppKey, event: Event) {
+        if self.stopping {
+            return;
+        }
+        self.follow_process(&event);
+        let Some(state) = self.apps.remove(key) else { return };
+        let now = self.now();
+        let (state, actions) = step(state, event, &mut Context { now, new_instance: &mut new_instance });
+        let gone = state.gone();
+        let record = (!gone).then(|| state.record());
+        if !gone {
+            self.apps.insert(key.clone(), state);
+        }
+        if let Err(error) = self.records.save(key, record).await {
+            // Serving goes on; only a restart right now would come back to the older record.
+            tracing::error!(app = %key, %error, "the record of the app could not be saved");
+        }
+        for action in actions {
+            self.act(key, action);
+        }
+        if gone {
+            self.told.remove(key);
+            self.sent.remove(key);
+            self.prune();
+        }
+    }
+
+    /// Tells what is true now, if it differs from what was told.
+    fn publish(&mut self) {
+        let old = self.view.borrow().clone();
+        let mut view = View { generation: old.generation, ..View::default() };
+        for (key, state) in &self.apps {
+            view.instances.extend(state.instances());
+            view.rollouts.extend(state.rollouts().cloned());
+            view.upstreams.insert(key.clone(), state.upstreams().to_vec());
+        }
+        let running = view.instances.iter().filter(|status| status.pid != 0);
+        view.processes = running
+            .map(|status| RunningProcess {
+                key: status.key.clone(),
+                instance: status.id.clone(),
+                pid: status.pid,
+                cgroup: self
+                    .instances
+                    .get(&status.id)
+                    .and_then(|managed| managed.spec.as_ref()?.cgroup.as_ref()?.accounting()),
+            })
+            .collect();
+        let changed: Vec<(AppKey, u64)> = self
+            .apps
+            .iter()
+            .map(|(key, state)| (key.clone(), state.generation()))
+            .filter(|(key, local)| self.told.get(key) != Some(local))
+            .collect();
+        // The first state that was applied always makes a first generation, also one without apps.
+        let first = self.applied && old.generation == 0;
+        if first || !changed.is_empty() || view.upstreams != old.upstreams {
+            view.generation += 1;
+        }
+        for (key, local) in changed {
+            self.told.insert(key.clone(), local);
+            self.sent.entry(key).or_default().push((view.generation, local));
+        }
+        if view != *old {
+            self.view.send_replace(Arc::new(view));
+        }
+    }
+}
+
+fn new_instance() -> InstanceId {
+    loop {
+        // Always of the form that `parse` accepts.
+        if let Ok(id) = InstanceId::parse(&format!("ins_{}", random::alphanumeric(20))) {
+            return id;
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `fairlead-agent shim`: the parent of one instance. It outlives `run`, keeps what the app writes, stops the whole
+//! process group, and records the end. Owns one app's processes; decides nothing: it starts once, stops when told.
+//!
+//! It runs twice: `shim <folder> <socket>` is the parent; `shim --launch <folder>` is the child that gives up its
+//! rights and becomes the app. One thread, no runtime, few allocations: it is there once an instance.
+
+mod launch;
+pub mod log;
+mod parent;
+mod serve;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The line on standard output that says the app's process exists and the socket is open.
+pub const READY: &str = "ready";
+
+/// Entry of the subcommand; `arguments` are those after `shim`. Call it before any thread or runtime exists.
+pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let result = match (arguments.next(), arguments.next()) {
+        (Some(flag), Some(folder)) if flag == "--launch" => match launch::launch(&PathBuf::from(folder)) {
+            Ok(never) => match never {},
+            Err(error) => Err(error),
+        },
+        (Some(folder), Some(socket)) => parent::run(&PathBuf::from(folder), &PathBuf::from(socket)),
+        _ => Err("`shim` is started by the agent: shim <instance folder> <socket>".to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell when this fails too.
+            writeln!(std::io::stderr(), "{error}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}

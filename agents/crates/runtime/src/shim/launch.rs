@@ -1,0 +1,115 @@
+//! From the agent's rights to the app's: control group, session, private /tmp, user, no new privileges, then exec.
+//! Owns the order of these steps. Every failure is a sentence in `start-error`, which the shim puts into the exit record.
+
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::process::{Resource, Rlimit, Signal};
+use rustix::thread::UnshareFlags;
+
+use crate::instance::{InstanceFolder, InstanceSpec};
+
+/// Becomes the app. Returns only when that failed.
+pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
+    let folder = InstanceFolder::new(folder);
+    // Opened while this process may still write here; closed by exec.
+    let mut report = File::create(folder.start_error()).map_err(|error| format!("start-error: {error}"))?;
+    let spec = folder.spec().map_err(|error| format!("spec.json: {error}"))?.ok_or("spec.json is missing")?;
+    let error = match confine(&spec) {
+        Ok(()) => become_app(&spec),
+        Err(error) => error,
+    };
+    report.write_all(error.as_bytes()).map_err(|failed| format!("{error}; {failed}"))?;
+    Err(error)
+}
+
+fn confine(spec: &InstanceSpec) -> Result<(), String> {
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        move |error: io::Error| format!("The app could not be started: {what} failed ({error}).")
+    };
+    let shim = rustix::process::getppid();
+    if let Some(cgroup) = &spec.cgroup {
+        cgroup.join().map_err(failed("entering its control group"))?;
+    }
+    rustix::process::setsid().map_err(|error| failed("making its session")(error.into()))?;
+    if let Some(tmp) = &spec.private_tmp {
+        private_tmp(tmp).map_err(failed("making its private /tmp"))?;
+    }
+    let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+    rustix::process::setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files")(error.into()))?;
+    if let Some(user) = spec.user {
+        become_user(user).map_err(failed("becoming its own user"))?;
+    }
+    rustix::thread::set_no_new_privs(true).map_err(|error| failed("giving up privileges")(error.into()))?;
+    // After the change of user, which clears it: an app must not outlive the shim that knows about it.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| failed("tying it to its shim")(error.into()))?;
+    if rustix::process::getppid() != shim {
+        return Err("The app could not be started: its shim was killed meanwhile.".to_owned());
+    }
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
+    std::env::set_current_dir(&spec.folder).map_err(|error| {
+        let path = spec.folder.display();
+        format!("The app could not be started: its folder {path} can't be entered by its user ({error}). Every folder above it must let others pass (chmod o+x).")
+    })
+}
+
+/// This process has one thread, so what is per thread in Linux is of the whole process.
+fn become_user(user: u32) -> io::Result<()> {
+    let (uid, gid) = (rustix::process::Uid::from_raw(user), rustix::process::Gid::from_raw(user));
+    rustix::thread::set_thread_groups(&[])?;
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid)?;
+    if rustix::thread::set_thread_uid(rustix::process::Uid::ROOT).is_ok() {
+        return Err(io::Error::other("the user could be changed back"));
+    }
+    Ok(())
+}
+
+fn private_tmp(tmp: &Path) -> io::Result<()> {
+    unshare_mounts()?;
+    // Without this the bind would appear on the server as well (mount_namespaces(7), shared subtrees).
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    mount_bind(tmp, "/tmp")?;
+    Ok(())
+}
+
+#[allow(unsafe_code)]
+fn unshare_mounts() -> io::Result<()> {
+    // SAFETY: only `UnshareFlags::FILES` can break descriptors that other threads hold; it isn't given, and there is
+    // one thread.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
+    Ok(())
+}
+
+/// Replaces this process; returns why it couldn't.
+fn become_app(spec: &InstanceSpec) -> String {
+    let Some((name, arguments)) = spec.command.split_first() else {
+        return "The release has no start command. Set one in the settings of the app.".to_owned();
+    };
+    let path = spec.environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let Some(program) = find(name, path) else {
+        return format!(
+            "The app could not be started: there is no program `{name}` in its folder or in PATH ({path}). Install it on the server, or change the start command."
+        );
+    };
+    let error = Command::new(program).arg0(name).args(arguments).env_clear().envs(&spec.environment).exec();
+    format!("The app could not be started: `{name}` can't be run ({error}). Check the start command.")
+}
+
+/// A program by its path, or by its name in `PATH`.
+fn find(name: &str, path: &str) -> Option<PathBuf> {
+    let runnable =
+        |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| runnable(path));
+    }
+    path.split(':').filter(|folder| !folder.is_empty()).map(|folder| Path::new(folder).join(name)).find(|p| runnable(p))
+}

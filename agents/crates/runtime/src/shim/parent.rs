@@ -1,0 +1,277 @@
+//! The parent's loop: pipes into the log, the agent's orders, the end of the app and of everything it left behind.
+//! Owns the rule that `exit.json` is written only when no process of the instance is left.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fairlead_base::clock::unix_ms;
+use fairlead_wire::local::ShimStatus;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, setsid, wait,
+};
+
+use super::log::{LogWriter, Pipe};
+use super::serve::{Order, Server};
+use crate::cgroup::Cgroup;
+use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec};
+
+/// How often what the app left behind is looked at: zombies while it runs, stragglers while it ends.
+const IDLE_PAUSE: Duration = Duration::from_secs(30);
+const ENDING_PAUSE: Duration = Duration::from_millis(25);
+/// Processes that SIGKILL has not removed by then hang in the kernel.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+struct Parent {
+    app: Pid,
+    /// Readable when the app ends; `None` from then on, as it would never be quiet again.
+    pidfd: Option<OwnedFd>,
+    pipes: Vec<(Pipe, Box<dyn PipeEnd>)>,
+    log: LogWriter,
+    server: Server,
+    status: ShimStatus,
+    cgroup: Option<Cgroup>,
+    ended: Option<ExitRecord>,
+    kill_at: Option<Instant>,
+    stopping: bool,
+}
+
+trait PipeEnd: Read + AsFd {}
+impl<T: Read + AsFd> PipeEnd for T {}
+
+/// Starts the app and stays until nothing of it is left.
+pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
+    let named = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    let folder = InstanceFolder::new(folder);
+    let spec = folder.spec().map_err(named("spec.json"))?.ok_or("spec.json is missing")?;
+    let server = Server::open(socket).map_err(named("socket"))?;
+    let log = LogWriter::open(&folder.log()).map_err(named("log"))?;
+    // A terminal's Ctrl-C is for the agent, which decides what becomes of its apps.
+    setsid().map_err(|error| format!("session: {error}"))?;
+    // Whatever daemonizes itself inside the app still ends up as a child of this process.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| format!("subreaper: {error}"))?;
+    let mut child = start(&folder).map_err(named("launch"))?;
+    let mut parent = Parent::new(spec, &mut child, server, log).map_err(named("child"))?;
+    tell_ready().map_err(named("ready"))?;
+    let record = parent.watch().map_err(named("watching"))?;
+    let start_error = std::fs::read_to_string(folder.start_error()).unwrap_or_default();
+    let record = ExitRecord { start_error: Some(start_error).filter(|error| !error.is_empty()), ..record };
+    folder.write_exit(&record).map_err(named("exit.json"))?;
+    parent.status.running = false;
+    parent.status.exit_code = record.code.unwrap_or_default();
+    parent.status.exit_signal = record.signal.unwrap_or_default();
+    parent.status.finished_unix_ms = record.finished_unix_ms;
+    parent.server.broadcast(&parent.status);
+    parent.server.close(socket);
+    Ok(())
+}
+
+fn start(folder: &InstanceFolder) -> io::Result<Child> {
+    // By /proc/self/exe, so that an agent that was replaced on disk still starts its own kind.
+    Command::new("/proc/self/exe")
+        .arg0("fairlead-launch")
+        .args(["shim", "--launch"])
+        .arg(folder.path())
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// The agent waits for this line; then standard output is of no more use.
+fn tell_ready() -> io::Result<()> {
+    use std::io::Write;
+    let mut out = io::stdout();
+    out.write_all(format!("{}\n", super::READY).as_bytes())?;
+    out.flush()?;
+    let null = std::fs::File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(null)?;
+    Ok(())
+}
+
+impl Parent {
+    fn new(spec: InstanceSpec, child: &mut Child, server: Server, log: LogWriter) -> io::Result<Self> {
+        let app = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let app = app.ok_or_else(|| io::Error::other("the child has no pid"))?;
+        let mut pipes: Vec<(Pipe, Box<dyn PipeEnd>)> = Vec::new();
+        if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
+            pipes.push((Pipe::Out, Box::new(out)));
+            pipes.push((Pipe::Err, Box::new(err)));
+        }
+        let status = ShimStatus {
+            instance_id: spec.instance.to_string(),
+            app_pid: child.id(),
+            started_unix_ms: unix_ms(),
+            running: true,
+            cgroup_path: spec.cgroup.as_ref().map(Cgroup::describe).unwrap_or_default(),
+            ..ShimStatus::default()
+        };
+        let pidfd = Some(pidfd_open(app, PidfdFlags::empty())?);
+        Ok(Self {
+            app,
+            pidfd,
+            pipes,
+            log,
+            server,
+            status,
+            cgroup: spec.cgroup,
+            ended: None,
+            kill_at: None,
+            stopping: false,
+        })
+    }
+
+    /// Returns when the app and all it started are gone.
+    fn watch(&mut self) -> io::Result<ExitRecord> {
+        let mut hopeless_at: Option<Instant> = None;
+        loop {
+            self.wait()?;
+            let alone = self.reap()?;
+            if let Some(record) = self.ended.clone() {
+                if alone || hopeless_at.is_some_and(|at| Instant::now() >= at) {
+                    self.read_pipes();
+                    self.log.finish(unix_ms());
+                    return Ok(record);
+                }
+                // An app that was told to stop may finish its work in a child; one that ended by itself may not.
+                if !self.stopping || self.kill_at.is_none_or(|at| Instant::now() >= at) {
+                    self.kill_all();
+                    hopeless_at.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
+                }
+            } else if self.kill_at.is_some_and(|at| Instant::now() >= at) {
+                self.kill_all();
+            }
+        }
+    }
+
+    /// Sleeps until a pipe, the socket, the end of the app or a deadline wants attention, and serves it.
+    fn wait(&mut self) -> io::Result<()> {
+        let pause = if self.ended.is_some() { ENDING_PAUSE } else { IDLE_PAUSE };
+        let pause = self.kill_at.map_or(pause, |at| at.saturating_duration_since(Instant::now()).min(pause));
+        // Rounded up, or the loop would spin through the last millisecond.
+        let timeout = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
+        let ready: Vec<bool> = {
+            let mut polled: Vec<PollFd<'_>> =
+                self.pipes.iter().map(|(_, end)| PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)).collect();
+            polled.extend(self.server.sources().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            polled.extend(self.pidfd.iter().map(|pidfd| PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)));
+            match poll(&mut polled, Some(&timeout)) {
+                Err(Errno::INTR) => return Ok(()),
+                result => result?,
+            };
+            polled.iter().map(|one| !one.revents().is_empty()).collect()
+        };
+        let (pipes, sources) = ready.split_at(self.pipes.len());
+        self.read_ready(pipes);
+        for order in self.server.serve(sources) {
+            self.obey(&order);
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, order: &Order) {
+        match order {
+            Order::Status(client) => self.server.answer(*client, &self.status),
+            Order::Stop { grace } => {
+                let kill_at = Instant::now() + *grace;
+                // A second, shorter stop hurries; a longer one doesn't give time back.
+                self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));
+                self.stopping = true;
+                signal_group(self.app, Signal::TERM);
+            }
+        }
+    }
+
+    fn read_ready(&mut self, ready: &[bool]) {
+        let mut bytes = [0u8; 16 * 1024];
+        let mut index = 0;
+        let log = &mut self.log;
+        self.pipes.retain_mut(|(pipe, end)| {
+            index += 1;
+            if !ready.get(index - 1).copied().unwrap_or(false) {
+                return true;
+            }
+            match end.read(&mut bytes) {
+                Ok(0) => false,
+                Ok(count) => {
+                    log.take(*pipe, &bytes[..count], unix_ms());
+                    true
+                }
+                Err(error) => error.kind() == io::ErrorKind::Interrupted,
+            }
+        });
+    }
+
+    /// Empties the pipes after the end; whoever still holds them is beyond reach.
+    fn read_pipes(&mut self) {
+        loop {
+            let ready: Vec<bool> = {
+                let mut polled: Vec<PollFd<'_>> =
+                    self.pipes.iter().map(|(_, end)| PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)).collect();
+                let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+                if poll(&mut polled, Some(&now)).is_err() {
+                    return;
+                }
+                polled.iter().map(|one| !one.revents().is_empty()).collect()
+            };
+            if !ready.contains(&true) {
+                return;
+            }
+            self.read_ready(&ready);
+        }
+    }
+
+    /// Collects what has ended; true when this process has no child left.
+    fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.app => {
+                    self.pidfd = None;
+                    self.ended = Some(ExitRecord {
+                        code: status.exit_status(),
+                        signal: status.terminating_signal(),
+                        start_error: None,
+                        out_of_memory: self.cgroup.as_ref().is_some_and(Cgroup::out_of_memory),
+                        finished_unix_ms: unix_ms(),
+                    });
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return Ok(false),
+                Err(Errno::CHILD) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// SIGKILL to the group, to the control group, and to every child, orphans included.
+    fn kill_all(&self) {
+        signal_group(self.app, Signal::KILL);
+        if let Some(cgroup) = &self.cgroup {
+            // What can't be killed this way is killed as a child below, or met again in the next round.
+            cgroup.kill().ok();
+        }
+        for child in children() {
+            kill_process(child, Signal::KILL).ok();
+        }
+    }
+}
+
+/// The group may be gone already; that is what is wanted.
+fn signal_group(app: Pid, signal: Signal) {
+    kill_process_group(app, signal).ok();
+}
+
+/// This process' children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
+fn children() -> Vec<Pid> {
+    let own = rustix::process::getpid().as_raw_pid();
+    let text = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok().and_then(Pid::from_raw)).collect()
+}

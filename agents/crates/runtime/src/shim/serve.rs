@@ -1,0 +1,167 @@
+//! The shim's end of the local protocol, without a runtime: a listening socket and the few agents that ever connect.
+//! Owns framing and versions. A peer that breaks the protocol is dropped; it never stops the loop.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, shim_command, shim_event};
+use fairlead_wire::{LOCAL_PROTOCOL, local_protocol_accepted};
+use prost::Message;
+
+/// Orders are tiny; whatever is longer is no order.
+const ORDER_BYTES_MAX: usize = 64 * 1024;
+/// Agents at once: the one that goes and the one that comes.
+const CLIENTS_MAX: usize = 8;
+
+/// What an agent asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Tell this client how the app is.
+    Status(u64),
+    /// End the app.
+    Stop {
+        /// SIGTERM to SIGKILL.
+        grace: Duration,
+    },
+}
+
+pub(super) struct Server {
+    listener: UnixListener,
+    clients: Vec<Client>,
+    next: u64,
+}
+
+struct Client {
+    id: u64,
+    stream: UnixStream,
+    unread: Vec<u8>,
+    greeted: bool,
+}
+
+impl Server {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, clients: Vec::new(), next: 0 })
+    }
+
+    /// What to poll: the listener, then the clients in the order that `serve` expects.
+    pub(super) fn sources(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        std::iter::once(self.listener.as_fd()).chain(self.clients.iter().map(|client| client.stream.as_fd()))
+    }
+
+    /// Serves those that are ready and returns their orders.
+    pub(super) fn serve(&mut self, ready: &[bool]) -> Vec<Order> {
+        let mut orders = Vec::new();
+        let mut index = 0;
+        self.clients.retain_mut(|client| {
+            index += 1;
+            if ready.get(index).copied().unwrap_or(false) { client.read(&mut orders).is_ok() } else { true }
+        });
+        if ready.first().copied().unwrap_or(false) {
+            self.accept();
+        }
+        orders
+    }
+
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.clients.len() >= CLIENTS_MAX {
+                self.clients.remove(0);
+            }
+            self.next += 1;
+            self.clients.push(Client { id: self.next, stream, unread: Vec::new(), greeted: false });
+        }
+    }
+
+    pub(super) fn answer(&mut self, client: u64, status: &ShimStatus) {
+        let event = ShimEvent { body: Some(shim_event::Body::Status(status.clone())) };
+        self.clients.retain_mut(|one| one.id != client || one.send(&event).is_ok());
+    }
+
+    pub(super) fn broadcast(&mut self, status: &ShimStatus) {
+        let event = ShimEvent { body: Some(shim_event::Body::Status(status.clone())) };
+        self.clients.retain_mut(|one| !one.greeted || one.send(&event).is_ok());
+    }
+
+    /// Nobody needs the socket any more; the exit record tells the rest.
+    pub(super) fn close(self, path: &Path) {
+        std::fs::remove_file(path).ok();
+    }
+}
+
+impl Client {
+    fn read(&mut self, orders: &mut Vec<Order>) -> io::Result<()> {
+        let mut bytes = [0u8; 1024];
+        loop {
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.unread.extend_from_slice(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            while let Some(command) = self.message()? {
+                self.obey(command, orders)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&mut self) -> io::Result<Option<ShimCommand>> {
+        let Some(head) = self.unread.first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_be_bytes(*head) as usize;
+        if length > ORDER_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        if self.unread.len() < length + 4 {
+            return Ok(None);
+        }
+        let command = ShimCommand::decode(&self.unread[4..length + 4])?;
+        self.unread.drain(..length + 4);
+        Ok(Some(command))
+    }
+
+    fn obey(&mut self, command: ShimCommand, orders: &mut Vec<Order>) -> io::Result<()> {
+        match command.body {
+            Some(shim_command::Body::Hello(hello)) => {
+                if !local_protocol_accepted(hello.protocol_version) {
+                    return Err(io::ErrorKind::Unsupported.into());
+                }
+                self.greeted = true;
+                let hello = ShimHello {
+                    protocol_version: LOCAL_PROTOCOL,
+                    agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+                    pid: std::process::id(),
+                };
+                self.send(&ShimEvent { body: Some(shim_event::Body::Hello(hello)) })?;
+            }
+            _ if !self.greeted => return Err(io::ErrorKind::InvalidData.into()),
+            Some(shim_command::Body::Stop(stop)) => {
+                orders.push(Order::Stop { grace: Duration::from_millis(stop.grace_ms.into()) });
+            }
+            Some(shim_command::Body::Status(_)) => orders.push(Order::Status(self.id)),
+            // A newer agent may know more orders than this shim.
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Events are far smaller than a socket's buffer: a peer that doesn't read them is dropped.
+    fn send(&mut self, event: &ShimEvent) -> io::Result<()> {
+        let length = u32::try_from(event.encoded_len()).map_err(|_| io::ErrorKind::InvalidData)?;
+        let mut bytes = length.to_be_bytes().to_vec();
+        event.encode(&mut bytes).map_err(io::Error::other)?;
+        self.stream.write_all(&bytes)
+    }
+}

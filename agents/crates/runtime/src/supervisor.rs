@@ -1,0 +1,221 @@
+//! The agent's end of the shims: starts one an instance, or finds it by its socket, and tells what becomes of it.
+//! Owns the promise that every start ends in exactly one `Exited`. Never restarts anything: the rollout decides.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use fairlead_model::InstanceId;
+use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, ShimStatusRequest, ShimStop};
+use fairlead_wire::local::{shim_command, shim_event};
+use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::rollout::Exit;
+use crate::shim;
+
+/// Limit of starting a shim and of each answer of it: it does nothing that takes long.
+const SHIM_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What became of an instance.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// Its process runs.
+    Started { pid: u32, started_unix_ms: u64 },
+    /// Nothing of it is left.
+    Exited(Exit),
+}
+
+/// Where shims are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Supervisor {
+    /// The agent's own binary.
+    pub(crate) program: PathBuf,
+    /// Folder of the sockets.
+    pub(crate) sockets: PathBuf,
+}
+
+type Channel = LocalChannel<ShimCommand, ShimEvent>;
+
+/// A connection to a shim whose app runs.
+pub(crate) struct Attached {
+    channel: Channel,
+    pub(crate) status: ShimStatus,
+}
+
+impl Supervisor {
+    fn socket(&self, instance: &InstanceId) -> PathBuf {
+        self.sockets.join(format!("{instance}.sock"))
+    }
+
+    /// Starts the instance and follows it to its end. `stops` carries the grace of each request to stop.
+    pub(crate) async fn run(
+        &self,
+        folder: InstanceFolder,
+        spec: InstanceSpec,
+        stops: mpsc::UnboundedReceiver<Duration>,
+        changed: impl Fn(Change),
+    ) {
+        let started = async {
+            let child = self.spawn(&folder, &spec).await?;
+            let attached =
+                self.attach(&spec.instance).await.map_err(|error| format!("its shim didn't answer: {error}"))?;
+            Ok::<_, String>((child, attached))
+        };
+        match started.await {
+            Ok((mut child, attached)) => {
+                let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
+                changed(Change::Started { pid, started_unix_ms });
+                let exit = self.follow(&folder, &spec, attached, stops).await;
+                // The shim is this process' child: it is collected before anybody is told.
+                if let Err(error) = timeout(SHIM_TIMEOUT, child.wait()).await {
+                    tracing::warn!(instance = %spec.instance, %error, "the shim did not end");
+                }
+                changed(Change::Exited(exit));
+            }
+            Err(error) => {
+                // It may have ended so soon that nobody could attach: then the record tells how.
+                let exit = match folder.exit() {
+                    Ok(Some(record)) => record.into(),
+                    _ => {
+                        Exit { start_error: Some(format!("The app could not be started: {error}.")), ..Exit::default() }
+                    }
+                };
+                self.clean(&spec);
+                changed(Change::Exited(exit));
+            }
+        }
+    }
+
+    /// Follows an instance that a former run of the agent started.
+    pub(crate) async fn follow(
+        &self,
+        folder: &InstanceFolder,
+        spec: &InstanceSpec,
+        mut attached: Attached,
+        mut stops: mpsc::UnboundedReceiver<Duration>,
+    ) -> Exit {
+        let app = attached.status.app_pid;
+        loop {
+            let event = tokio::select! {
+                Some(grace) = stops.recv() => {
+                    let grace_ms = u32::try_from(grace.as_millis()).unwrap_or(u32::MAX);
+                    let stop = ShimCommand { body: Some(shim_command::Body::Stop(ShimStop { grace_ms })) };
+                    match attached.channel.send(&stop, &[]).await {
+                        Ok(()) => continue,
+                        Err(error) => Err(error),
+                    }
+                }
+                event = attached.channel.receive() => event,
+            };
+            match event {
+                Ok(Some(ShimEvent { body: Some(shim_event::Body::Status(status)) })) if !status.running => break,
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(instance = %spec.instance, %error, "lost the shim");
+                    break;
+                }
+            }
+        }
+        let record = folder.exit().unwrap_or_else(|error| {
+            tracing::warn!(instance = %spec.instance, %error, "the exit record can't be read");
+            None
+        });
+        if record.is_none() {
+            // The shim was killed. Its app died with it; this ends what the app had started.
+            if let Some(pid) = i32::try_from(app).ok().and_then(Pid::from_raw) {
+                kill_process_group(pid, Signal::KILL).ok();
+            }
+        }
+        self.clean(spec);
+        record.map(Exit::from).unwrap_or_default()
+    }
+
+    /// Ends what is left in the instance's control group and removes it.
+    pub(crate) fn clean(&self, spec: &InstanceSpec) {
+        if let Err(error) = std::fs::remove_file(self.socket(&spec.instance))
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(instance = %spec.instance, %error, "the socket could not be removed");
+        }
+        let Some(cgroup) = &spec.cgroup else { return };
+        if let Err(error) = cgroup.kill() {
+            tracing::warn!(instance = %spec.instance, %error, "the control group could not be ended");
+        }
+        if let Err(error) = cgroup.remove() {
+            // What was just killed may not be gone yet; the next start or `forget` removes it.
+            tracing::debug!(instance = %spec.instance, %error, "the control group stays for now");
+        }
+    }
+
+    async fn spawn(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Result<Child, String> {
+        let shim_log = File::create(folder.shim_log()).map_err(|error| format!("shim.log: {error}"))?;
+        let mut child = Command::new(&self.program)
+            .arg("shim")
+            .arg(folder.path())
+            .arg(self.socket(&spec.instance))
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(shim_log)
+            .spawn()
+            .map_err(|error| format!("{} can't be run: {error}", self.program.display()))?;
+        let out = child.stdout.take().ok_or("the shim has no output")?;
+        let mut line = String::new();
+        let read = timeout(SHIM_TIMEOUT, BufReader::new(out).read_line(&mut line)).await;
+        match read {
+            Ok(Ok(_)) if line.trim_end() == shim::READY => Ok(child),
+            Err(_) => Err("its shim was not ready in time".to_owned()),
+            Ok(_) => Err(shim_words(&folder.shim_log())),
+        }
+    }
+
+    /// Connects to the shim of an instance, greets it and asks how it is.
+    pub(crate) async fn attach(&self, instance: &InstanceId) -> Result<Attached, String> {
+        timeout(SHIM_TIMEOUT, self.attach_patiently(instance)).await.map_err(|_| "no answer in time".to_owned())?
+    }
+
+    async fn attach_patiently(&self, instance: &InstanceId) -> Result<Attached, String> {
+        let stream = UnixStream::connect(self.socket(instance)).await.map_err(|error| error.to_string())?;
+        let mut channel = Channel::new(stream);
+        let hello = ShimHello {
+            protocol_version: LOCAL_PROTOCOL,
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+        };
+        for body in [shim_command::Body::Hello(hello), shim_command::Body::Status(ShimStatusRequest {})] {
+            channel.send(&ShimCommand { body: Some(body) }, &[]).await.map_err(|error| error.to_string())?;
+        }
+        loop {
+            let event = channel.receive().await.map_err(|error| error.to_string())?;
+            match event.ok_or("it closed the connection")?.body {
+                Some(shim_event::Body::Hello(hello)) if !local_protocol_accepted(hello.protocol_version) => {
+                    return Err(format!("it speaks protocol {}", hello.protocol_version));
+                }
+                Some(shim_event::Body::Status(status)) if status.instance_id != instance.as_str() => {
+                    return Err(format!("it is the shim of {}", status.instance_id));
+                }
+                Some(shim_event::Body::Status(status)) => return Ok(Attached { channel, status }),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What a shim that didn't start said.
+fn shim_words(path: &Path) -> String {
+    let words = std::fs::read_to_string(path).unwrap_or_default();
+    match words.trim() {
+        "" => "its shim ended at once".to_owned(),
+        words => format!("its shim said: {words}"),
+    }
+}

@@ -1,0 +1,96 @@
+//! An app for the integration tests, good or bad by its arguments.
+//! `serve [words…]` answers HTTP on PORT with the words; other modes misbehave as their name says.
+
+use std::io::{self, Write};
+use std::process::{Command, ExitCode, Stdio};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> io::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mode = arguments.first().map(String::as_str).unwrap_or_default();
+    let mut term = signal(SignalKind::terminate())?;
+    let port = std::env::var("PORT").unwrap_or_default();
+    match mode {
+        "crash" => {
+            writeln!(io::stderr(), "something broke on purpose")?;
+            return Ok(ExitCode::from(3));
+        }
+        "never-listens" => std::future::pending().await,
+        "wrong-port" => {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            serve(&listener, 200, "wrong").await
+        }
+        "sick" => {
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            serve(&listener, 503, "sick").await
+        }
+        "stubborn" => {
+            // Installing the handler is what ignores SIGTERM.
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            serve(&listener, 200, "stubborn").await
+        }
+        "family" => {
+            // A grandchild in a session of its own, as daemons make it.
+            let child =
+                Command::new("/usr/bin/setsid").args(["/usr/bin/sleep", "1000"]).stdin(Stdio::null()).spawn()?;
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            let words = child.id().to_string();
+            tokio::select! {
+                result = serve(&listener, 200, &words) => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
+        "identity" => {
+            let status = std::fs::read_to_string("/proc/self/status")?;
+            let field = |name: &str| {
+                status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().split_whitespace().collect()
+            };
+            let fields: Vec<String> = ["Uid:", "Gid:", "Groups:", "NoNewPrivs:", "CapEff:"]
+                .map(|f| {
+                    let words: Vec<&str> = field(f);
+                    words.join(",")
+                })
+                .into();
+            std::fs::write("/tmp/of-this-app-only", "x")?;
+            let home = std::env::var("HOME").unwrap_or_default();
+            std::fs::write(format!("{home}/kept"), "x")?;
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            serve(&listener, 200, &fields.join(" ")).await
+        }
+        "hungry" => {
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            let (stream, _) = listener.accept().await?;
+            drop(stream);
+            let mut kept = Vec::new();
+            loop {
+                kept.push(vec![1u8; 1 << 20]);
+            }
+        }
+        _ => {
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            writeln!(io::stdout(), "listening on {port}")?;
+            let words = arguments.get(1..).unwrap_or_default().join(" ");
+            tokio::select! {
+                result = serve(&listener, 200, &words) => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
+    }
+}
+
+async fn serve(listener: &TcpListener, status: u16, body: &str) -> io::Result<ExitCode> {
+    loop {
+        let (mut stream, _) = listener.accept().await?;
+        let mut request = [0u8; 4096];
+        if stream.read(&mut request).await? == 0 {
+            continue;
+        }
+        let length = body.len();
+        let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+        stream.write_all(answer.as_bytes()).await?;
+    }
+}
