@@ -2,19 +2,16 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { createFolderLogStore } from '@fairlead/core/log';
-import { createDatabase } from '@fairlead/db';
+import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
 import { startGateway } from './gateway.ts';
-
-// Of the budget of connections that all processes share: web 10, gateway 6, worker 6.
-const poolMax = 6;
 
 const env = readEnv(process.env);
 const log = pino({ level: env.LOG_LEVEL, base: { process: 'gateway' } });
 const database = createDatabase({
   url: env.DATABASE_URL,
-  poolMax,
+  poolMax: connectionBudgets.gateway,
   applicationName: 'fairlead-gateway',
   onConnectionError: (error) => log.warn({ err: error }, 'a database connection was lost'),
 });

@@ -1,19 +1,16 @@
 // The worker process: reads its settings, starts, and stops cleanly when asked.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { createDatabase } from '@fairlead/db';
+import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
 import { queuePoolMax, startWorker } from './worker.ts';
-
-// Of the budget of connections that all processes share: web 10, gateway 6, worker 6, the queue's included.
-const poolMax = 6 - queuePoolMax;
 
 const env = readEnv(process.env);
 const log = pino({ level: env.LOG_LEVEL, base: { process: 'worker' } });
 const database = createDatabase({
   url: env.DATABASE_URL,
-  poolMax,
+  poolMax: connectionBudgets.worker - queuePoolMax,
   applicationName: 'fairlead-worker',
   onConnectionError: (error) => log.warn({ err: error }, 'a database connection was lost'),
 });

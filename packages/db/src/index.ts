@@ -1,5 +1,6 @@
 // The door to the data: scoped transactions, the queue's border, and Prisma's types. See identity.ts, embedded.ts,
 // migrate.ts and testing.ts for the doors that only few may use.
+export { connectionBudgets } from './budget.ts';
 export { createDatabase, type Database, type DatabaseOptions, type TransactionOptions } from './database.ts';
 export type {
   Account,

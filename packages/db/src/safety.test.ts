@@ -65,6 +65,15 @@ test('a scope role that bypasses row security or is a superuser is refused', asy
   await superuser.query('ALTER ROLE fairlead_tenant NOSUPERUSER');
 });
 
+test('a database with too few connections for all processes is refused', async () => {
+  const database = new URL(cluster.templateUrl).pathname.slice(1);
+  await superuser.query(`ALTER DATABASE ${database} CONNECTION LIMIT 12`);
+  expect(await findings(cluster.templateUrl)).toEqual([
+    expect.stringMatching(/^The server lets 12 connections in, \d+ are needed; raise max_connections\.$/),
+  ]);
+  await superuser.query(`ALTER DATABASE ${database} CONNECTION LIMIT -1`);
+});
+
 test('a login role that inherits system scope is refused', async () => {
   await superuser.query('GRANT fairlead_system TO fairlead WITH INHERIT TRUE');
   expect(await findings(cluster.templateUrl)).toEqual([

@@ -1,5 +1,6 @@
-// Refuses to work with a database whose row-level security would not bind: the second wall must stand before anybody
-// leans on it.
+// Refuses to work with a database whose row-level security would not bind, because the second wall must stand before
+// anybody leans on it, and with one that has too few connections for all processes.
+import { connectionsNeeded } from './budget.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { systemRole, tenantRole } from './scope.ts';
 import { unprotectedTables } from './tables.ts';
@@ -8,7 +9,7 @@ export class UnsafeDatabaseError extends Error {
   readonly findings: readonly string[];
 
   constructor(findings: readonly string[]) {
-    super(`The database would not keep organizations apart: ${findings.join(' ')}`);
+    super(`The database is not safe to serve from: ${findings.join(' ')}`);
     this.name = 'UnsafeDatabaseError';
     this.findings = findings;
   }
@@ -44,5 +45,20 @@ export async function assertSafe(client: PrismaClient): Promise<void> {
   }
   const open = await unprotectedTables(client);
   if (open.length > 0) findings.push(`Row-level security is not forced on ${open.join(', ')}.`);
+  const free = await connectionLimit(client);
+  if (free < connectionsNeeded) {
+    findings.push(`The server lets ${free} connections in, ${connectionsNeeded} are needed; raise max_connections.`);
+  }
   if (findings.length > 0) throw new UnsafeDatabaseError(findings);
+}
+
+/** What ordinary roles may use together; a limit of the database itself counts too. */
+async function connectionLimit(client: PrismaClient): Promise<number> {
+  const [row] = await client.$queryRaw<{ readonly connections: number }[]>`
+    SELECT least(
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - current_setting('reserved_connections')::int,
+      nullif((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1)
+    ) AS "connections"`;
+  return row?.connections ?? 0;
 }
