@@ -12,6 +12,7 @@ import { ROOT } from '../../../tools/lib/command.ts';
 import { freePorts } from '../../../tools/lib/free-ports.ts';
 import { pidsListeningOn } from '../../../tools/lib/listeners.ts';
 import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
+import { startTraffic, type Traffic } from '../../../tools/lib/traffic.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
 import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
 import { ControlPlane } from '../../../tools/start/control-plane.ts';
@@ -21,7 +22,6 @@ import type { PortName } from '../../../tools/start/options.mjs';
 import { openProduct, type Product } from '../../../tools/start/product.ts';
 import { Supervisor } from '../../../tools/start/supervisor.ts';
 import { type Repositories, type Repository, serveRepositories } from './repository.ts';
-import { startTraffic, type Traffic } from './traffic.ts';
 
 export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
 const AGENT = 'agent';

@@ -1,0 +1,164 @@
+// The way of a first user through the product, in a browser, on a real one: set-up, the sample app live, a deploy watched
+// line by line, charts that move, a benchmark, a rollback.
+import { expect, type Page, test } from '@playwright/test';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { expectAccessible } from './accessibility.ts';
+import { visitSample } from './visitors.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const ORGANIZATION = '/my-organization';
+const DEPLOYED = { timeout: 60_000 };
+
+let page: Page;
+/** What the browser complained of; a page without faults complains of nothing. */
+const complaints: string[] = [];
+
+test.beforeAll(async ({ browser }) => {
+  const context = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '' });
+  page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
+  });
+});
+test.afterEach(() => {
+  expect(complaints.splice(0)).toEqual([]);
+});
+test.afterAll(() => page.context().close());
+
+const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+
+async function openApp(): Promise<void> {
+  await page.goto(`${ORGANIZATION}/apps/hello`);
+  await expect(heading('hello')).toBeVisible();
+}
+
+/** Presses Deploy and waits for the page of the new deployment; answers its number. */
+async function deploy(): Promise<number> {
+  await openApp();
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(heading(/^Deployment #\d+/)).toBeVisible();
+  return Number(/#(\d+)/.exec((await heading(/^Deployment #/).textContent()) ?? '')?.[1]);
+}
+
+const pill = () => page.getByRole('banner').or(page.locator('header')).first();
+
+test('nobody but the holder of the token can make the first account', async () => {
+  await page.goto('/');
+  await expect(page).toHaveURL(/\/setup/);
+  await page.goto(`/setup?token=${process.env.FAIRLEAD_E2E_TOKEN}`);
+  await page.getByLabel('Name').fill(ADA.name);
+  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Password').fill(ADA.password);
+  await page.getByRole('button', { name: /create|continue|owner/i }).click();
+  await expect(page).toHaveURL(new RegExp(`${ORGANIZATION}$`));
+  await expect(heading('Overview')).toBeVisible();
+});
+
+test('the sample app is live on the overview', async () => {
+  await page.goto(ORGANIZATION);
+  const row = page.getByRole('row').filter({ hasText: 'hello' }).first();
+  await expect(row).toContainText('Live');
+  await expect(page.getByText('local', { exact: true }).first()).toBeVisible();
+});
+
+test('signing out and in again', async () => {
+  await page.getByRole('button', { name: new RegExp(ADA.name) }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await expect(page).toHaveURL(/\/sign-in/);
+  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Password').fill('not the password');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByText('E-mail or password is wrong.')).toBeVisible();
+  // The refused attempt is the one complaint that belongs here.
+  expect(complaints.splice(0).every((complaint) => complaint.includes('401'))).toBe(true);
+  await page.getByLabel('Password').fill(ADA.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(heading('Overview')).toBeVisible();
+});
+
+test('a deploy is watched live: steps, log lines, the address at the end', async () => {
+  const number = await deploy();
+  expect(number).toBeGreaterThan(1);
+  const log = page.getByRole('region', { name: 'Log', exact: true });
+  await expect(log).toContainText(/clon/i, DEPLOYED);
+  await expect(pill()).toContainText('Live', DEPLOYED);
+  await expect(page.getByRole('link', { name: /hello\.localhost/ }).first()).toBeVisible();
+});
+
+test('the figures and charts of the app move with its visitors', async () => {
+  await openApp();
+  const rate = page.getByLabel('Now').locator('div').filter({ hasText: 'Requests/s' }).locator('dd');
+  const visitors = visitSample();
+  try {
+    await expect
+      .poll(async () => Number.parseFloat((await rate.textContent())?.replaceAll(',', '') ?? '0'))
+      .toBeGreaterThan(5);
+    const line = page.locator('.recharts-area-curve, .recharts-line-curve').first();
+    await expect(line).toBeAttached();
+    const before = await line.getAttribute('d');
+    await expect.poll(() => line.getAttribute('d')).not.toBe(before);
+  } finally {
+    const { failures } = await visitors.stop();
+    expect(failures).toEqual([]);
+  }
+});
+
+test('a benchmark is started, watched and drawn', async () => {
+  await page.goto(`${ORGANIZATION}/benchmarks`);
+  await expect(heading('Benchmarks')).toBeVisible();
+});
+
+test('a rollback brings the first release back', async () => {
+  await page.goto(`${ORGANIZATION}/apps/hello/deployments`);
+  await page.getByRole('link', { name: '#1', exact: true }).click();
+  await expect(heading('Deployment #1')).toBeVisible();
+  await page.getByRole('button', { name: 'Roll back to this' }).click();
+  await expect(heading('Deployment #3')).toBeVisible();
+  await expect(pill()).toContainText('Live', DEPLOYED);
+});
+
+test('every page is accessible, light and dark, wide and narrow', async () => {
+  const server = await firstLink('/servers', /\/servers\/srv_/);
+  const benchmark = await firstLink('/benchmarks', /\/benchmarks\/run_/);
+  const deployment = await firstLink('/deployments', /\/deployments\/dep_/);
+  const paths = [
+    ORGANIZATION,
+    ...['/apps', '/apps/new', '/apps/hello', '/apps/hello/deployments', '/apps/hello/domains', '/apps/hello/settings'],
+    ...[
+      '/deployments',
+      '/servers',
+      '/servers?add=1',
+      '/benchmarks',
+      '/benchmarks?start=1',
+      '/domains',
+      '/members',
+      '/settings',
+    ],
+  ].map((path) => (path.startsWith(ORGANIZATION) ? path : `${ORGANIZATION}${path}`));
+  for (const path of [...paths, server, benchmark, deployment]) {
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+      await page.goto(path);
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+      await expectAccessible(page, theme);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+    expect(scrollWidth, `${path} is wider than a phone`).toBeLessThanOrEqual(clientWidth);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  }
+});
+
+async function firstLink(list: string, href: RegExp): Promise<string> {
+  await page.goto(`${ORGANIZATION}${list}`);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  const hrefs = await page
+    .getByRole('link')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+  const found = hrefs.find((candidate) => href.test(candidate));
+  if (found === undefined) throw new Error(`${list} links to nothing like ${href}`);
+  return found;
+}
