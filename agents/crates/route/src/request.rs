@@ -135,10 +135,11 @@ fn authority<'a>(line: &RequestLine<'a>, host: Option<&'a [u8]>) -> Result<Autho
 }
 
 /// Appends the head for an HTTP/1.1 upstream. Framing, hop-by-hop fields and claims about the client are never copied.
-pub fn encode_request<'a>(
+/// `headers` begins them anew: they are walked twice when there are cookies.
+pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     line: &RequestLine<'a>,
     facts: &RequestFacts<'a>,
-    headers: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
+    headers: impl Fn() -> H,
     client: &Client,
     request_id: &[u8],
     out: &mut Vec<u8>,
@@ -146,7 +147,7 @@ pub fn encode_request<'a>(
     let host = facts.authority.text;
     push(out, &[line.method, b" ", line.target.path_and_query, b" HTTP/1.1\r\nhost: ", host, b"\r\n"]);
     let mut cookies = 0;
-    for (name, value) in headers.clone() {
+    for (name, value) in headers() {
         match role(name) {
             Role::EndToEnd | Role::ContentType if !facts.connection.names(name) => {
                 push(out, &[name, b": ", value, b"\r\n"]);
@@ -156,7 +157,7 @@ pub fn encode_request<'a>(
         }
     }
     if cookies > 0 {
-        encode_cookies(headers, out);
+        encode_cookies(headers(), out);
     }
     push(out, &[b"x-forwarded-for: ", client.address.as_bytes(), b"\r\nx-forwarded-host: ", host]);
     push(out, &[b"\r\nx-forwarded-proto: ", client.scheme.as_bytes(), b"\r\nforwarded: for=", client.node.as_bytes()]);
@@ -235,7 +236,7 @@ mod tests {
         let facts = RequestFacts::gather(&line, bytes(headers))?;
         let client = Client::new("192.0.2.7".parse().unwrap(), true);
         let mut out = Vec::new();
-        encode_request(&line, &facts, bytes(headers), &client, b"id1", &mut out);
+        encode_request(&line, &facts, || bytes(headers), &client, b"id1", &mut out);
         Ok(String::from_utf8(out).unwrap())
     }
 

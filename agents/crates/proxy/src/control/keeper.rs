@@ -1,0 +1,328 @@
+//! `run`'s side of a proxy's life: adopt the one that serves or start one, follow a dead one at once with the same sockets
+//! and the same snapshot. Dropping the keeper leaves the proxy alive.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use fairlead_base::{Backoff, clock};
+use fairlead_wire::local::{
+    ProxyCommand, ProxyDrain, ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event,
+};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::link::{self, Channel};
+use super::{ListenerKind, ProxyError, Sockets};
+use crate::worker::tell;
+
+/// Frames of a minute may wait for a slow reader; more are dropped.
+const STATS_WAITING_MAX: usize = 64;
+/// From the end of a drain to the end of the process.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A proxy that lived this long did not die of its start.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
+
+/// How a proxy is started and found.
+#[derive(Debug, Clone)]
+pub struct KeeperOptions {
+    /// The program whose `proxy` subcommand is the proxy.
+    pub program: PathBuf,
+    /// Where a later `run` finds it.
+    pub control_path: PathBuf,
+    /// Addresses for HTTPS.
+    pub https: Vec<SocketAddr>,
+    /// Addresses for plain HTTP, which is redirected.
+    pub http: Vec<SocketAddr>,
+    /// Cores to serve with.
+    pub workers: usize,
+}
+
+enum Request {
+    Apply(ProxySnapshot, oneshot::Sender<Result<(), String>>),
+    Stop(Duration, oneshot::Sender<()>),
+}
+
+/// A proxy that is kept alive.
+#[derive(Debug)]
+pub struct ProxyKeeper {
+    requests: mpsc::Sender<Request>,
+    pid: Arc<AtomicU32>,
+    https: Option<SocketAddr>,
+    http: Option<SocketAddr>,
+}
+
+impl ProxyKeeper {
+    /// Adopts the proxy that serves behind the control socket, or binds the sockets and starts one. Statistics come once a second.
+    pub async fn start(options: KeeperOptions) -> Result<(Self, mpsc::Receiver<ProxyStats>), ProxyError> {
+        let mut kept = Kept::find(options).await?;
+        let (requests, received) = mpsc::channel(16);
+        let (stats, receiver) = mpsc::channel(STATS_WAITING_MAX);
+        let keeper = Self {
+            requests,
+            pid: Arc::clone(&kept.pid),
+            https: kept.sockets.address(ListenerKind::Https),
+            http: kept.sockets.address(ListenerKind::Http),
+        };
+        tokio::spawn(async move { kept.keep(received, &stats).await });
+        Ok((keeper, receiver))
+    }
+
+    /// Makes the proxy serve by `snapshot` (its generation is set here). An error is the reason it was refused for; what was
+    /// served before is served on.
+    pub async fn apply(&self, snapshot: ProxySnapshot) -> Result<(), String> {
+        let (applied, answer) = oneshot::channel();
+        let gone = || "the proxy is stopped".to_owned();
+        self.requests.send(Request::Apply(snapshot, applied)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Drains the proxy and ends it.
+    pub async fn stop(self, patience: Duration) {
+        let (stopped, answer) = oneshot::channel();
+        if self.requests.send(Request::Stop(patience, stopped)).await.is_ok() && answer.await.is_err() {
+            tracing::warn!("the proxy's keeper ended before the proxy");
+        }
+    }
+
+    /// The proxy's process; another one after a crash.
+    pub fn pid(&self) -> u32 {
+        self.pid.load(Ordering::Relaxed)
+    }
+
+    /// The first HTTPS address, with its port as bound.
+    pub fn https_address(&self) -> Option<SocketAddr> {
+        self.https
+    }
+
+    /// The first plain address, with its port as bound.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http
+    }
+}
+
+struct Kept {
+    options: KeeperOptions,
+    sockets: Sockets,
+    channel: Channel,
+    /// `None` for an adopted one, which is nobody's child any more.
+    child: Option<Child>,
+    pid: Arc<AtomicU32>,
+    generation: u64,
+    applied: Option<ProxySnapshot>,
+    pending: VecDeque<(ProxySnapshot, oneshot::Sender<Result<(), String>>)>,
+    started: Instant,
+}
+
+impl Kept {
+    async fn find(options: KeeperOptions) -> Result<Self, ProxyError> {
+        if let Some((channel, pid, sockets)) = link::adopt(&options.control_path).await? {
+            if is_wanted(&sockets, &options) {
+                tracing::info!(pid, "adopted the proxy that serves");
+                return Ok(Self::new(options, sockets, channel, None, pid));
+            }
+            tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
+            link::command(&channel, drain(EXIT_TIMEOUT)).await?;
+            let mut channel = channel;
+            // It closes the channel when it ends, and only then are its addresses free.
+            while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive()).await, Ok(Ok(Some(_)))) {}
+        }
+        let sockets = Sockets::bind(&options.https, &options.http, options.workers, &options.control_path)?;
+        let (channel, child, pid) = spawn(&options.program, &sockets).await?;
+        Ok(Self::new(options, sockets, channel, Some(child), pid))
+    }
+
+    fn new(options: KeeperOptions, sockets: Sockets, channel: Channel, child: Option<Child>, pid: u32) -> Self {
+        Self {
+            options,
+            sockets,
+            channel,
+            child,
+            pid: Arc::new(AtomicU32::new(pid)),
+            // Grows over restarts of `run` too.
+            generation: clock::unix_ms(),
+            applied: None,
+            pending: VecDeque::new(),
+            started: Instant::now(),
+        }
+    }
+
+    async fn keep(&mut self, mut requests: mpsc::Receiver<Request>, stats: &mpsc::Sender<ProxyStats>) {
+        let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
+        loop {
+            let failed = tokio::select! {
+                request = requests.recv() => match request {
+                    None => return,
+                    Some(Request::Apply(snapshot, answer)) => self.apply(snapshot, answer).await.is_err(),
+                    Some(Request::Stop(patience, stopped)) => {
+                        self.stop(patience).await;
+                        tell(stopped, ());
+                        return;
+                    }
+                },
+                event = self.channel.receive() => match event {
+                    Ok(Some(event)) => {
+                        self.event(event.body, stats);
+                        false
+                    }
+                    Ok(None) | Err(_) => true,
+                },
+            };
+            if failed {
+                if self.started.elapsed() >= STABLE_AFTER {
+                    backoff.reset();
+                }
+                self.follow(&mut backoff).await;
+            }
+        }
+    }
+
+    async fn apply(
+        &mut self,
+        mut snapshot: ProxySnapshot,
+        answer: oneshot::Sender<Result<(), String>>,
+    ) -> Result<(), ProxyError> {
+        self.generation += 1;
+        snapshot.generation = self.generation;
+        let sent = link::command(&self.channel, proxy_command::Body::Snapshot(snapshot.clone())).await;
+        self.pending.push_back((snapshot, answer));
+        sent
+    }
+
+    fn event(&mut self, event: Option<proxy_event::Body>, stats: &mpsc::Sender<ProxyStats>) {
+        match event {
+            Some(proxy_event::Body::Applied(applied)) => self.applied(&applied),
+            Some(proxy_event::Body::Stats(frame)) => {
+                if stats.try_send(frame).is_err() {
+                    tracing::warn!("a second of statistics was dropped: nobody reads them");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn applied(&mut self, applied: &SnapshotApplied) {
+        // The answer to a snapshot that was sent again after a crash has nobody waiting.
+        let Some((snapshot, answer)) = self.pending.pop_front_if(|(first, _)| first.generation == applied.generation)
+        else {
+            return;
+        };
+        let result = if applied.error.is_empty() {
+            self.applied = Some(snapshot);
+            Ok(())
+        } else {
+            Err(applied.error.clone())
+        };
+        tell(answer, result);
+    }
+
+    /// Starts a proxy in place of a dead one: same sockets, so nobody is refused; same snapshot, so nobody is lost.
+    async fn follow(&mut self, backoff: &mut Backoff) {
+        // A snapshot that killed it must not kill its successor.
+        for (_, answer) in self.pending.drain(..) {
+            tell(answer, Err("the proxy ended while it took the change; try again".to_owned()));
+        }
+        let mut first = true;
+        loop {
+            self.reap().await;
+            if !std::mem::take(&mut first) || self.started.elapsed() < STABLE_AFTER {
+                sleep(backoff.pause()).await;
+            }
+            match self.restart().await {
+                Ok(()) => return,
+                Err(error) => tracing::error!(%error, "the proxy can't be started again"),
+            }
+        }
+    }
+
+    async fn restart(&mut self) -> Result<(), ProxyError> {
+        let (channel, child, pid) = spawn(&self.options.program, &self.sockets).await?;
+        if let Some(snapshot) = &self.applied {
+            link::command(&channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
+        }
+        tracing::warn!(old = self.pid.load(Ordering::Relaxed), new = pid, "the proxy ended and was started again");
+        self.pid.store(pid, Ordering::Relaxed);
+        self.channel = channel;
+        self.child = Some(child);
+        self.started = Instant::now();
+        Ok(())
+    }
+
+    /// Makes sure that the old process is gone: two must not serve two snapshots on one port.
+    async fn reap(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        if timeout(Duration::from_millis(200), child.wait()).await.is_err()
+            && let Err(error) = child.kill().await
+        {
+            tracing::error!(%error, "an old proxy can't be ended");
+        }
+    }
+
+    async fn stop(&mut self, patience: Duration) {
+        let asked = link::command(&self.channel, drain(patience)).await;
+        let channel = &mut self.channel;
+        // It closes the channel when it ends.
+        let ended =
+            timeout(patience + EXIT_TIMEOUT, async { while let Ok(Some(_)) = channel.receive().await {} }).await;
+        if asked.is_err() || ended.is_err() {
+            tracing::warn!("the proxy did not end as asked");
+        }
+        self.reap().await;
+        if let Err(error) = std::fs::remove_file(&self.options.control_path) {
+            tracing::warn!(%error, "the control socket stays behind");
+        }
+    }
+}
+
+fn drain(patience: Duration) -> proxy_command::Body {
+    proxy_command::Body::Drain(ProxyDrain { timeout_ms: u32::try_from(patience.as_millis()).unwrap_or(u32::MAX) })
+}
+
+/// Whether a living proxy listens where it should; a port of zero is any.
+fn is_wanted(sockets: &Sockets, options: &KeeperOptions) -> bool {
+    let same = |kind, wanted: &[SocketAddr]| {
+        let found = sockets.addresses(kind);
+        let fits = |wanted: &SocketAddr, found: &SocketAddr| {
+            wanted.ip() == found.ip() && (wanted.port() == 0 || wanted.port() == found.port())
+        };
+        found.len() == wanted.len() && wanted.iter().all(|wanted| found.iter().any(|found| fits(wanted, found)))
+    };
+    same(ListenerKind::Https, &options.https) && same(ListenerKind::Http, &options.http)
+}
+
+/// Starts a proxy. Its sockets travel over the one that is its standard input, which stays the channel.
+async fn spawn(program: &Path, sockets: &Sockets) -> Result<(Channel, Child, u32), ProxyError> {
+    let failed = |source| ProxyError::Spawn { program: program.to_path_buf(), source };
+    let (near, far) = StdUnixStream::pair().map_err(failed)?;
+    near.set_nonblocking(true).map_err(failed)?;
+    let mut child = Command::new(program)
+        .arg("proxy")
+        .stdin(Stdio::from(OwnedFd::from(far)))
+        // Ctrl-C in a terminal goes to the whole group of `run`, and must not end what outlives it.
+        .process_group(0)
+        .spawn()
+        .map_err(failed)?;
+    let mut channel = Channel::new(UnixStream::from_std(near).map_err(failed)?);
+    let (listeners, descriptors) = sockets.describe();
+    let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
+    let begun = async {
+        channel.send(&serve, &descriptors).await?;
+        link::greet(&mut channel).await
+    };
+    match begun.await {
+        Ok(pid) => Ok((channel, child, pid)),
+        Err(error) => {
+            // It would serve by nobody's orders.
+            child.kill().await.map_err(failed)?;
+            Err(error)
+        }
+    }
+}

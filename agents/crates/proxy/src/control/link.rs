@@ -1,0 +1,63 @@
+//! `run`'s end of the channel to one proxy: find it, greet it, and take its sockets.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fairlead_wire::local::{ProxyCommand, ProxyEvent, ProxyHello, TakeListeners, proxy_command, proxy_event};
+use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use super::{ProxyError, Sockets};
+
+/// How long a living proxy may take to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(crate) type Channel = LocalChannel<ProxyCommand, ProxyEvent>;
+
+/// Sends one command.
+pub(crate) async fn command(channel: &Channel, body: proxy_command::Body) -> Result<(), ProxyError> {
+    let sent = timeout(ANSWER_TIMEOUT, channel.send(&ProxyCommand { body: Some(body) }, &[])).await;
+    Ok(sent.map_err(|_| ProxyError::Silent)??)
+}
+
+/// Waits for the proxy's greeting; tells its process.
+pub(crate) async fn greet(channel: &mut Channel) -> Result<u32, ProxyError> {
+    let hello = ProxyHello {
+        protocol_version: LOCAL_PROTOCOL,
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+    };
+    command(channel, proxy_command::Body::Hello(hello)).await?;
+    match event(channel).await? {
+        proxy_event::Body::Hello(hello) if local_protocol_accepted(hello.protocol_version) => Ok(hello.pid),
+        proxy_event::Body::Hello(hello) => Err(ProxyError::Version { version: hello.protocol_version }),
+        _ => Err(ProxyError::Protocol("the proxy did not greet")),
+    }
+}
+
+/// The proxy that listens behind `path`, with its process and its sockets; `None` when there is none.
+pub(crate) async fn adopt(path: &Path) -> Result<Option<(Channel, u32, Sockets)>, ProxyError> {
+    let Ok(stream) = UnixStream::connect(path).await else { return Ok(None) };
+    let mut channel = Channel::new(stream);
+    let pid = greet(&mut channel).await?;
+    command(&channel, proxy_command::Body::TakeListeners(TakeListeners {})).await?;
+    loop {
+        // Statistics may come in between.
+        if let proxy_event::Body::Listeners(listeners) = event(&mut channel).await? {
+            let sockets = Sockets::adopt(&listeners, channel.take_descriptors())?;
+            return Ok(Some((channel, pid, sockets)));
+        }
+    }
+}
+
+async fn event(channel: &mut Channel) -> Result<proxy_event::Body, ProxyError> {
+    loop {
+        let received = timeout(ANSWER_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::Silent)??;
+        match received.ok_or(ProxyError::Protocol("the proxy closed the channel"))?.body {
+            Some(body) => return Ok(body),
+            // A kind of event that a newer proxy knows.
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The listening sockets, held by `run` and `proxy` both, so that either can die and no client is refused.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use fairlead_wire::local::{Listener, Listeners};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::ProxyError;
+
+/// Clients that may wait to be accepted, for each core.
+const BACKLOG: i32 = 4096;
+
+/// What is spoken on a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListenerKind {
+    /// TLS, then HTTP/1.1 or HTTP/2.
+    Https,
+    /// HTTP/1.1, to be redirected.
+    Http,
+}
+
+/// One core's listening socket.
+#[derive(Debug)]
+pub struct OwnedListener {
+    /// What is spoken on it.
+    pub kind: ListenerKind,
+    /// Where it listens.
+    pub address: SocketAddr,
+    descriptor: OwnedFd,
+}
+
+impl OwnedListener {
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { kind: self.kind, address: self.address, descriptor: self.descriptor.try_clone()? })
+    }
+
+    pub(crate) fn into_tcp(self) -> io::Result<TcpListener> {
+        let listener = TcpListener::from(self.descriptor);
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+}
+
+/// All sockets of a proxy.
+#[derive(Debug)]
+pub struct Sockets {
+    /// Of all addresses and cores.
+    pub listeners: Vec<OwnedListener>,
+    control: UnixListener,
+}
+
+impl Sockets {
+    /// Binds one socket for each address and core, and the control socket in place of a dead one's.
+    pub fn bind(
+        https: &[SocketAddr],
+        http: &[SocketAddr],
+        cores: usize,
+        control_path: &Path,
+    ) -> Result<Self, ProxyError> {
+        let mut listeners = Vec::new();
+        for (kind, addresses) in [(ListenerKind::Https, https), (ListenerKind::Http, http)] {
+            for address in addresses {
+                bind_group(kind, *address, cores, &mut listeners)
+                    .map_err(|source| ProxyError::Bind { address: *address, source })?;
+            }
+        }
+        let at = |source| ProxyError::Control { path: PathBuf::from(control_path), source };
+        match std::fs::remove_file(control_path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(error)),
+            _ => {}
+        }
+        Ok(Self { listeners, control: UnixListener::bind(control_path).map_err(at)? })
+    }
+
+    /// The first address of a kind, with its port as bound.
+    pub fn address(&self, kind: ListenerKind) -> Option<SocketAddr> {
+        self.listeners.iter().find(|listener| listener.kind == kind).map(|listener| listener.address)
+    }
+
+    /// The addresses of a kind, each once.
+    pub(crate) fn addresses(&self, kind: ListenerKind) -> Vec<SocketAddr> {
+        let mut addresses: Vec<_> =
+            self.listeners.iter().filter(|listener| listener.kind == kind).map(|listener| listener.address).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+
+    /// Sockets per address.
+    pub(crate) fn cores(&self) -> usize {
+        let mut counts = std::collections::HashMap::new();
+        for listener in &self.listeners {
+            *counts.entry((listener.kind == ListenerKind::Https, listener.address)).or_insert(0usize) += 1;
+        }
+        counts.into_values().max().unwrap_or(1)
+    }
+
+    /// The message that names the sockets, and the sockets in its order.
+    pub(crate) fn describe(&self) -> (Listeners, Vec<BorrowedFd<'_>>) {
+        let mut listeners = Vec::new();
+        for listener in &self.listeners {
+            let kind = match listener.kind {
+                ListenerKind::Https => "https",
+                ListenerKind::Http => "http",
+            };
+            listeners.push(Listener { kind: kind.to_owned(), address: listener.address.to_string() });
+        }
+        listeners.push(Listener { kind: "control".to_owned(), address: String::new() });
+        let descriptors = self.listeners.iter().map(|listener| listener.descriptor.as_fd());
+        (Listeners { listeners }, descriptors.chain([self.control.as_fd()]).collect())
+    }
+
+    /// Sockets that arrived with their message.
+    pub(crate) fn adopt(message: &Listeners, descriptors: Vec<OwnedFd>) -> Result<Self, ProxyError> {
+        if message.listeners.len() != descriptors.len() {
+            return Err(ProxyError::Protocol("sockets and their names differ in number"));
+        }
+        let (mut listeners, mut control) = (Vec::new(), None);
+        for (listener, descriptor) in message.listeners.iter().zip(descriptors) {
+            let kind = match listener.kind.as_str() {
+                "https" => ListenerKind::Https,
+                "http" => ListenerKind::Http,
+                "control" => {
+                    control = Some(UnixListener::from(descriptor));
+                    continue;
+                }
+                _ => return Err(ProxyError::Protocol("a socket is of an unknown kind")),
+            };
+            let address = listener.address.parse().map_err(|_| ProxyError::Protocol("a socket has no address"))?;
+            listeners.push(OwnedListener { kind, address, descriptor });
+        }
+        let control = control.ok_or(ProxyError::Protocol("the control socket is missing"))?;
+        Ok(Self { listeners, control })
+    }
+
+    pub(crate) fn control(&self) -> io::Result<UnixListener> {
+        let control = self.control.try_clone()?;
+        control.set_nonblocking(true)?;
+        Ok(control)
+    }
+}
+
+fn bind_group(
+    kind: ListenerKind,
+    address: SocketAddr,
+    cores: usize,
+    listeners: &mut Vec<OwnedListener>,
+) -> io::Result<()> {
+    // SO_REUSEPORT would share the port with another proxy of this user without a word; a first bind without it tells.
+    let mut address = {
+        let probe = socket(address)?;
+        probe.bind(&address.into())?;
+        bound(&probe)?
+    };
+    for _ in 0..cores.max(1) {
+        let socket = socket(address)?;
+        socket.set_reuse_port(true)?;
+        // Inherited by what is accepted: spares a system call for each client.
+        socket.set_tcp_nodelay(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        address = bound(&socket)?;
+        listeners.push(OwnedListener { kind, address, descriptor: socket.into() });
+    }
+    Ok(())
+}
+
+fn socket(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    Ok(socket)
+}
+
+fn bound(socket: &Socket) -> io::Result<SocketAddr> {
+    socket.local_addr()?.as_socket().ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_another_proxy_shares_out_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let first = Sockets::bind(&[any], &[any], 2, &folder.path().join("a.sock")).unwrap();
+        let taken = first.address(ListenerKind::Https).unwrap();
+        let refused = Sockets::bind(&[taken], &[], 2, &folder.path().join("b.sock"));
+        assert!(matches!(refused, Err(ProxyError::Bind { address, .. }) if address == taken));
+        assert_eq!((first.cores(), first.listeners.len()), (2, 4));
+    }
+}

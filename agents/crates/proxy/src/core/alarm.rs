@@ -1,0 +1,166 @@
+//! Deadlines without timers: each connection owns one alarm, and one tick looks at all of them. Setting an alarm stores a
+//! number; no entry moves, no clock is read. Exact to one tick, which deadlines of seconds don't notice.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// All alarms of one core.
+#[derive(Debug)]
+pub(crate) struct Alarms {
+    started: Instant,
+    now_ms: Cell<u64>,
+    slots: RefCell<Slots>,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    entries: Vec<Option<Rc<Entry>>>,
+    free: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Zero: not set.
+    deadline_ms: Cell<u64>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Alarms {
+    pub(crate) fn new() -> Rc<Self> {
+        Rc::new(Self { started: Instant::now(), now_ms: Cell::new(1), slots: RefCell::default() })
+    }
+
+    /// Milliseconds since the core began, as of the last tick.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+
+    /// Wakes everyone whose deadline has passed.
+    pub(crate) fn tick(&self) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
+        self.now_ms.set(now);
+        for entry in self.slots.borrow().entries.iter().flatten() {
+            if (1..=now).contains(&entry.deadline_ms.get())
+                && let Some(waker) = entry.waker.take()
+            {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Wakes every owner, whatever its deadline: something that concerns all has changed.
+    pub(crate) fn wake_all(&self) {
+        for entry in self.slots.borrow().entries.iter().flatten() {
+            if let Some(waker) = entry.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// An alarm that is not set.
+    pub(crate) fn alarm(self: &Rc<Self>) -> Alarm {
+        let entry = Rc::new(Entry::default());
+        let mut slots = self.slots.borrow_mut();
+        let slot = match slots.free.pop() {
+            Some(slot) => {
+                slots.entries[slot] = Some(Rc::clone(&entry));
+                slot
+            }
+            None => {
+                slots.entries.push(Some(Rc::clone(&entry)));
+                slots.entries.len() - 1
+            }
+        };
+        Alarm { alarms: Rc::clone(self), entry, slot }
+    }
+}
+
+/// One deadline at a time; gone with its owner.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    alarms: Rc<Alarms>,
+    entry: Rc<Entry>,
+    slot: usize,
+}
+
+impl Alarm {
+    /// Rings after `delay`, instead of whenever it was set to before.
+    pub(crate) fn set(&self, delay: Duration) {
+        let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
+    }
+
+    /// Never rings until it is set again.
+    pub(crate) fn clear(&self) {
+        self.entry.deadline_ms.set(0);
+    }
+
+    /// Ready once the deadline has passed; else the task is woken when it does.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = self.entry.deadline_ms.get();
+        if deadline != 0 && deadline <= self.alarms.now_ms() {
+            return Poll::Ready(());
+        }
+        let mut waker = self.entry.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        let mut slots = self.alarms.slots.borrow_mut();
+        slots.entries[self.slot] = None;
+        slots.free.push(self.slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn only_a_passed_deadline_wakes_and_only_once() {
+        let alarms = Alarms::new();
+        let (due, later) = (alarms.alarm(), alarms.alarm());
+        let count = Arc::new(Count(AtomicU32::new(0)));
+        let waker = Waker::from(Arc::clone(&count));
+        let mut cx = Context::from_waker(&waker);
+        due.set(Duration::ZERO);
+        later.set(Duration::from_secs(1000));
+        assert!(due.poll(&mut cx).is_ready());
+        due.set(Duration::from_millis(1));
+        assert!(due.poll(&mut cx).is_pending() && later.poll(&mut cx).is_pending());
+        while due.poll(&mut cx).is_pending() {
+            alarms.tick();
+        }
+        alarms.tick();
+        assert!(later.poll(&mut cx).is_pending());
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let alarms = Alarms::new();
+        for _ in 0..100 {
+            let (_a, _b) = (alarms.alarm(), alarms.alarm());
+        }
+        assert_eq!(alarms.slots.borrow().entries.len(), 2);
+    }
+}

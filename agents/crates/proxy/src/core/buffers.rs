@@ -1,0 +1,58 @@
+//! Buffers of one core. Idle connections own none: they borrow one when bytes arrive and give it back when it is empty.
+
+use std::cell::{RefCell, RefMut};
+
+/// Size of the buffer that every read of this core goes through.
+pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
+/// A TLS record and its header, which may be carried over in front of a read.
+const CARRIED_BYTES: usize = 17 * 1024;
+/// What a pooled buffer may grow to and still be pooled.
+const POOLED_BYTES_MAX: usize = 128 * 1024;
+const POOLED_MAX: usize = 64;
+
+/// The scratch buffers and the pool.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    read: RefCell<Box<[u8]>>,
+    seal: RefCell<Box<[u8]>>,
+    pool: RefCell<Vec<Vec<u8>>>,
+}
+
+impl Buffers {
+    pub(crate) fn new() -> Self {
+        Self {
+            read: RefCell::new(vec![0; SCRATCH_BYTES + CARRIED_BYTES].into()),
+            seal: RefCell::new(vec![0; SCRATCH_BYTES + CARRIED_BYTES].into()),
+            pool: RefCell::default(),
+        }
+    }
+
+    /// For one read from a socket. Held only while nothing else runs.
+    pub(crate) fn read(&self) -> RefMut<'_, Box<[u8]>> {
+        self.read.borrow_mut()
+    }
+
+    /// For records that are sent at once.
+    pub(crate) fn seal(&self) -> RefMut<'_, Box<[u8]>> {
+        self.seal.borrow_mut()
+    }
+
+    /// Makes sure that `buffer` has memory of its own.
+    pub(crate) fn lend(&self, buffer: &mut Vec<u8>) {
+        if buffer.capacity() == 0 {
+            *buffer = self.pool.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(4096));
+        }
+    }
+
+    /// Takes an empty buffer's memory back.
+    pub(crate) fn reclaim(&self, buffer: &mut Vec<u8>) {
+        if !buffer.is_empty() || buffer.capacity() == 0 {
+            return;
+        }
+        let memory = std::mem::take(buffer);
+        let mut pool = self.pool.borrow_mut();
+        if memory.capacity() <= POOLED_BYTES_MAX && pool.len() < POOLED_MAX {
+            pool.push(memory);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The numbers of one exchange, added to its app when the exchange ends, however it ends.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::core::App;
+
+/// Counts one exchange while it lives.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    app: Rc<App>,
+    began: Instant,
+    status: Option<u16>,
+    /// Set early for responses that stay open for hours, whose end says nothing about the app.
+    latency_us: Option<u64>,
+    pub(crate) bytes_received: u64,
+    pub(crate) bytes_sent: u64,
+}
+
+impl Tally {
+    pub(crate) fn begin(app: &Rc<App>) -> Self {
+        app.in_flight.set(app.in_flight.get() + 1);
+        let app = Rc::clone(app);
+        Self { app, began: Instant::now(), status: None, latency_us: None, bytes_received: 0, bytes_sent: 0 }
+    }
+
+    /// The status that the client gets.
+    pub(crate) fn status(&mut self, status: u16) {
+        self.status = Some(status);
+    }
+
+    /// Whether a response has begun.
+    pub(crate) fn has_status(&self) -> bool {
+        self.status.is_some()
+    }
+
+    /// The response broke off after its head: the client saw a failure, whatever the status said.
+    pub(crate) fn cut(&mut self) {
+        self.status = Some(502);
+    }
+
+    /// The latency is that of the head.
+    pub(crate) fn is_long_lived(&mut self) {
+        self.latency_us = Some(self.elapsed_us());
+    }
+
+    fn elapsed_us(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        let latency_us = self.status.map(|_| self.latency_us.unwrap_or_else(|| self.elapsed_us()));
+        let mut numbers = self.app.numbers.borrow_mut();
+        numbers.count(self.status, latency_us);
+        numbers.bytes_received += self.bytes_received;
+        numbers.bytes_sent += self.bytes_sent;
+        self.app.in_flight.set(self.app.in_flight.get() - 1);
+    }
+}

@@ -1,0 +1,55 @@
+//! A request's body on its way to the app, framed by us whatever framing it came in.
+
+use fairlead_route::RequestBody;
+
+use crate::h1::{encode_chunk, encode_end};
+
+/// What has been sent on, and whether there is more.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    chunked: bool,
+    done: bool,
+    bytes: u64,
+}
+
+impl Upload {
+    pub(crate) fn new(body: RequestBody) -> Self {
+        let done = matches!(body, RequestBody::None | RequestBody::Length(0));
+        Self { chunked: body == RequestBody::Chunked, done, bytes: 0 }
+    }
+
+    /// An upgraded connection: bytes as they are, until the client ends.
+    pub(crate) fn tunnel(bytes: u64) -> Self {
+        Self { chunked: false, done: false, bytes }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Bytes of the body taken from the client.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn data(&mut self, data: &[u8], out: &mut Vec<u8>) {
+        self.bytes += data.len() as u64;
+        if self.chunked {
+            encode_chunk(data, out);
+        } else {
+            out.extend_from_slice(data);
+        }
+    }
+
+    pub(crate) fn end(&mut self, trailers: &[u8], out: &mut Vec<u8>) {
+        if self.chunked {
+            encode_end(trailers, out);
+        }
+        self.done = true;
+    }
+
+    /// The app takes no more; what it answered still counts.
+    pub(crate) fn abandon(&mut self) {
+        self.done = true;
+    }
+}

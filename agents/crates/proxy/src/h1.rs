@@ -1,0 +1,12 @@
+//! HTTP/1.1: the client's side as a server, the app's side as a client. Codecs only translate; `exchange` decides.
+
+mod body;
+mod chunked;
+mod connection;
+mod downstream;
+mod head;
+
+pub(crate) use body::Body;
+pub(crate) use chunked::{encode_chunk, encode_end};
+pub(crate) use connection::{or_alarm, serve};
+pub(crate) use head::{fields, header_slots, parse_response};

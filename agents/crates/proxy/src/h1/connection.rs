@@ -1,0 +1,154 @@
+//! The life of an HTTP/1 connection: read a head, have it exchanged, and again, until one side wants no more.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use fairlead_route::{Malformed, Version};
+
+use super::downstream::H1Client;
+use super::head::{fields, header_slots, may_have_ended, parse_request};
+use crate::core::{Alarm, Core};
+use crate::exchange::{self, Begun, Downstream, Ended, Origin, Reply};
+use crate::transport::{Received, Transport};
+
+/// Bytes of a refused request that are read away.
+const LINGER_BYTES_MAX: usize = 256 * 1024;
+
+/// Why a connection ends before another request.
+enum Stop {
+    /// In order, or without anybody to tell.
+    Quiet,
+    /// The client is told why.
+    Tell(Reply),
+}
+
+impl From<Malformed> for Stop {
+    fn from(error: Malformed) -> Self {
+        Self::Tell(Reply::malformed(error))
+    }
+}
+
+/// Serves a client until its connection ends. `input` is what was read with the handshake.
+pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, input: Vec<u8>, alarm: Alarm) {
+    let mut client = H1Client::new(core, transport, input);
+    loop {
+        let mut parsed_bytes = 0;
+        alarm.set(client.core.limits.idle_timeout);
+        let mut in_head = false;
+        let begun = poll_fn(|cx| poll_begin(&mut client, &origin, &alarm, &mut parsed_bytes, &mut in_head, cx)).await;
+        let ended = match begun {
+            Ok(Begun::Forward(exchange)) => exchange.run(&mut client, &alarm).await,
+            Ok(Begun::Answer(reply)) => Ended::Answer(reply),
+            Err(Stop::Quiet) => break,
+            Err(Stop::Tell(reply)) => {
+                let malformed = &client.core.malformed_requests;
+                malformed.set(malformed.get() + 1);
+                client.closing = true;
+                Ended::Answer(reply)
+            }
+        };
+        match ended {
+            Ended::Complete => {}
+            Ended::Answer(reply) => {
+                client.answer(&reply);
+                alarm.set(client.core.limits.write_stall_timeout);
+                if poll_fn(|cx| or_alarm(client.poll_flush(cx), &alarm, cx))
+                    .await
+                    .is_none_or(|flushed| flushed.is_err())
+                {
+                    return;
+                }
+            }
+            Ended::Broken => return,
+        }
+        if client.closing || !client.request_has_ended() {
+            break;
+        }
+    }
+    close(client, &alarm).await;
+}
+
+/// Ready with a request, or with why there is none.
+fn poll_begin(
+    client: &mut H1Client,
+    origin: &Origin,
+    alarm: &Alarm,
+    parsed_bytes: &mut usize,
+    in_head: &mut bool,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Begun, Stop>> {
+    loop {
+        if !client.input.is_empty() {
+            if !std::mem::replace(in_head, true) {
+                alarm.set(client.core.limits.head_timeout);
+            }
+            // The first piece is always looked at; later ones only when they may end the head.
+            if *parsed_bytes == 0
+                || may_have_ended(&client.input, *parsed_bytes)
+                || client.input.len() > client.core.limits.target_bytes_max
+            {
+                if let Some(begun) = begin(client, origin)? {
+                    return Poll::Ready(Ok(begun));
+                }
+            }
+            *parsed_bytes = client.input.len();
+        } else if client.core.is_draining() {
+            return Poll::Ready(Err(Stop::Quiet));
+        }
+        if client.ended {
+            return Poll::Ready(Err(Stop::Quiet));
+        }
+        match client.transport.poll_read(cx, &client.core, &mut client.input) {
+            Poll::Ready(Ok(Received::Some)) => {}
+            Poll::Ready(Ok(Received::End)) => client.ended = true,
+            Poll::Ready(Err(_)) => return Poll::Ready(Err(Stop::Quiet)),
+            Poll::Pending => {
+                ready!(alarm.poll(cx));
+                let stop = if *in_head { Stop::Tell(Reply::request_timeout()) } else { Stop::Quiet };
+                return Poll::Ready(Err(stop));
+            }
+        }
+    }
+}
+
+/// Takes a whole head off the input, if there is one.
+fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<Begun>, Malformed> {
+    let mut slots = header_slots();
+    let Some(head) = parse_request(&client.input, &mut slots, &client.core.limits)? else { return Ok(None) };
+    let (begun, facts) = exchange::begin(&client.core, origin, &head.line, || fields(head.headers))?;
+    let (body, close) = (facts.body, facts.close);
+    let (is_http_1_0, is_head) = (head.line.version == Version::Http10, head.line.method == b"HEAD");
+    let length = head.length;
+    client.begin(body, is_http_1_0, is_head, close);
+    client.input.drain(..length);
+    client.core.buffers.reclaim(&mut client.input);
+    Ok(Some(begun))
+}
+
+/// Ends a connection so that the client gets to read everything: an end with unread bytes is a reset (RFC 9112, 9.6).
+async fn close(mut client: H1Client, alarm: &Alarm) {
+    alarm.set(client.core.limits.linger_timeout);
+    let core = Rc::clone(&client.core);
+    let closed = poll_fn(|cx| or_alarm(client.transport.poll_close(cx, &core), alarm, cx)).await;
+    if client.ended || client.request_has_ended() && client.input.is_empty() || !matches!(closed, Some(Ok(()))) {
+        return;
+    }
+    let mut discarded = 0;
+    while discarded < LINGER_BYTES_MAX {
+        client.input.clear();
+        let read = poll_fn(|cx| or_alarm(client.transport.poll_read(cx, &core, &mut client.input), alarm, cx)).await;
+        match read {
+            Some(Ok(Received::Some)) => discarded += client.input.len(),
+            Some(Ok(Received::End) | Err(_)) | None => return,
+        }
+    }
+}
+
+/// `None` when the alarm rings first.
+pub(crate) fn or_alarm<T>(poll: Poll<T>, alarm: &Alarm, cx: &mut Context<'_>) -> Poll<Option<T>> {
+    match poll {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => alarm.poll(cx).map(|()| None),
+    }
+}

@@ -1,0 +1,76 @@
+//! Every bound of the data plane in one place: sizes, counts and deadlines.
+
+use std::time::Duration;
+
+/// Most fields of one head; more are refused.
+pub(crate) const HEADERS_MAX: usize = 100;
+/// Unsent bytes towards one peer above which nothing more is read for it.
+pub(crate) const BACKLOG_BYTES_MAX: usize = 64 * 1024;
+/// Streams of one HTTP/2 connection at once.
+pub(crate) const STREAMS_MAX: u32 = 128;
+
+/// Bounds of one proxy. The defaults suit an ordinary server; tests shorten the deadlines.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Longest head of a request or response.
+    pub head_bytes_max: usize,
+    /// Longest request line.
+    pub target_bytes_max: usize,
+    /// From accept to the end of the TLS handshake.
+    pub handshake_timeout: Duration,
+    /// From the first byte of a head to its last; bytes in between don't prolong it.
+    pub head_timeout: Duration,
+    /// An open connection without a request.
+    pub idle_timeout: Duration,
+    /// A request body of which nothing arrives.
+    pub body_stall_timeout: Duration,
+    /// A client that takes nothing of what waits for it.
+    pub write_stall_timeout: Duration,
+    /// From the end of a request to the head of its response.
+    pub response_timeout: Duration,
+    /// An upgraded connection on which nothing moves.
+    pub tunnel_idle_timeout: Duration,
+    /// A response that goes on, silent, for a client that has closed its sending side.
+    pub half_closed_timeout: Duration,
+    /// How long a refused client's bytes are read away, so that it gets to see the answer.
+    pub linger_timeout: Duration,
+    /// Connecting to an app.
+    pub connect_timeout: Duration,
+    /// Connections to one instance from one core.
+    pub upstream_connections_max: usize,
+    /// Requests that may wait for such a connection.
+    pub queue_max: u32,
+    /// How long they may.
+    pub queue_timeout: Duration,
+    /// An idle connection to an app is closed after this; sooner when the app said so.
+    pub upstream_idle_timeout: Duration,
+    /// Clients connected to one core.
+    pub connections_max: u32,
+    /// How exact all deadlines are.
+    pub tick: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes_max: 64 * 1024,
+            target_bytes_max: 16 * 1024,
+            handshake_timeout: Duration::from_secs(10),
+            head_timeout: Duration::from_secs(15),
+            idle_timeout: Duration::from_secs(75),
+            body_stall_timeout: Duration::from_secs(60),
+            write_stall_timeout: Duration::from_secs(60),
+            response_timeout: Duration::from_secs(120),
+            tunnel_idle_timeout: Duration::from_secs(3600),
+            half_closed_timeout: Duration::from_secs(30),
+            linger_timeout: Duration::from_secs(2),
+            connect_timeout: Duration::from_secs(5),
+            upstream_connections_max: 64,
+            queue_max: 1024,
+            queue_timeout: Duration::from_secs(10),
+            upstream_idle_timeout: Duration::from_secs(30),
+            connections_max: 8192,
+            tick: Duration::from_millis(250),
+        }
+    }
+}

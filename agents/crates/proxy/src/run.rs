@@ -1,0 +1,128 @@
+//! The `proxy` subcommand: sockets arrive on standard input, cores start, and the control loop runs until it is told to end.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairlead_base::{CancellationToken, shutdown};
+use fairlead_tls::{CertificateStore, server_config};
+use fairlead_wire::local::proxy_command;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::UnixStream;
+use tokio::runtime::Builder;
+use tokio::time::timeout;
+
+use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ServeEnd, Sockets};
+use crate::limits::Limits;
+use crate::worker::{Worker, WorkerOptions};
+
+type Channel = fairlead_wire::LocalChannel<fairlead_wire::local::ProxyEvent, fairlead_wire::local::ProxyCommand>;
+
+/// `run` sends the sockets before anything else.
+const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Descriptors kept free of clients: sockets to apps, listeners, the runtime's own.
+const DESCRIPTORS_APART: u64 = 256;
+
+/// Serves until SIGTERM, SIGINT or a command to drain. Makes its own threads and runtimes: call it outside of any.
+pub fn run(agent_version: &str) -> Result<(), ProxyError> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(ProxyError::system("cannot make the control thread's runtime"))?;
+    runtime.block_on(async {
+        let shutdown = shutdown::on_signal().map_err(ProxyError::system("cannot install signal handlers"))?;
+        let stream = inherited_socket().map_err(|_| ProxyError::NotStartedByRun)?;
+        let descriptors = raise_descriptor_limit().map_err(ProxyError::system("cannot read the descriptor limit"))?;
+        let mut channel = Channel::new(stream);
+        let sockets = receive_sockets(&mut channel).await?;
+        let cores = u64::try_from(sockets.cores()).unwrap_or(1);
+        // Each client may need a second descriptor towards its app.
+        let connections_max = descriptors.saturating_sub(DESCRIPTORS_APART) * 2 / 3 / cores;
+        let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX).max(64);
+        let limits = Limits { connections_max, ..Limits::default() };
+        serve_sockets(agent_version, limits, sockets, Some(channel), &shutdown).await
+    })
+}
+
+/// Serves on sockets of this process until `shutdown`; `run`s are waited for on the control socket.
+pub async fn serve(
+    agent_version: &str,
+    limits: Limits,
+    sockets: Sockets,
+    shutdown: &CancellationToken,
+) -> Result<(), ProxyError> {
+    serve_sockets(agent_version, limits, sockets, None, shutdown).await
+}
+
+async fn serve_sockets(
+    agent_version: &str,
+    limits: Limits,
+    sockets: Sockets,
+    channel: Option<Channel>,
+    shutdown: &CancellationToken,
+) -> Result<(), ProxyError> {
+    let certificates = Arc::new(CertificateStore::default());
+    let tls = server_config(Arc::clone(&certificates) as Arc<dyn rustls::server::ResolvesServerCert>)?;
+    let https_port = sockets.address(ListenerKind::Https).map(|address| address.port());
+    let mut workers = Vec::new();
+    let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
+    for (index, listeners) in listeners.into_iter().enumerate() {
+        let options = WorkerOptions { index, limits: limits.clone(), https_port, tls: Arc::clone(&tls), listeners };
+        workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
+    }
+    let cores = workers.len();
+    tracing::info!(cores, https = ?sockets.addresses(ListenerKind::Https), http = ?sockets.addresses(ListenerKind::Http), "serving");
+    let agent_version = agent_version.to_owned();
+    let mut server =
+        ControlServer { agent_version, workers, sockets, certificates, channel, collected_at: Instant::now() };
+    if server.serve(shutdown).await? == ServeEnd::Cut {
+        tracing::warn!("ended with exchanges in flight");
+    }
+    Ok(())
+}
+
+/// One list of listeners for each core: every core gets one of each address's.
+fn share_out(sockets: &Sockets) -> io::Result<Vec<Vec<OwnedListener>>> {
+    let mut shares: Vec<Vec<OwnedListener>> = (0..sockets.cores()).map(|_| Vec::new()).collect();
+    for listener in &sockets.listeners {
+        let has = |share: &[OwnedListener]| {
+            share.iter().filter(|other| (other.kind, other.address) == (listener.kind, listener.address)).count()
+        };
+        if let Some(share) = shares.iter_mut().min_by_key(|share| has(share)) {
+            share.push(listener.try_clone()?);
+        }
+    }
+    Ok(shares)
+}
+
+fn inherited_socket() -> io::Result<UnixStream> {
+    let descriptor = io::stdin().as_fd().try_clone_to_owned()?;
+    // Fails on anything but a socket.
+    let kind = rustix::net::sockopt::socket_type(&descriptor)?;
+    if kind != rustix::net::SocketType::STREAM {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let stream = StdUnixStream::from(descriptor);
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}
+
+async fn receive_sockets(channel: &mut Channel) -> Result<Sockets, ProxyError> {
+    let received = timeout(SOCKETS_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::NotStartedByRun)??;
+    match received.and_then(|command| command.body) {
+        Some(proxy_command::Body::Serve(listeners)) => Sockets::adopt(&listeners, channel.take_descriptors()),
+        _ => Err(ProxyError::NotStartedByRun),
+    }
+}
+
+/// Raises the soft limit to the hard one; tells it.
+fn raise_descriptor_limit() -> io::Result<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(hard) = limit.maximum else { return Ok(limit.current.unwrap_or(u64::from(u32::MAX))) };
+    if limit.current != limit.maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(hard), maximum: Some(hard) })?;
+    }
+    Ok(hard)
+}

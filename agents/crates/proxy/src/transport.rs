@@ -1,0 +1,147 @@
+//! A client's connection: plain or TLS. Turns bytes of the socket into plaintext and back, nothing else.
+//! rustls works on our buffers, so an idle connection owns none and a response leaves in one system call.
+
+mod records;
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::core::{Core, Outbox};
+use records::Records;
+
+/// What one read brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// Plaintext was appended, or the handshake advanced.
+    Some,
+    /// The client sends nothing more.
+    End,
+}
+
+/// One connection of a client.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    socket: TcpStream,
+    /// `None`: plain HTTP.
+    records: Option<Box<Records>>,
+    outbox: Outbox,
+}
+
+impl Transport {
+    pub(crate) fn plain(socket: TcpStream) -> Self {
+        Self { socket, records: None, outbox: Outbox::default() }
+    }
+
+    pub(crate) fn tls(socket: TcpStream, config: &Arc<ServerConfig>) -> io::Result<Self> {
+        Ok(Self { socket, records: Some(Box::new(Records::new(config)?)), outbox: Outbox::default() })
+    }
+
+    /// Whether the TLS handshake is still under way.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.records.as_ref().is_some_and(|records| records.is_handshaking())
+    }
+
+    /// Whether the client chose HTTP/2 in the handshake.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.records.as_ref().is_some_and(|records| records.alpn() == Some(b"h2"))
+    }
+
+    /// Reads once and appends what it means to `plaintext`. Before it waits, it sends what is due.
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        core: &Core,
+        plaintext: &mut Vec<u8>,
+    ) -> Poll<io::Result<Received>> {
+        loop {
+            let mut scratch = core.buffers.read();
+            let carried = self.records.as_ref().map_or(0, |records| records.unload(&mut scratch));
+            let mut buffer = ReadBuf::new(&mut scratch[carried..]);
+            let polled = Pin::new(&mut self.socket).poll_read(cx, &mut buffer);
+            let count = buffer.filled().len();
+            let filled = carried + count;
+            if !matches!(polled, Poll::Ready(Ok(()))) || count == 0 {
+                return match polled {
+                    Poll::Ready(Ok(())) => Poll::Ready(Ok(Received::End)),
+                    Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                    Poll::Pending => {
+                        drop(scratch);
+                        match self.poll_flush(cx, core) {
+                            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                            _ => Poll::Pending,
+                        }
+                    }
+                };
+            }
+            let Some(records) = &mut self.records else {
+                core.buffers.lend(plaintext);
+                plaintext.extend_from_slice(&scratch[..filled]);
+                return Poll::Ready(Ok(Received::Some));
+            };
+            let (before, was_handshaking) = (plaintext.len(), records.is_handshaking());
+            let opened =
+                records.open(&mut scratch[..filled], plaintext, self.outbox.buffer(&core.buffers), &core.buffers);
+            drop(scratch);
+            let closed = match opened {
+                Ok(closed) => closed,
+                Err(error) => {
+                    // The alert that says why; whether it still arrives is the network's business.
+                    return match self.poll_flush(cx, core) {
+                        Poll::Ready(Err(io_error)) => Poll::Ready(Err(io_error)),
+                        _ => Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error))),
+                    };
+                }
+            };
+            if plaintext.len() > before || was_handshaking {
+                return Poll::Ready(Ok(Received::Some));
+            }
+            if closed {
+                return Poll::Ready(Ok(Received::End));
+            }
+        }
+    }
+
+    /// Sends plaintext, sealed if it is TLS: now as far as the socket takes it, the rest with `poll_flush`.
+    pub(crate) fn push(&mut self, core: &Core, plaintext: &[u8]) -> io::Result<()> {
+        match &mut self.records {
+            None => self.outbox.push(&self.socket, plaintext, &core.buffers),
+            Some(records) => {
+                let mut sealed = core.buffers.seal();
+                for piece in plaintext.chunks(records::SEAL_BYTES_MAX) {
+                    let count = records.seal(piece, &mut sealed, self.outbox.buffer(&core.buffers))?;
+                    if self.outbox.is_empty() {
+                        self.outbox.push(&self.socket, &sealed[..count], &core.buffers)?;
+                    } else {
+                        self.outbox.buffer(&core.buffers).extend_from_slice(&sealed[..count]);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Bytes that the socket has not taken yet.
+    pub(crate) fn backlog(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Ready when the socket has taken everything.
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
+        self.outbox.poll_flush(&mut self.socket, cx, &core.buffers)
+    }
+
+    /// Says that nothing more comes: close_notify, then the end of the stream.
+    pub(crate) fn poll_close(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
+        if let Some(records) = &mut self.records {
+            records.close(self.outbox.buffer(&core.buffers));
+        }
+        ready!(self.poll_flush(cx, core))?;
+        Poll::Ready(Ok(rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write)?))
+    }
+}
