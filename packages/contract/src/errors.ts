@@ -2,7 +2,7 @@
 // Codes only grow. A message must never carry secrets or another organization's data: it is shown as it stands.
 
 /** WebSocket close codes (RFC 6455, section 7.4.1, and the IANA registry). */
-type CloseCode = 1008 | 1009 | 1011 | 1012 | 1013;
+type CloseCode = 1008 | 1009 | 1011 | 1012;
 
 type TrpcCode =
   | 'BAD_REQUEST'
@@ -55,11 +55,9 @@ const table = {
     'This setup link is used or outdated. The next start prints a new one.',
   ),
   'account.email_taken': conflict('There is already an account with this e-mail address.'),
-  'account.password_rejected': invalid('Choose a password of at least 12 characters.'),
 
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
-  'member.not_found': missing('There is no such member.'),
-  'project.not_found': missing('There is no such project.'),
+
   'environment.not_found': missing('There is no such environment.'),
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
@@ -71,17 +69,10 @@ const table = {
   'release.artifact_elsewhere': conflict(
     'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
   ),
-  'release.artifact_missing': conflict(
-    "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
-  ),
   'release.already_live': conflict('This release is live already.'),
 
   'deployment.not_found': missing('There is no such deployment.'),
   'deployment.already_finished': conflict('This deployment has already finished.'),
-  'deployment.not_cancellable': conflict(
-    'This deployment is being switched over and can no longer be cancelled. Roll back instead.',
-  ),
-  'deployment.commit_unknown': conflict('This deployment never got as far as a commit. Start a new one instead.'),
   'deployment.build_overdue': failed(
     'The build did not finish in time. Check that the server is connected, then redeploy.',
     { retryable: true },
@@ -98,12 +89,9 @@ const table = {
     'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
   ),
   'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
-  'deployment.superseded': conflict('A newer deployment of this app took its place.'),
-  'deployment.cancelled': conflict('The deployment was cancelled.'),
 
   'domain.not_found': missing('There is no such domain.'),
   'domain.taken': conflict('This host name is already in use.'),
-  'domain.invalid': invalid('This is not a host name. Write it like app.example.com, without a scheme, path or port.'),
 
   'server.not_found': missing('There is no such server.'),
   'server.name_taken': conflict('There is already a server with this name. Choose another.'),
@@ -112,9 +100,6 @@ const table = {
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'enrolment.not_found': missing('There is no such enrolment.'),
-  'enrolment.token_invalid': forbidden(
-    'The enrolment token is not valid: unknown, used or expired. Make a new one under Servers.',
-  ),
 
   'benchmark.not_found': missing('There is no such benchmark run.'),
   'benchmark.already_running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
@@ -162,10 +147,6 @@ const table = {
       retryable: true,
     },
   ),
-  'link.overloaded': failed('The gateway has too much to do. The agent tries again by itself.', {
-    link: 1013,
-    retryable: true,
-  }),
   'link.shutting_down': failed('The gateway is restarting. The agent connects again by itself.', {
     link: 1012,
     retryable: true,
