@@ -131,15 +131,16 @@ mod tests {
             Snapshot::read(&snapshot, &CertificateSet::default()).map_err(|error| error.to_string())
         };
         assert!(read(&|_| ()).is_ok());
-        for (reason, change) in [
-            ("not there", &|s: &mut ProxySnapshot| s.apps.clear()) as (&str, &dyn Fn(&mut ProxySnapshot)),
+        let faults: [(&str, &dyn Fn(&mut ProxySnapshot)); 7] = [
+            ("not there", &|s| s.apps.clear()),
             ("routed twice", &|s| s.routes.push(route("a.localhost", "a"))),
             ("lower case", &|s| s.routes.push(route("A.localhost", "a"))),
             ("app `a` is there twice", &|s| s.apps.push(app("a", "ins_2", "127.0.0.1:1"))),
             ("instance `ins_1` is there twice", &|s| s.apps.push(app("b", "ins_1", "127.0.0.1:1"))),
             ("not IP:port", &|s| s.apps.push(app("b", "ins_2", "localhost:1"))),
             ("empty", &|s| s.certificates.push(Default::default())),
-        ] {
+        ];
+        for (reason, change) in faults {
             let error = read(change).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }

@@ -54,10 +54,9 @@ pub(crate) async fn adopt(path: &Path) -> Result<Option<(Channel, u32, Sockets)>
 async fn event(channel: &mut Channel) -> Result<proxy_event::Body, ProxyError> {
     loop {
         let received = timeout(ANSWER_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::Silent)??;
-        match received.ok_or(ProxyError::Protocol("the proxy closed the channel"))?.body {
-            Some(body) => return Ok(body),
-            // A kind of event that a newer proxy knows.
-            None => {}
+        // Without a body it is a kind of event that a newer proxy knows.
+        if let Some(body) = received.ok_or(ProxyError::Protocol("the proxy closed the channel"))?.body {
+            return Ok(body);
         }
     }
 }

@@ -84,13 +84,11 @@ fn poll_begin(
                 alarm.set(client.core.limits.head_timeout);
             }
             // The first piece is always looked at; later ones only when they may end the head.
-            if *parsed_bytes == 0
+            let worth_parsing = *parsed_bytes == 0
                 || may_have_ended(&client.input, *parsed_bytes)
-                || client.input.len() > client.core.limits.target_bytes_max
-            {
-                if let Some(begun) = begin(client, origin)? {
-                    return Poll::Ready(Ok(begun));
-                }
+                || client.input.len() > client.core.limits.target_bytes_max;
+            if worth_parsing && let Some(begun) = begin(client, origin)? {
+                return Poll::Ready(Ok(begun));
             }
             *parsed_bytes = client.input.len();
         } else if client.core.is_draining() {
