@@ -200,8 +200,11 @@ impl Kept {
     fn event(&mut self, event: Option<proxy_event::Body>, stats: &mpsc::Sender<ProxyStats>) {
         match event {
             Some(proxy_event::Body::Applied(applied)) => self.applied(&applied),
-            Some(proxy_event::Body::Stats(frame)) if stats.try_send(frame).is_err() => {
-                tracing::warn!("a second of statistics was dropped: nobody reads them");
+            Some(proxy_event::Body::Stats(frame)) => {
+                let sent = stats.try_send(frame);
+                if sent.is_err() {
+                    tracing::warn!("a second of statistics was dropped: nobody reads them");
+                }
             }
             _ => {}
         }
