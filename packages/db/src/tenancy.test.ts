@@ -143,10 +143,13 @@ test('every table is forced to row-level security with both policies, or is on t
   const client = identityClient(db.database);
   expect(await unprotectedTables(client)).toEqual([]);
   const tenantPolicy = "= current_setting('fairlead.organization_id'::text, true))";
-  for (const table of await tenantTables()) {
+  const metricTables = await client.$queryRaw<{ name: string }[]>`
+    SELECT relname AS name FROM pg_class WHERE relkind = 'p' AND relnamespace = 'metric'::regnamespace`;
+  expect(metricTables).toHaveLength(6);
+  for (const table of [...(await tenantTables()), ...metricTables.map((row) => row.name)]) {
     const policies = await client.$queryRaw<{ name: string; roles: string[]; using: string; check: string }[]>`
       SELECT policyname::text AS name, roles::text[] AS roles, qual AS using, with_check AS check
-      FROM pg_policies WHERE schemaname = 'public' AND tablename = ${table} ORDER BY policyname`;
+      FROM pg_policies WHERE schemaname IN ('public', 'metric') AND tablename = ${table} ORDER BY policyname`;
     expect(policies, table).toEqual([
       { name: 'system', roles: ['fairlead_system'], using: 'true', check: 'true' },
       {
