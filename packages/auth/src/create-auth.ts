@@ -43,7 +43,7 @@ export interface Auth {
 }
 
 export const authPath = '/api/auth';
-export const passwordLengthMin = 12;
+const passwordLengthMin = 12;
 const passwordLengthMax = 128;
 const secretLengthMin = 32;
 const daySeconds = 24 * 60 * 60;

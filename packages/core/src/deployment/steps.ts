@@ -1,7 +1,7 @@
 // Owns how the steps of a deployment follow its state and what its server reports. Pure.
 import type { DeploymentState, StepName, StepState } from './schema.ts';
 
-export const stepNames: readonly StepName[] = ['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain'];
+const stepNames: readonly StepName[] = ['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain'];
 const buildSteps: ReadonlySet<string> = new Set(['clone', 'build', 'pack']);
 
 export interface StepRow {

@@ -1,10 +1,10 @@
 // Owns the shape of lists: how a page is asked for and answered. Must never know what is listed.
 import { z } from 'zod';
 
-export const pageSizeMax = 100;
+const pageSizeMax = 100;
 
 /** Opaque to callers: the id or key of the last row they saw. */
-export const cursorSchema = z.string().min(1).max(200);
+const cursorSchema = z.string().min(1).max(200);
 
 export const pageInputSchema = z.object({
   cursor: cursorSchema.nullish(),

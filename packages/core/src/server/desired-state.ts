@@ -17,8 +17,8 @@ import {
 } from '@fairlead/contract/agent';
 import type { StoredPlan } from './schema.ts';
 
-export const buildTimeoutMs = 15 * 60_000;
-export const healthTimeoutMs = 60_000;
+const buildTimeoutMs = 15 * 60_000;
+const healthTimeoutMs = 60_000;
 const drainTimeoutMs = 30_000;
 const stopGraceMs = 10_000;
 

@@ -1,5 +1,5 @@
 // Owns the sign of life of a connected server, written with every answered ping.
-import type { SystemCtx } from '../kernel/index.ts';
+import { AppError, type SystemCtx } from '../kernel/index.ts';
 
 export interface TouchSessionInput {
   readonly serverId: string;
@@ -8,13 +8,16 @@ export interface TouchSessionInput {
   readonly clockOffsetMs: number;
 }
 
-/** False when another connection holds the agent by now, or the server was deleted: this one is over. */
-export async function touchSession(ctx: SystemCtx, input: TouchSessionInput): Promise<boolean> {
+/** Throws link.replaced when another connection holds the agent by now, link.server_unknown when the server was deleted. */
+export async function touchSession(ctx: SystemCtx, input: TouchSessionInput): Promise<void> {
+  const { serverId, connection } = input;
   const { count } = await ctx.tx.server.updateMany({
-    where: { id: input.serverId, connectedGateway: input.connection },
+    where: { id: serverId, connectedGateway: connection },
     data: { lastSeenAt: ctx.clock.now(), clockOffsetMs: clampInt(input.clockOffsetMs) },
   });
-  return count > 0;
+  if (count > 0) return;
+  const server = await ctx.tx.server.findUnique({ where: { id: serverId }, select: { id: true } });
+  throw new AppError(server === null ? 'link.server_unknown' : 'link.replaced', { serverId });
 }
 
 /** An agent's clock may be decades off; the column holds 24 days, which says enough. */

@@ -1,0 +1,198 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  BenchmarkProtocol,
+  type BenchmarkRow,
+  BenchmarkRowSchema,
+  BenchmarkStatusSchema,
+  BenchmarkTarget,
+  InstanceState,
+  type InstanceStatus,
+  InstanceStatusSchema,
+  ReportSchema,
+  WorkState,
+} from '@fairlead/contract/agent';
+import { histogramToWire } from '@fairlead/contract/histogram';
+import { type AppId, newId } from '@fairlead/contract/ids';
+import { insertOrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { getApp } from '../app/index.ts';
+import {
+  benchmarkPlanSchema,
+  cancelBenchmark,
+  createBenchmark,
+  failOverdueBenchmarks,
+  getBenchmark,
+  listBenchmarks,
+} from '../benchmark/index.ts';
+import { getServer } from '../server/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { recordReport } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let appId: AppId;
+let slug: string;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  const app = await world.createApp('Shop', { host: 'shop.example.test' });
+  appId = app.appId;
+  slug = app.slug;
+  await world.advance(app.deploymentId ?? '');
+  await world.finish(app.deploymentId ?? '');
+});
+afterAll(() => db.drop());
+
+const links = { localHttpsPort: 4443 };
+const getShop = () => world.tenant((ctx) => getApp(ctx, { slug }, links));
+const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'] });
+const startRun = async () => (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }))).runId;
+
+async function instance(
+  changes: Omit<Partial<InstanceStatus>, '$typeName' | '$unknown'> = {},
+): Promise<InstanceStatus> {
+  const shop = await getShop();
+  return create(InstanceStatusSchema, {
+    instanceId: newId('ins'),
+    appId,
+    environmentId: shop.environmentId,
+    releaseId: shop.liveRelease?.id ?? '',
+    state: InstanceState.HEALTHY,
+    pid: 4711,
+    port: 20_001,
+    startedUnixMs: BigInt(world.clock.now().getTime()),
+    ...changes,
+  });
+}
+
+function row(position: number, requests: bigint): BenchmarkRow {
+  return create(BenchmarkRowSchema, {
+    position,
+    round: 1,
+    target: position === 0 ? BenchmarkTarget.PROXY : BenchmarkTarget.DIRECT,
+    protocol: BenchmarkProtocol.HTTP1,
+    concurrency: 8,
+    durationMs: 2000,
+    requests,
+    latency: histogramToWire({ counts: new Map([[20, Number(requests)]]), sumUs: 20 * Number(requests) }),
+    proxyCpuUs: position === 0 ? requests * 30n : 0n,
+  });
+}
+
+test('instances are what the last report says, and the app is as healthy as they are', async () => {
+  const one = await instance();
+  await world.report({ instances: [one] });
+  expect(await getShop()).toMatchObject({
+    status: 'healthy',
+    instances: [{ id: one.instanceId, state: 'healthy', port: 20_001 }],
+  });
+  await world.report({ instances: [{ ...one, state: InstanceState.CRASHED, detail: 'It ended\0 with code 1.' }] });
+  expect(await getShop()).toMatchObject({
+    status: 'unhealthy',
+    instances: [{ state: 'crashed', detail: 'It ended with code 1.' }],
+  });
+  await world.report({ instances: [] });
+  expect((await getShop()).instances).toEqual([]);
+});
+
+test('instances of apps, releases or servers that are none of its business are left out', async () => {
+  const foreign = await insertOrganizationRows(db.database, 'rival');
+  const theirs = await world.system(({ tx }) => tx.instance.findFirstOrThrow({ where: { appId: foreign.appId } }));
+  await world.report({
+    instances: [
+      await instance({ appId: foreign.appId, environmentId: foreign.environmentId, releaseId: foreign.releaseId }),
+      await instance({ releaseId: newId('rel') }),
+      await instance({ instanceId: theirs.id, state: InstanceState.STOPPED }),
+      await instance({ instanceId: 'nonsense' }),
+    ],
+  });
+  expect((await getShop()).instances).toEqual([]);
+  expect(await world.system(({ tx }) => tx.instance.findUnique({ where: { id: theirs.id } }))).toEqual(theirs);
+});
+
+test('a report tells which version is applied and why one was refused', async () => {
+  const { version } = await world.desired();
+  const send = (parts: object) =>
+    world.system((ctx) => recordReport(ctx, { serverId: world.serverId, report: create(ReportSchema, parts) }));
+  const server = () => world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }));
+  await send({ applied: version });
+  expect(await server()).toMatchObject({ inSync: true, refusedReason: null });
+  await send({ applied: version, refused: { code: 'state.capability_missing', message: 'Upgrade the agent.' } });
+  expect(await server()).toMatchObject({ refusedReason: 'Upgrade the agent.' });
+  await send({ applied: version });
+  expect(await server()).toMatchObject({ refusedReason: null });
+});
+
+test('a benchmark is handed to the server, its rows are kept once, and its best row is told', async () => {
+  const runId = await startRun();
+  expect((await world.desired()).benchmarks).toMatchObject([
+    {
+      runId,
+      host: 'shop.example.test',
+      path: '/',
+      concurrency: [8],
+      targets: [BenchmarkTarget.PROXY, BenchmarkTarget.DIRECT],
+    },
+  ]);
+  await expect(startRun()).rejects.toMatchObject({ code: 'benchmark.already_running' });
+
+  const status = (state: WorkState, rows: BenchmarkRow[]) =>
+    create(BenchmarkStatusSchema, { runId, state, rowsDone: rows.length, rowsTotal: 2, rows });
+  await world.report({ benchmarks: [status(WorkState.RUNNING, [row(0, 4000n)])] });
+  await world.report({ benchmarks: [status(WorkState.RUNNING, [row(0, 4000n)])] });
+  await world.report({ benchmarks: [status(WorkState.SUCCEEDED, [row(0, 4000n), row(1, 9000n)])] });
+  const run = await world.tenant((ctx) => getBenchmark(ctx, { runId }));
+  expect(run).toMatchObject({
+    state: 'succeeded',
+    rowsDone: 2,
+    rowsTotal: 2,
+    bestRequestsPerSecond: 2000,
+    canCancel: false,
+  });
+  expect(run.rows).toMatchObject([
+    { target: 'proxy', requestsPerSecond: 2000, p99Ms: 0.02, cpuUsPerRequest: 30 },
+    { target: 'direct', requestsPerSecond: 4500, cpuUsPerRequest: null },
+  ]);
+  expect((await world.desired()).benchmarks).toEqual([]);
+  expect((await world.tenant((ctx) => listBenchmarks(ctx, { appId, limit: 1 }))).items).toMatchObject([{ id: runId }]);
+});
+
+test('a cancelled benchmark stays cancelled, whatever its server still says', async () => {
+  const runId = await startRun();
+  await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
+  expect((await world.desired()).benchmarks).toEqual([]);
+  await world.report({ benchmarks: [create(BenchmarkStatusSchema, { runId, state: WorkState.SUCCEEDED })] });
+  expect(await world.tenant((ctx) => getBenchmark(ctx, { runId }))).toMatchObject({ state: 'cancelled' });
+  await expect(world.tenant((ctx) => cancelBenchmark(ctx, { runId }))).rejects.toMatchObject({
+    code: 'benchmark.already_finished',
+  });
+});
+
+test('a benchmark that never ends fails with a sentence and makes way', async () => {
+  const runId = await startRun();
+  expect(await world.system(failOverdueBenchmarks)).toBe(0);
+  world.clock.forward(10 * 60_000);
+  expect(await world.system(failOverdueBenchmarks)).toBe(1);
+  expect(await world.tenant((ctx) => getBenchmark(ctx, { runId }))).toMatchObject({
+    state: 'failed',
+    failureCode: 'benchmark.timeout',
+  });
+});
+
+test('a benchmark loads only hosts of its own app, and only while its server is there', async () => {
+  await expect(
+    world.tenant((ctx) => createBenchmark(ctx, { appId, plan: { ...plan, host: 'rival.example.test' } })),
+  ).rejects.toMatchObject({ code: 'server.not_connected' });
+  await world.report({});
+  await expect(
+    world.tenant((ctx) => createBenchmark(ctx, { appId, plan: { ...plan, host: 'rival.example.test' } })),
+  ).rejects.toMatchObject({ code: 'benchmark.no_domain' });
+});
+
+test('a deleted server is told that nobody knows it', async () => {
+  const report = create(ReportSchema, {});
+  await expect(world.system((ctx) => recordReport(ctx, { serverId: newId('srv'), report }))).rejects.toMatchObject({
+    code: 'link.server_unknown',
+  });
+});

@@ -1,0 +1,59 @@
+import { newId } from '@fairlead/contract/ids';
+import { expect, test } from 'vitest';
+import type { ServerSummary } from '../server/index.ts';
+import { attentionOf } from './rules.ts';
+
+const server: ServerSummary = {
+  id: newId('srv'),
+  name: 'berlin',
+  isLocal: false,
+  state: 'online',
+  connectedAt: null,
+  lastSeenAt: null,
+  agentVersion: '0.1.0',
+  host: { hostname: '', os: '', kernel: '', arch: '', cpuCount: 2, memoryBytes: 0, diskBytes: 0, isolationOff: [] },
+  inSync: true,
+  refusedReason: null,
+  clockOffsetMs: 0,
+  appCount: 1,
+  cpuMillis: null,
+  memoryUsedBytes: null,
+  memoryTotalBytes: null,
+  diskUsedBytes: null,
+  diskTotalBytes: null,
+  cpuSparkline: [],
+  createdAt: new Date(),
+};
+const nothing = { servers: [server], failed: [], unhealthy: [] };
+
+test('nothing is wrong, nothing is said', () => {
+  expect(attentionOf(nothing)).toEqual([]);
+});
+
+test('what is worst comes first, in sentences, with the way there', () => {
+  const items = attentionOf({
+    servers: [
+      { ...server, state: 'offline' },
+      { ...server, name: 'fresh', state: 'never_connected', appCount: 0 },
+      { ...server, name: 'oslo', refusedReason: 'Upgrade the agent.' },
+      { ...server, name: 'rome', clockOffsetMs: -3500 },
+    ],
+    failed: [{ deploymentId: newId('dep'), number: 7, appName: 'Shop', appSlug: 'shop', failureMessage: null }],
+    unhealthy: [{ appName: 'Shop', appSlug: 'shop', healthy: 0, wanted: 2 }],
+  });
+  expect(items.map(({ kind }) => kind)).toEqual([
+    'server_offline',
+    'app_unhealthy',
+    'deployment_failed',
+    'server_refused',
+    'clock_offset',
+  ]);
+  expect(items[1]?.detail).toContain('0 of 2 instances');
+  expect(items[2]).toMatchObject({ appSlug: 'shop', detail: 'Its log says why.' });
+  expect(items[4]?.detail).toContain('3.5 s behind');
+});
+
+test('a bad day does not fill the page', () => {
+  const servers = Array.from({ length: 50 }, () => ({ ...server, state: 'offline' as const }));
+  expect(attentionOf({ ...nothing, servers }).length).toBeLessThanOrEqual(8);
+});
