@@ -10,7 +10,7 @@ let system: System;
 beforeAll(async () => {
   system = await System.start();
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 test('the sample app is cloned by its URL, pinned to the commit and served over HTTPS', async () => {
   const repository = await system.repositories.createHello('hello');

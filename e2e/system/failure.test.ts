@@ -10,7 +10,7 @@ let system: System;
 beforeAll(async () => {
   system = await System.start();
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 function expectFailure(deployment: DeploymentDetail, code: string): string {
   expect(deployment).toMatchObject({ state: 'failed', failureCode: code });

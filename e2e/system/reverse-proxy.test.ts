@@ -11,7 +11,7 @@ let system: System;
 beforeAll(async () => {
   system = await System.start({ front: startNginx });
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 test('an agent enrols and deploys through nginx over HTTPS', async () => {
   const repository = await system.repositories.create('fronted', answering('through nginx'));

@@ -15,7 +15,7 @@ beforeAll(async () => {
   repository = await system.repositories.create('steady', answering('steady'));
   expect(await system.createApp('steady', repository)).toMatchObject({ state: 'live' });
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 beforeEach(() =>
   waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 }),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerSummary } from '@fairlead/core/server';
 import { requestPinned } from '../lib/pinned-request.ts';
+import { type Undo, undoAll } from '../lib/undo.ts';
 import { waitFor } from '../lib/wait.ts';
 import { openAppRuntime } from './app-runtime.ts';
 import { CONTROL_HOST, ControlPlane } from './control-plane.ts';
@@ -41,7 +42,7 @@ const AGENT = 'agent';
 export async function serve(context: ServeOptions): Promise<void> {
   const { folders, progress, signal, supervisor } = context;
   const binary = join(folders.bin, 'fairlead-agent');
-  const undo: (() => Promise<void>)[] = [];
+  const undo: Undo[] = [];
   try {
     installAgent(context.agentBinary, binary);
     const controlPlane = await progress.step('PostgreSQL and migrations', async () => {
@@ -96,7 +97,7 @@ export async function serve(context: ServeOptions): Promise<void> {
   } finally {
     await progress.step('stopping', async (detail) => {
       detail('apps, agent, worker, gateway, web, PostgreSQL');
-      for (const step of undo.reverse()) await step();
+      await undoAll(undo);
     });
   }
 }

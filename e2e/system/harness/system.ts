@@ -13,6 +13,7 @@ import { freePorts } from '../../../tools/lib/free-ports.ts';
 import { pidsListeningOn } from '../../../tools/lib/listeners.ts';
 import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
 import { startTraffic, type Traffic } from '../../../tools/lib/traffic.ts';
+import { type Undo, undoAll } from '../../../tools/lib/undo.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
 import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
 import { ControlPlane } from '../../../tools/start/control-plane.ts';
@@ -40,65 +41,38 @@ export interface Front {
 }
 
 interface Parts {
-  readonly folder: string;
   readonly folders: Folders;
   readonly ports: Readonly<Record<PortName, number>>;
   readonly controlPlane: ControlPlane;
   readonly product: Product;
   readonly supervisor: Supervisor;
   readonly repositories: Repositories;
-  readonly front: Front | undefined;
   readonly agent: LocalAgentOptions;
 }
 
 export class System {
   readonly #parts: Parts;
   readonly #logs: LogStore;
+  readonly #undo: readonly Undo[];
 
-  private constructor(parts: Parts) {
+  private constructor(parts: Parts, undo: readonly Undo[]) {
     this.#parts = parts;
+    this.#undo = undo;
     this.#logs = createFolderLogStore(parts.folders.logStore);
   }
 
+  /** Resolves when the agent is online; what was started is ended again when something fails. */
   static async start(options: SystemOptions = {}): Promise<System> {
     if (!existsSync(AGENT_BINARY))
       throw new Error(`${AGENT_BINARY} is not built: cargo build -p fairlead-agent in agents/`);
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-system-'));
-    const folders = layOut(join(folder, 'data'));
-    // PostgreSQL and the apps run as users of their own and pass through.
-    chmodSync(folder, 0o711);
-    openData(folders);
-    const ports = await freePorts();
-    const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: console.log });
-    const controlPlane = await ControlPlane.open({
-      folders,
-      ports,
-      databaseUrl: undefined,
-      supervisor,
-      agentBinary: AGENT_BINARY,
-      webServer: undefined,
-      unsafeButFast: true,
-    });
-    const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
-    await controlPlane.start();
-    const front = await options.front?.(controlPlane.gatewayUrl, folder);
-    const agent: LocalAgentOptions = {
-      name: AGENT,
-      binary: AGENT_BINARY,
-      folder: folders.agent,
-      ports,
-      path: openAppRuntime(ROOT, folders.runtime, process.getuid?.() === 0).path,
-      controlUrl: front?.url ?? controlPlane.gatewayUrl,
-      ...(front === undefined ? {} : { controlCaFile: front.caFile }),
-      supervisor,
-      connected: async () => (await findServer(product))?.state === 'online',
-      stopAppsOnExit: true,
-    };
-    const { token } = await product.verbs.createEnrolment({ name: 'local', isLocal: true });
-    await enrolAgent(agent, token);
-    await startAgent(agent);
-    const repositories = await serveRepositories(join(folder, 'repositories'), ports.source);
-    return new System({ folder, folders, ports, controlPlane, product, supervisor, repositories, front, agent });
+    const undo: Undo[] = [async () => rmSync(folder, { recursive: true })];
+    try {
+      return new System(await assemble(folder, options, undo), undo);
+    } catch (error) {
+      await undoAll(undo);
+      throw error;
+    }
   }
 
   get product(): Product {
@@ -216,16 +190,53 @@ export class System {
     return readFileSync(this.#parts.supervisor.logFile(service), 'utf8');
   }
 
-  async stop(): Promise<void> {
-    const { supervisor, front, repositories, product, controlPlane, folder } = this.#parts;
-    await supervisor.stop(AGENT);
-    await front?.close();
-    await repositories.close();
-    await product.close();
-    await controlPlane.stopServices();
-    await controlPlane.stopDatabase();
-    rmSync(folder, { recursive: true });
+  stop(): Promise<void> {
+    return undoAll(this.#undo);
   }
+}
+
+async function assemble(folder: string, options: SystemOptions, undo: Undo[]): Promise<Parts> {
+  const folders = layOut(join(folder, 'data'));
+  // PostgreSQL and the apps run as users of their own and pass through.
+  chmodSync(folder, 0o711);
+  openData(folders);
+  const ports = await freePorts();
+  const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: console.log });
+  const controlPlane = await ControlPlane.open({
+    folders,
+    ports,
+    databaseUrl: undefined,
+    supervisor,
+    agentBinary: AGENT_BINARY,
+    webServer: undefined,
+    unsafeButFast: true,
+  });
+  undo.push(() => controlPlane.stopDatabase());
+  const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
+  undo.push(() => product.close());
+  undo.push(() => controlPlane.stopServices());
+  await controlPlane.start();
+  const front = await options.front?.(controlPlane.gatewayUrl, folder);
+  if (front !== undefined) undo.push(() => front.close());
+  const agent: LocalAgentOptions = {
+    name: AGENT,
+    binary: AGENT_BINARY,
+    folder: folders.agent,
+    ports,
+    path: openAppRuntime(ROOT, folders.runtime, process.getuid?.() === 0).path,
+    controlUrl: front?.url ?? controlPlane.gatewayUrl,
+    ...(front === undefined ? {} : { controlCaFile: front.caFile }),
+    supervisor,
+    connected: async () => (await findServer(product))?.state === 'online',
+    stopAppsOnExit: true,
+  };
+  const { token } = await product.verbs.createEnrolment({ name: 'local', isLocal: true });
+  await enrolAgent(agent, token);
+  undo.push(() => supervisor.stop(AGENT));
+  await startAgent(agent);
+  const repositories = await serveRepositories(join(folder, 'repositories'), ports.source);
+  undo.push(() => repositories.close());
+  return { folders, ports, controlPlane, product, supervisor, repositories, agent };
 }
 
 async function findServer(product: Product): Promise<ServerSummary | undefined> {
