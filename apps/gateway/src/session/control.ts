@@ -110,12 +110,8 @@ export function createControl(options: ControlOptions): Control {
       inSystem('gateway: open session', (ctx) =>
         openSession(ctx, { serverId, connection, agentVersion, capabilities, host }),
       ),
-    touch: async ({ serverId, connection }, clockOffsetMs) => {
-      const ours = await inSystem('gateway: sign of life', (ctx) =>
-        touchSession(ctx, { serverId, connection, clockOffsetMs }),
-      );
-      if (!ours) throw new AppError('link.replaced', { serverId });
-    },
+    touch: ({ serverId, connection }, clockOffsetMs) =>
+      inSystem('gateway: sign of life', (ctx) => touchSession(ctx, { serverId, connection, clockOffsetMs })),
     close: async ({ serverId, connection }) => {
       states.forget(serverId);
       await inSystem('gateway: close session', (ctx) => closeSession(ctx, { serverId, connection }));
