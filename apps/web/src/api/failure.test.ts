@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { isSessionOver, readFailure } from './failure.ts';
+
+test('the API’s sentence, its fields and its id are kept', () => {
+  const error = Object.assign(new Error('Some fields are not as they should be.'), {
+    data: { errorCode: 'input.invalid', fields: { name: 'Give it a name.', odd: 4 }, errorId: null },
+  });
+  expect(readFailure(error)).toEqual({
+    code: 'input.invalid',
+    message: 'Some fields are not as they should be.',
+    fields: { name: 'Give it a name.' },
+    errorId: null,
+    retryable: false,
+  });
+});
+
+test('no answer at all reads as unreachable and may be tried again', () => {
+  for (const thrown of [new TypeError('fetch failed'), 'text', null, undefined]) {
+    expect(readFailure(thrown)).toMatchObject({ code: null, retryable: true });
+    expect(readFailure(thrown).message).not.toContain('fetch');
+  }
+});
+
+test('an unknown error may be tried again and has an id', () => {
+  const error = Object.assign(new Error('Something went wrong on our side.'), {
+    data: { errorCode: 'internal.unexpected', fields: {}, errorId: 'err_1' },
+  });
+  expect(readFailure(error)).toMatchObject({ errorId: 'err_1', retryable: true });
+  expect(isSessionOver(error)).toBe(false);
+});
+
+test('a session that ended is recognised', () => {
+  expect(isSessionOver({ message: 'Sign in to go on.', data: { errorCode: 'session.required' } })).toBe(true);
+});

@@ -1,0 +1,101 @@
+'use client';
+// The one live stream of a page. A page names its topics once; whatever is on the page listens to the events it cares for.
+// Changes make the cache read again; samples and log lines go to whoever asked for them.
+import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
+import { useQueryClient } from '@tanstack/react-query';
+import { useSubscription } from '@trpc/tanstack-react-query';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+} from 'react';
+import { createChangeCollector } from './change-collector.ts';
+import { isSessionOver } from './failure.ts';
+import { type LiveStatus, liveHealth } from './live-health.ts';
+import { leaveToSignIn } from './query-client.ts';
+import { useTRPC } from './trpc.tsx';
+
+type Listener = (event: LiveEvent) => void;
+
+interface LiveBus {
+  readonly listen: (listener: Listener) => () => void;
+}
+
+const LiveContext = createContext<LiveBus>({ listen: () => () => undefined });
+
+/** Lists can change many times a second during a roll-out; reading them again this often is enough for the eye. */
+const REREAD_EVERY_MS = 400;
+
+export interface LivePageProps {
+  readonly topics: readonly LiveTopic[];
+  readonly children: ReactNode;
+}
+
+export function LivePage({ topics, children }: LivePageProps) {
+  const trpc = useTRPC();
+  const queryClient = useQueryClient();
+  const listeners = useRef(new Set<Listener>());
+
+  const reread = useCallback(
+    (kinds: ReadonlySet<string>) => {
+      const filters = {
+        app: [trpc.app.pathFilter(), trpc.overview.pathFilter(), trpc.domain.pathFilter()],
+        server: [trpc.server.pathFilter(), trpc.overview.pathFilter()],
+        deployment: [
+          trpc.deployment.get.pathFilter(),
+          trpc.deployment.list.pathFilter(),
+          trpc.release.pathFilter(),
+          trpc.app.pathFilter(),
+          trpc.overview.pathFilter(),
+        ],
+        benchmark: [trpc.benchmark.pathFilter()],
+      };
+      for (const [kind, all] of Object.entries(filters)) {
+        if (kinds.has(kind)) for (const filter of all) void queryClient.invalidateQueries(filter);
+      }
+    },
+    [trpc, queryClient],
+  );
+  const collector = useMemo(() => createChangeCollector(REREAD_EVERY_MS, reread), [reread]);
+  useEffect(() => () => collector.stop(), [collector]);
+
+  const subscription = useSubscription(
+    trpc.live.watch.subscriptionOptions(
+      { topics: [...topics] },
+      {
+        onData: (event) => {
+          if (event.type === 'changed') collector.add(event.kind);
+          for (const listener of listeners.current) listener(event);
+        },
+        onError: (error) => {
+          if (isSessionOver(error)) leaveToSignIn();
+        },
+      },
+    ),
+  );
+  const status: LiveStatus =
+    subscription.status === 'pending' ? 'live' : subscription.status === 'error' ? 'broken' : 'connecting';
+
+  const listen = useCallback((listener: Listener) => {
+    listeners.current.add(listener);
+    return () => void listeners.current.delete(listener);
+  }, []);
+  useEffect(() => {
+    liveHealth.set(status);
+    return () => liveHealth.set('idle');
+  }, [status]);
+  const bus = useMemo<LiveBus>(() => ({ listen }), [listen]);
+  return <LiveContext value={bus}>{children}</LiveContext>;
+}
+
+/** Hears every event of the page's stream, in order. */
+export function useLiveEvents(onEvent: Listener): void {
+  const { listen } = useContext(LiveContext);
+  const hear = useEffectEvent(onEvent);
+  useEffect(() => listen((event) => hear(event)), [listen]);
+}

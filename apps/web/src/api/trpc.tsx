@@ -1,0 +1,51 @@
+'use client';
+// The browser's way to the API: one client and one cache an organization. Types come from the router, code never does.
+import type { AppRouter } from '@fairlead/api';
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from '@trpc/client';
+import { createTRPCContext } from '@trpc/tanstack-react-query';
+import { type ReactNode, useState } from 'react';
+import superjson from 'superjson';
+import { makeQueryClient } from './query-client.ts';
+
+export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>();
+
+const ENDPOINT = '/api/trpc';
+
+export interface ApiProviderProps {
+  /** The slug of the organization; null on pages before there is one. */
+  readonly organization: string | null;
+  readonly children: ReactNode;
+}
+
+export function ApiProvider({ organization, children }: ApiProviderProps) {
+  const [queryClient] = useState<QueryClient>(makeQueryClient);
+  const [trpcClient] = useState(() => createClient(organization));
+  return (
+    <QueryClientProvider client={queryClient}>
+      <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
+        {children}
+      </TRPCProvider>
+    </QueryClientProvider>
+  );
+}
+
+function createClient(organization: string | null) {
+  return createTRPCClient<AppRouter>({
+    links: [
+      splitLink({
+        condition: (operation) => operation.type === 'subscription',
+        true: httpSubscriptionLink({
+          url: ENDPOINT,
+          transformer: superjson,
+          connectionParams: () => (organization === null ? null : { organization }),
+        }),
+        false: httpBatchLink({
+          url: ENDPOINT,
+          transformer: superjson,
+          headers: () => (organization === null ? {} : { 'x-fairlead-organization': organization }),
+        }),
+      }),
+    ],
+  });
+}

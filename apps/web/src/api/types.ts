@@ -1,0 +1,20 @@
+// The API's answers as pages name them. Types only: nothing of the router reaches the browser.
+import type { AppRouter } from '@fairlead/api';
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
+
+export type Outputs = inferRouterOutputs<AppRouter>;
+export type Inputs = inferRouterInputs<AppRouter>;
+
+export type Me = Outputs['session']['me'];
+export type AppSummary = Outputs['app']['list']['items'][number];
+export type AppDetail = Outputs['app']['get'];
+export type DeploymentSummary = Outputs['deployment']['list']['items'][number];
+export type DeploymentDetail = Outputs['deployment']['get'];
+export type ServerSummary = Outputs['server']['list']['items'][number];
+export type ServerDetail = Outputs['server']['get'];
+export type AppMetric = Outputs['metric']['app'];
+export type ServerMetric = Outputs['metric']['server'];
+export type BenchmarkSummary = Outputs['benchmark']['list']['items'][number];
+export type BenchmarkDetail = Outputs['benchmark']['get'];
+export type Overview = Outputs['overview']['get'];
+export type Range = Inputs['metric']['app']['range'];

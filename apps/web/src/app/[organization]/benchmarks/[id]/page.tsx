@@ -1,0 +1,25 @@
+import type { Metadata } from 'next';
+import { BenchmarkPage } from '../../../../features/benchmark/benchmark-page.tsx';
+import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+
+interface Props {
+  readonly params: Promise<{ readonly organization: string; readonly id: string }>;
+}
+
+export async function generateMetadata({ params }: Props): Promise<Metadata> {
+  const { organization, id } = await params;
+  const api = await pageApi(organization);
+  const run = await api.require(api.queryClient.fetchQuery(api.trpc.benchmark.get.queryOptions({ runId: id })));
+  return { title: `Benchmark of ${run.appName}` };
+}
+
+export default async function Page({ params }: Props) {
+  const { organization, id } = await params;
+  const api = await pageApi(organization);
+  const run = await api.require(api.queryClient.fetchQuery(api.trpc.benchmark.get.queryOptions({ runId: id })));
+  return (
+    <Hydrated organization={organization}>
+      <BenchmarkPage initial={run} />
+    </Hydrated>
+  );
+}

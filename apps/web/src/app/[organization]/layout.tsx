@@ -1,0 +1,29 @@
+// Inside an organization: only for its members. Everything below shares one client, one cache and one frame.
+import { notFound, redirect } from 'next/navigation';
+import type { ReactNode } from 'react';
+import { ApiProvider } from '../../api/trpc.tsx';
+import { MeProvider } from '../../common/me.tsx';
+import { pageApi } from '../../server/page-api.tsx';
+import { Shell } from '../../shell/shell.tsx';
+
+interface Props {
+  readonly params: Promise<{ readonly organization: string }>;
+  readonly children: ReactNode;
+}
+
+export default async function OrganizationLayout({ params, children }: Props) {
+  const { organization: slug } = await params;
+  const api = await pageApi(slug);
+  const { needed } = await api.require(api.queryClient.fetchQuery(api.trpc.setup.status.queryOptions()));
+  if (needed) redirect('/setup');
+  const me = await api.require(api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()));
+  const organization = me.organizations.find((each) => each.slug === slug);
+  if (organization === undefined) notFound();
+  return (
+    <ApiProvider organization={slug}>
+      <MeProvider me={me} organization={organization}>
+        <Shell>{children}</Shell>
+      </MeProvider>
+    </ApiProvider>
+  );
+}

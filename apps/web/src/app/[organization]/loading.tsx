@@ -1,0 +1,15 @@
+// Shown while the next page is being read: its head and a list, in their heights.
+import { Card } from '@fairlead/ui/card';
+import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
+import { Page } from '../../common/page.tsx';
+
+export default function Loading() {
+  return (
+    <Page>
+      <Skeleton className="mb-6 h-7 w-48" />
+      <Card>
+        <SkeletonRows rows={6} />
+      </Card>
+    </Page>
+  );
+}

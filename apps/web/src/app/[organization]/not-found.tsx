@@ -1,0 +1,13 @@
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { HomeLink } from '../../common/home-link.tsx';
+import { Page } from '../../common/page.tsx';
+
+export default function NotFound() {
+  return (
+    <Page>
+      <EmptyState title="There is nothing here" action={<HomeLink />}>
+        It may have been deleted, or the address has a typing error.
+      </EmptyState>
+    </Page>
+  );
+}

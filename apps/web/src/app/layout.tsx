@@ -1,0 +1,42 @@
+// The document around every page. It reads the request, so every page is made for its request and its nonce.
+import './globals.css';
+import { ToastProvider } from '@fairlead/ui/toast';
+import { GeistMono } from 'geist/font/mono';
+import { GeistSans } from 'geist/font/sans';
+import type { Metadata, Viewport } from 'next';
+import { connection } from 'next/server';
+import type { ReactNode } from 'react';
+import { readTheme } from '../server/theme.ts';
+
+export const metadata: Metadata = {
+  title: { default: 'Fairlead', template: '%s · Fairlead' },
+  description: 'Deploys your apps to your own servers.',
+  robots: { index: false, follow: false },
+};
+
+export const viewport: Viewport = {
+  width: 'device-width',
+  initialScale: 1,
+  themeColor: [
+    { media: '(prefers-color-scheme: light)', color: '#fafbfc' },
+    { media: '(prefers-color-scheme: dark)', color: '#0f1217' },
+  ],
+};
+
+export default async function RootLayout({ children }: { readonly children: ReactNode }) {
+  await connection();
+  const theme = await readTheme();
+  return (
+    <html
+      lang="en"
+      className={`${GeistSans.variable} ${GeistMono.variable}`}
+      {...(theme === 'system' ? {} : { 'data-theme': theme })}
+      // The theme may be changed in the browser before React takes over.
+      suppressHydrationWarning
+    >
+      <body>
+        <ToastProvider>{children}</ToastProvider>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,75 @@
+'use client';
+// Apps as rows: how each is, its traffic of the last half hour, its p99 and its last deployment. Figures move with the stream.
+import { formatCount, formatMs } from '@fairlead/ui/lib/format';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Sparkline } from '@fairlead/ui/sparkline';
+import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
+import Link from 'next/link';
+import type { AppSummary } from '../api/types.ts';
+import { CommitLine } from './commit-line.tsx';
+import { useMe } from './me.tsx';
+import { LookText } from './state-view.tsx';
+import { appLook } from './states.ts';
+import { useLiveAppFigures } from './use-live-figures.ts';
+
+export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
+  const { paths } = useMe();
+  const live = useLiveAppFigures();
+  return (
+    <Table>
+      <TableHead>
+        <HeadCell>App</HeadCell>
+        <HeadCell className="max-sm:hidden">State</HeadCell>
+        <HeadCell className="max-lg:hidden">Last deployment</HeadCell>
+        <HeadCell className="max-md:hidden">Requests, 30 min</HeadCell>
+        <HeadCell numeric>req/s</HeadCell>
+        <HeadCell numeric>p99</HeadCell>
+      </TableHead>
+      <tbody>
+        {apps.map((app) => {
+          const figures = live.get(app.id) ?? { requestsPerSecond: app.requestsPerSecond, p99Ms: app.p99Ms };
+          return (
+            <Row key={app.id}>
+              <Cell className="w-full max-w-0 sm:w-auto sm:max-w-60">
+                <Link href={paths.app(app.slug)} {...rowLink} prefetch={false}>
+                  {app.name}
+                </Link>
+                <span className="block truncate text-sm text-ink-faint">
+                  <span className="mr-1.5 sm:hidden">
+                    <LookText look={appLook[app.status]} />
+                  </span>
+                  <span className="max-sm:hidden">{app.hosts[0] ?? app.serverName}</span>
+                </span>
+              </Cell>
+              <Cell className="max-sm:hidden">
+                <LookText look={appLook[app.status]} />
+              </Cell>
+              <Cell className="w-full max-w-0 max-lg:hidden">
+                {app.lastDeployment === null ? (
+                  <span className="text-ink-faint">Never deployed</span>
+                ) : (
+                  <>
+                    <CommitLine hash={app.lastDeployment.commitHash} subject={app.lastDeployment.commitSubject} />
+                    <RelativeTime at={app.lastDeployment.queuedAt} className="block text-sm text-ink-faint" />
+                  </>
+                )}
+              </Cell>
+              <Cell className="max-md:hidden">
+                <Sparkline values={app.sparkline} label={sayTraffic(app)} width={112} height={26} />
+              </Cell>
+              <Cell numeric>{formatCount(figures.requestsPerSecond)}</Cell>
+              <Cell numeric className="min-w-20">
+                {formatMs(figures.p99Ms)}
+              </Cell>
+            </Row>
+          );
+        })}
+      </tbody>
+    </Table>
+  );
+}
+
+function sayTraffic(app: AppSummary): string {
+  const peak = Math.max(0, ...app.sparkline);
+  return peak === 0 ? 'No requests in the last 30 minutes' : `At most ${formatCount(peak)} requests a second`;
+}

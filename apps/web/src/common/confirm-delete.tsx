@@ -1,0 +1,60 @@
+'use client';
+// Asks for the name of what cannot be brought back, and names everything that goes with it.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { type ReactNode, useState } from 'react';
+
+export interface ConfirmDeleteProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly what: string;
+  readonly name: string;
+  readonly lost: ReactNode;
+  readonly pending: boolean;
+  readonly error: string | null;
+  readonly onConfirm: (typedName: string) => void;
+}
+
+export function ConfirmDelete({ open, onClose, what, name, lost, pending, error, onConfirm }: ConfirmDeleteProps) {
+  const [typed, setTyped] = useState('');
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={`Delete the ${what} ${name}`}
+      footer={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button variant="danger" pending={pending} disabled={typed !== name} onClick={() => onConfirm(typed)}>
+            Delete {name}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <div className="text-ink-soft">{lost}</div>
+        <Field
+          label={
+            <>
+              Type <span className="font-mono">{name}</span> to confirm
+            </>
+          }
+        >
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              autoComplete="off"
+              spellCheck={false}
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          )}
+        </Field>
+        {error === null ? null : <ErrorNote>{error}</ErrorNote>}
+      </div>
+    </Dialog>
+  );
+}

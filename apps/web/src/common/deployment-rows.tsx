@@ -1,0 +1,79 @@
+'use client';
+// Deployments as rows: commit, author, state, duration and time travel together wherever one is named.
+import { cn } from '@fairlead/ui/lib/class-names';
+import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
+import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
+import Link from 'next/link';
+import type { DeploymentSummary } from '../api/types.ts';
+import { CommitLine } from './commit-line.tsx';
+import { useMe } from './me.tsx';
+import { LookText } from './state-view.tsx';
+import { lookOfDeployment, triggerLabel } from './states.ts';
+
+export interface DeploymentRowsProps {
+  readonly deployments: readonly DeploymentSummary[];
+  /** Left out on the page of one app. */
+  readonly withApp: boolean;
+}
+
+export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
+  const { paths } = useMe();
+  return (
+    <Table>
+      <TableHead>
+        <HeadCell>{withApp ? 'App' : 'Number'}</HeadCell>
+        <HeadCell>Commit</HeadCell>
+        <HeadCell>State</HeadCell>
+        <HeadCell numeric className="max-md:hidden">
+          Duration
+        </HeadCell>
+        <HeadCell numeric className="max-sm:hidden">
+          Started
+        </HeadCell>
+      </TableHead>
+      <tbody>
+        {deployments.map((deployment) => (
+          <Row key={deployment.id}>
+            <Cell className="whitespace-nowrap">
+              <Link href={paths.deployment(deployment.id)} {...rowLink} prefetch={false}>
+                {withApp ? deployment.appName : null}
+                <span className={cn('tabular font-mono text-sm', withApp ? 'ml-1.5 font-normal text-ink-faint' : '')}>
+                  #{deployment.number}
+                </span>
+              </Link>
+            </Cell>
+            <Cell className="w-full max-w-0">
+              <CommitLine
+                hash={deployment.commitHash}
+                subject={deployment.commitSubject}
+                author={deployment.commitAuthor}
+                fallback={deployment.ref}
+              />
+              <span className="mt-0.5 block truncate text-sm text-ink-faint">
+                {triggerLabel[deployment.trigger]}
+                {deployment.actorName === null ? null : ` by ${deployment.actorName}`}
+                <span className="sm:hidden">
+                  {' · '}
+                  <RelativeTime at={deployment.queuedAt} />
+                </span>
+              </span>
+            </Cell>
+            <Cell>
+              <LookText look={lookOfDeployment(deployment)} />
+            </Cell>
+            <Cell numeric className="max-md:hidden">
+              {deployment.startedAt === null ? (
+                '–'
+              ) : (
+                <Elapsed from={deployment.startedAt} until={deployment.finishedAt} />
+              )}
+            </Cell>
+            <Cell numeric className="max-sm:hidden">
+              <RelativeTime at={deployment.queuedAt} className="font-sans text-ink-soft" />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,33 @@
+'use client';
+// The three faces of a query: its skeleton, its failure with a way to try again, its data. What was shown before stays while
+// it is read again.
+import { ErrorState } from '@fairlead/ui/error-state';
+import type { ReactNode } from 'react';
+import { readFailure } from '../api/failure.ts';
+
+interface QueryLike<Data> {
+  readonly data: Data | undefined;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+export interface QueryViewProps<Data> {
+  readonly query: QueryLike<Data>;
+  readonly skeleton: ReactNode;
+  readonly children: (data: Data) => ReactNode;
+}
+
+export function QueryView<Data>({ query, skeleton, children }: QueryViewProps<Data>) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error === null || query.error === undefined) return skeleton;
+  const failure = readFailure(query.error);
+  return (
+    <ErrorState
+      message={failure.message}
+      errorId={failure.errorId ?? undefined}
+      onRetry={() => {
+        void query.refetch();
+      }}
+    />
+  );
+}

@@ -1,0 +1,92 @@
+// From what the API measured, and the seconds that stream in after it, to the rows of charts. Pure.
+import type { AppSample, ServerSample } from '@fairlead/contract/live';
+import type { Marker } from '@fairlead/ui/charts/prepare/markers';
+import { appendRow, type TimeRow } from '@fairlead/ui/charts/prepare/time-series';
+import { shortHash } from '@fairlead/ui/lib/format';
+import type { AppMetric, ServerMetric } from '../api/types.ts';
+import { deploymentLook } from './states.ts';
+
+export function appRows(points: AppMetric['points']): TimeRow[] {
+  return points.map((point) => ({
+    at: point.at.getTime(),
+    values: {
+      requests: point.requestsPerSecond,
+      errors: point.errorsPerSecond,
+      p50: point.p50Ms,
+      p95: point.p95Ms,
+      p99: point.p99Ms,
+      cpu: point.cpuMillis,
+      memory: point.memoryBytes,
+    },
+  }));
+}
+
+export function appSampleRow(sample: AppSample): TimeRow {
+  return {
+    at: sample.unixMs,
+    values: {
+      requests: sample.requestsPerSecond,
+      errors: sample.errorsPerSecond,
+      p50: sample.p50Ms,
+      p95: sample.p95Ms,
+      p99: sample.p99Ms,
+      cpu: sample.cpuMillis,
+      memory: sample.memoryBytes,
+    },
+  };
+}
+
+export function serverRows(points: ServerMetric['points']): TimeRow[] {
+  return points.map((point) => ({
+    at: point.at.getTime(),
+    values: {
+      cpu: point.cpuMillis,
+      memory: point.memoryUsedBytes,
+      disk: point.diskUsedBytes,
+      received: point.networkReceivedPerSecond,
+      sent: point.networkSentPerSecond,
+      load: point.load1,
+      agentCpu: point.agentCpuMillis,
+      agentMemory: point.agentMemoryBytes,
+      connections: point.openConnections,
+    },
+  }));
+}
+
+export function serverSampleRow(sample: ServerSample): TimeRow {
+  return {
+    at: sample.unixMs,
+    values: {
+      cpu: sample.cpuMillis,
+      memory: sample.memoryUsedBytes,
+      disk: sample.diskUsedBytes,
+      received: sample.networkReceivedBytesPerSecond,
+      sent: sample.networkSentBytesPerSecond,
+      load: sample.load1Millis / 1000,
+      agentCpu: sample.agentCpuMillis,
+      agentMemory: sample.agentMemoryBytes,
+      connections: sample.openConnections,
+    },
+  };
+}
+
+/** What was read, then what streamed in after it; a step that both have is the stream's. */
+export function withTail(rows: readonly TimeRow[], tail: readonly TimeRow[], stepMs: number, from: number): TimeRow[] {
+  return tail.reduce<TimeRow[]>((all, row) => appendRow(all, row, stepMs, from), [...rows]);
+}
+
+/** Deployments as hairlines: those that changed what serves, and those that failed to. */
+export function deployMarkers(markers: AppMetric['markers'], hrefOf: (deploymentId: string) => string): Marker[] {
+  return markers.map((marker) => {
+    const hash = marker.commitHash === null ? `#${marker.number}` : shortHash(marker.commitHash);
+    const state = deploymentLook[marker.state];
+    return {
+      id: marker.deploymentId,
+      at: marker.at.getTime(),
+      label: hash,
+      title: `Deployment #${marker.number}, ${hash}: ${state.label.toLowerCase()}`,
+      href: hrefOf(marker.deploymentId),
+      tone: state.tone === 'bad' ? 'bad' : state.tone === 'ok' ? 'ok' : 'idle',
+    };
+  });
+}

@@ -1,0 +1,73 @@
+'use client';
+import type { ServerSample } from '@fairlead/contract/live';
+// A server as a card of small gauges that move with the stream.
+import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
+import { Meter } from '@fairlead/ui/meter';
+import Link from 'next/link';
+import type { ServerSummary } from '../api/types.ts';
+import { useMe } from './me.tsx';
+import { LookText } from './state-view.tsx';
+import { serverLook } from './states.ts';
+
+export interface ServerCardProps {
+  readonly server: ServerSummary;
+  readonly sample: ServerSample | undefined;
+}
+
+export function ServerCard({ server, sample }: ServerCardProps) {
+  const { paths } = useMe();
+  const gauges = gaugesOf(server, sample);
+  return (
+    <article className="relative rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
+      <div className="flex items-center gap-2">
+        <h3 className="min-w-0 truncate font-semibold">
+          <Link
+            href={paths.server(server.id)}
+            className="after:absolute after:inset-0 after:content-[''] focus-visible:outline-none"
+          >
+            {server.name}
+          </Link>
+        </h3>
+        <span className="ml-auto">
+          <LookText look={serverLook[server.state]} />
+        </span>
+      </div>
+      <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
+      <div className="mt-4 grid grid-cols-3 gap-4">
+        {gauges.map((gauge) => (
+          <Meter key={gauge.label} label={gauge.label} share={gauge.share} text={gauge.text} />
+        ))}
+      </div>
+    </article>
+  );
+}
+
+function describe(server: ServerSummary): string {
+  const { host } = server;
+  const size = host.cpuCount > 0 ? `${host.cpuCount} cores · ${formatBytes(host.memoryBytes)}` : '';
+  const apps = server.appCount === 1 ? '1 app' : `${server.appCount} apps`;
+  return [host.os, size, apps].filter((part) => part !== '').join(' · ');
+}
+
+interface Gauge {
+  readonly label: string;
+  readonly share: number | null;
+  readonly text: string;
+}
+
+function gaugesOf(server: ServerSummary, sample: ServerSample | undefined): Gauge[] {
+  const cpu = sample?.cpuMillis ?? server.cpuMillis;
+  const memory = sample?.memoryUsedBytes ?? server.memoryUsedBytes;
+  const memoryTotal = sample?.memoryTotalBytes ?? server.memoryTotalBytes;
+  const disk = sample?.diskUsedBytes ?? server.diskUsedBytes;
+  const diskTotal = sample?.diskTotalBytes ?? server.diskTotalBytes;
+  return [
+    { label: 'CPU', share: shareOf(cpu, server.host.cpuCount * 1000), text: formatCpu(cpu) },
+    { label: 'Memory', share: shareOf(memory, memoryTotal), text: formatBytes(memory) },
+    { label: 'Disk', share: shareOf(disk, diskTotal), text: formatBytes(disk) },
+  ];
+}
+
+function shareOf(part: number | null, whole: number | null): number | null {
+  return part === null || whole === null || whole <= 0 ? null : part / whole;
+}

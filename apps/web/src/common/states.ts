@@ -1,0 +1,84 @@
+// How the product's states look and read: tone, shape and word, the same on every page. Pure.
+import type { Shape, Tone } from '@fairlead/ui/state-pill';
+import type { AppSummary, BenchmarkSummary, DeploymentDetail, DeploymentSummary, ServerSummary } from '../api/types.ts';
+
+export interface StateLook {
+  readonly tone: Tone;
+  readonly shape?: Shape;
+  readonly label: string;
+}
+
+type DeploymentState = DeploymentSummary['state'];
+
+export const deploymentLook: Record<DeploymentState, StateLook> = {
+  queued: { tone: 'idle', shape: 'ring', label: 'Queued' },
+  building: { tone: 'busy', shape: 'half', label: 'Building' },
+  rolling_out: { tone: 'busy', shape: 'half', label: 'Rolling out' },
+  live: { tone: 'ok', shape: 'tick', label: 'Succeeded' },
+  failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
+  cancelled: { tone: 'idle', shape: 'dash', label: 'Cancelled' },
+  superseded: { tone: 'idle', shape: 'dash', label: 'Superseded' },
+};
+
+/** A deployment that went live and still serves is "Live"; an older one only succeeded. */
+export function lookOfDeployment(deployment: Pick<DeploymentSummary, 'state' | 'isCurrent'>): StateLook {
+  if (deployment.state === 'live' && deployment.isCurrent) return { tone: 'live', shape: 'dot', label: 'Live' };
+  return deploymentLook[deployment.state];
+}
+
+export function isUnderWay(state: DeploymentState): boolean {
+  return state === 'queued' || state === 'building' || state === 'rolling_out';
+}
+
+export const appLook: Record<AppSummary['status'], StateLook> = {
+  healthy: { tone: 'live', shape: 'dot', label: 'Live' },
+  deploying: { tone: 'busy', shape: 'half', label: 'Deploying' },
+  unhealthy: { tone: 'warn', shape: 'bang', label: 'Unhealthy' },
+  failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
+  server_offline: { tone: 'warn', shape: 'bang', label: 'Server offline' },
+  not_deployed: { tone: 'idle', shape: 'ring', label: 'Not deployed' },
+};
+
+export const serverLook: Record<ServerSummary['state'], StateLook> = {
+  online: { tone: 'ok', shape: 'dot', label: 'Online' },
+  offline: { tone: 'bad', shape: 'cross', label: 'Offline' },
+  never_connected: { tone: 'idle', shape: 'ring', label: 'Never connected' },
+};
+
+export const benchmarkLook: Record<BenchmarkSummary['state'], StateLook> = {
+  queued: { tone: 'idle', shape: 'ring', label: 'Queued' },
+  running: { tone: 'busy', shape: 'half', label: 'Running' },
+  succeeded: { tone: 'ok', shape: 'tick', label: 'Done' },
+  failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
+  cancelled: { tone: 'idle', shape: 'dash', label: 'Cancelled' },
+};
+
+type StepName = DeploymentDetail['steps'][number]['name'];
+
+export const stepTitle: Record<StepName, string> = {
+  queue: 'Queue',
+  clone: 'Clone',
+  build: 'Build',
+  pack: 'Pack',
+  start: 'Start',
+  health: 'Health check',
+  switch: 'Switch traffic',
+  drain: 'Drain the old release',
+};
+
+export function titleOfStep(name: string): string {
+  return Object.entries(stepTitle).find(([key]) => key === name)?.[1] ?? (name === '' ? 'Log' : name);
+}
+
+export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
+  manual: 'Deployed by hand',
+  redeploy: 'Redeployed',
+  rollback: 'Rolled back',
+  push: 'Pushed',
+};
+
+export const deploymentStates = Object.keys(deploymentLook) as DeploymentState[];
+
+export function isDeploymentState(text: string): text is DeploymentState {
+  return Object.hasOwn(deploymentLook, text);
+}

@@ -1,0 +1,72 @@
+'use client';
+// The charts of an app, loaded after the page: requests, latency, errors, CPU and memory under one cursor.
+import { ChartGroup } from '@fairlead/ui/charts/chart-group';
+import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
+import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
+import { useMemo } from 'react';
+import type { AppMetric, Range } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { lengthOf, takesLiveSamples } from '../../common/ranges.ts';
+import { appRows, appSampleRow, deployMarkers, withTail } from '../../common/series.ts';
+import { useTail } from '../../common/use-tail.ts';
+
+export interface AppChartsProps {
+  readonly appId: string;
+  readonly range: Range;
+  readonly metric: AppMetric;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+export function AppCharts({ appId, range, metric }: AppChartsProps) {
+  const { paths } = useMe();
+  const tail = useTail((event) => (event.type === 'app.sample' && event.appId === appId ? appSampleRow(event) : null));
+  const live = takesLiveSamples(range);
+  const { stepMs } = metric;
+  const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);
+  const span = useMemo(() => ({ from: to - lengthOf(range), to }), [to, range]);
+  const rows = useMemo(
+    () => (live ? withTail(appRows(metric.points), tail, stepMs, span.from) : appRows(metric.points)),
+    [metric, tail, live, stepMs, span.from],
+  );
+  const markers = useMemo(() => deployMarkers(metric.markers, paths.deployment), [metric, paths]);
+
+  return (
+    <ChartGroup span={span} stepMs={stepMs} markers={markers}>
+      <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+        <TimeSeriesChart
+          className="lg:col-span-2"
+          title="Requests"
+          rows={rows}
+          series={REQUESTS}
+          format={formatCount}
+          floor={1}
+          height={200}
+          emptyText="No requests in this span"
+        />
+        <TimeSeriesChart title="Latency" rows={rows} series={LATENCY} band={LATENCY_BAND} format={formatMs} floor={1} />
+        <TimeSeriesChart title="Errors" rows={rows} series={ERRORS} format={formatCount} floor={1} />
+        <TimeSeriesChart title="CPU" rows={rows} series={CPU} format={formatCpu} floor={50} />
+        <TimeSeriesChart
+          title="Memory"
+          rows={rows}
+          series={MEMORY}
+          format={formatBytes}
+          base={1024}
+          floor={64 * MEBIBYTE}
+        />
+      </div>
+    </ChartGroup>
+  );
+}
+
+const REQUESTS = [{ key: 'requests', label: 'per second', color: 'var(--series-blue)', shape: 'area' }] as const;
+const LATENCY = [
+  { key: 'p50', label: 'p50', color: 'var(--latency-p50)' },
+  { key: 'p95', label: 'p95', color: 'var(--latency-p95)' },
+  { key: 'p99', label: 'p99', color: 'var(--latency-p99)' },
+] as const;
+const LATENCY_BAND = { low: 'p50', high: 'p99', color: 'var(--latency-p95)' } as const;
+const ERRORS = [{ key: 'errors', label: 'per second', color: 'var(--series-red)', shape: 'area' }] as const;
+const CPU = [{ key: 'cpu', label: '', color: 'var(--series-teal)', shape: 'area' }] as const;
+const MEMORY = [{ key: 'memory', label: '', color: 'var(--series-grey)', shape: 'area' }] as const;

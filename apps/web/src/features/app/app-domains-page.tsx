@@ -1,0 +1,118 @@
+'use client';
+// The host names that lead to one app. Detaching is done at once and can be undone.
+import { Button, IconButton } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { CrossIcon } from '@fairlead/ui/cross-icon';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Globe } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+
+export function AppDomainsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const queryClient = useQueryClient();
+  const toast = useToast();
+  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const reread = () => queryClient.invalidateQueries(trpc.app.get.queryFilter({ slug }));
+  const attach = useMutation(trpc.domain.attach.mutationOptions({ onSuccess: reread }));
+  const detach = useAction(
+    useMutation(trpc.domain.detach.mutationOptions()),
+    "The domain wasn't detached",
+    ({ domainId }) => {
+      const host = app.domains.find((domain) => domain.id === domainId)?.host ?? 'The domain';
+      toast({
+        title: `${host} no longer leads to ${app.name}`,
+        action: { label: 'Undo', onSelect: () => attach.mutate({ appId: app.id, host }) },
+      });
+      void reread();
+    },
+  );
+
+  return (
+    <Card>
+      <CardHeader title="Domains" detail="https is set up for each by itself" />
+      {app.domains.length === 0 ? (
+        <EmptyState icon={<Globe size={20} />} title="No domain leads here">
+          The app runs, but nobody can reach it. Attach a host name below and point its DNS at {app.serverName}.
+        </EmptyState>
+      ) : (
+        <ul>
+          {app.domains.map((domain) => (
+            <li key={domain.id} className="flex min-h-12 items-center gap-2 border-line border-t px-4">
+              <a
+                href={domain.url}
+                target="_blank"
+                rel="noreferrer"
+                className="min-w-0 truncate font-mono text-sm hover:underline"
+              >
+                {domain.host}
+              </a>
+              <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
+              {can('domain.write') ? (
+                <IconButton
+                  label={`Detach ${domain.host}`}
+                  size="small"
+                  className="ml-auto"
+                  onClick={() => detach.run({ domainId: domain.id })}
+                >
+                  <CrossIcon />
+                </IconButton>
+              ) : null}
+            </li>
+          ))}
+        </ul>
+      )}
+      {can('domain.write') ? <AttachForm app={app} attach={attach} /> : null}
+    </Card>
+  );
+}
+
+interface AttachFormProps {
+  readonly app: AppDetail;
+  readonly attach: {
+    readonly error: unknown;
+    readonly isPending: boolean;
+    readonly mutate: (input: { appId: string; host: string }, options: { onSuccess: () => void }) => void;
+  };
+}
+
+function AttachForm({ app, attach }: AttachFormProps) {
+  const [host, setHost] = useState('');
+  const failure = attach.error === null ? null : readFailure(attach.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    attach.mutate({ appId: app.id, host }, { onSuccess: () => setHost('') });
+  };
+  return (
+    <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
+      <Field
+        label="Attach a domain"
+        hint="For example shop.example.com; names ending in .localhost work on your own machine."
+        error={failure === null ? undefined : (failure.fields.host ?? failure.message)}
+        className="flex-1"
+      >
+        {(control) => (
+          <Input
+            {...control}
+            mono
+            value={host}
+            placeholder="shop.example.com"
+            onChange={(event) => setHost(event.target.value)}
+          />
+        )}
+      </Field>
+      <Button type="submit" className="mt-[26px] h-9" pending={attach.isPending} disabled={host.trim() === ''}>
+        Attach
+      </Button>
+    </form>
+  );
+}

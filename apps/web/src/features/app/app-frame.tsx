@@ -1,0 +1,150 @@
+'use client';
+// Around every page of one app: its head with state and actions, its tabs, and the one live stream they share.
+import { Button, buttonClass, IconButton } from '@fairlead/ui/button';
+import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { TabBar, tabClass } from '@fairlead/ui/tabs';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { ChartSpline, Ellipsis, ExternalLink, History, Play, Settings } from 'lucide-react';
+import Link from 'next/link';
+import { usePathname, useRouter } from 'next/navigation';
+import type { ReactNode } from 'react';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { LookPill } from '../../common/state-view.tsx';
+import { appLook } from '../../common/states.ts';
+import { useAction } from '../../common/use-action.ts';
+
+export interface AppFrameProps {
+  readonly slug: string;
+  /** As the server read it; the cache takes over from there. */
+  readonly initial: AppDetail;
+  readonly children: ReactNode;
+}
+
+export function AppFrame({ slug, initial, children }: AppFrameProps) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  return (
+    <LivePage topics={[{ kind: 'app', id: app.id }]}>
+      <Page>
+        <PageHeader
+          breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
+          title={app.name}
+          pill={<LookPill look={appLook[app.status]} />}
+          detail={app.url === null ? null : <AppLink url={app.url} />}
+          actions={<AppActions app={app} />}
+          tabs={<AppTabs slug={slug} />}
+        />
+        {children}
+      </Page>
+    </LivePage>
+  );
+}
+
+function AppLink({ url }: { readonly url: string }) {
+  return (
+    <a
+      href={url}
+      target="_blank"
+      rel="noreferrer"
+      className="inline-flex max-w-full items-center gap-1.5 rounded-mark font-mono text-sm text-ink-soft hover:text-ink"
+    >
+      <span className="truncate">{url.replace(/^https?:\/\//, '')}</span>
+      <ExternalLink size={13} aria-hidden="true" className="shrink-0" />
+      <span className="sr-only">(opens in a new tab)</span>
+    </a>
+  );
+}
+
+function AppTabs({ slug }: { readonly slug: string }) {
+  const { paths } = useMe();
+  const pathname = usePathname();
+  const tabs = [
+    { title: 'Live', href: paths.app(slug) },
+    { title: 'Deployments', href: paths.appDeployments(slug) },
+    { title: 'Domains', href: paths.appDomains(slug) },
+    { title: 'Settings', href: paths.appSettings(slug) },
+  ];
+  return (
+    <TabBar label="App">
+      {tabs.map((tab) => (
+        <Link
+          key={tab.href}
+          href={tab.href}
+          aria-current={pathname === tab.href ? 'page' : undefined}
+          className={tabClass(pathname === tab.href)}
+        >
+          {tab.title}
+        </Link>
+      ))}
+    </TabBar>
+  );
+}
+
+function AppActions({ app }: { readonly app: AppDetail }) {
+  const { paths, can } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const deploy = useAction(
+    useMutation(trpc.deployment.create.mutationOptions()),
+    "The app wasn't deployed",
+    ({ deploymentId }) => {
+      toast({ tone: 'busy', title: `Deploying ${app.name}`, detail: `The newest commit of ${app.branch}.` });
+      router.push(paths.deployment(deploymentId));
+    },
+  );
+  const { url, lastDeployment } = app;
+  return (
+    <>
+      {can('deployment.write') ? (
+        <Button
+          variant="accent"
+          icon={<Play size={15} aria-hidden="true" />}
+          pending={deploy.pending}
+          onClick={() => deploy.run({ appId: app.id })}
+        >
+          Deploy
+        </Button>
+      ) : url === null ? null : (
+        <a href={url} className={buttonClass('plain')}>
+          Open
+        </a>
+      )}
+      <Menu
+        label="More actions"
+        trigger={(trigger) => (
+          <IconButton {...trigger} label="More actions">
+            <Ellipsis size={18} aria-hidden="true" />
+          </IconButton>
+        )}
+      >
+        {url === null ? null : (
+          <MenuItem icon={<ExternalLink size={15} />} onSelect={() => window.open(url, '_blank', 'noreferrer')}>
+            Open the app
+          </MenuItem>
+        )}
+        {lastDeployment === null ? null : (
+          <MenuItem icon={<History size={15} />} onSelect={() => router.push(paths.deployment(lastDeployment.id))}>
+            Last deployment
+          </MenuItem>
+        )}
+        {can('benchmark.write') ? (
+          <MenuItem icon={<ChartSpline size={15} />} onSelect={() => router.push(paths.startBenchmark(app.slug))}>
+            Benchmark it
+          </MenuItem>
+        ) : null}
+        <MenuSeparator />
+        <MenuItem icon={<Settings size={15} />} onSelect={() => router.push(paths.appSettings(app.slug))}>
+          Settings
+        </MenuItem>
+      </Menu>
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+'use client';
+// All apps, with a search that lives in the address.
+import { buttonClass } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { SearchInput } from '@fairlead/ui/search-input';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Plus, SquareStack } from 'lucide-react';
+import Link from 'next/link';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import { AppRows } from '../../common/app-rows.tsx';
+import { LoadMore } from '../../common/load-more.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useUrlSearch } from '../../common/use-url-state.ts';
+
+export function AppListPage() {
+  const { organization, paths, can } = useMe();
+  const trpc = useTRPC();
+  const search = useUrlSearch();
+  const apps = useInfiniteQuery({
+    ...trpc.app.list.infiniteQueryOptions({ search: search.value }, { getNextPageParam: (page) => page.nextCursor }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+      <Page>
+        <PageHeader
+          title="Apps"
+          actions={
+            can('app.write') ? (
+              <Link href={paths.newApp} className={buttonClass('accent')}>
+                <Plus size={16} aria-hidden="true" />
+                New app
+              </Link>
+            ) : null
+          }
+        />
+        <SearchInput
+          label="Search apps"
+          value={search.typed}
+          onValueChange={search.setTyped}
+          className="mb-4 max-w-80"
+        />
+        <Card>
+          <QueryView query={apps} skeleton={<SkeletonRows rows={8} />}>
+            {(data) => {
+              const items = data.pages.flatMap((page) => page.items);
+              if (items.length === 0) return <NoApps searched={search.value} />;
+              return (
+                <>
+                  <AppRows apps={items} />
+                  <LoadMore query={apps} />
+                </>
+              );
+            }}
+          </QueryView>
+        </Card>
+      </Page>
+    </LivePage>
+  );
+}
+
+function NoApps({ searched }: { readonly searched: string }) {
+  const { paths, can } = useMe();
+  if (searched !== '')
+    return <EmptyState title={`No app is called “${searched}”`}>Search by name, address or host.</EmptyState>;
+  return (
+    <EmptyState
+      icon={<SquareStack size={20} />}
+      title="No apps yet"
+      action={
+        can('app.write') ? (
+          <Link href={paths.newApp} className={buttonClass('accent')}>
+            New app
+          </Link>
+        ) : null
+      }
+    >
+      An app is a Git repository that Fairlead builds and runs on one of your servers. One address is all it needs.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,139 @@
+'use client';
+// How an app is doing right now: its figures, then everything on one time axis with one cursor and its deployments.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { formatCount, formatMs, repositoryName, shortHash } from '@fairlead/ui/lib/format';
+import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
+import { Segmented } from '@fairlead/ui/tabs';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import dynamic from 'next/dynamic';
+import Link from 'next/link';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { DeploymentRows } from '../../common/deployment-rows.tsx';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { isRange, ranges, rereadEveryMs } from '../../common/ranges.ts';
+import { useUrlFilter } from '../../common/use-url-state.ts';
+import { Figures } from './figures.tsx';
+import { Instances } from './instances.tsx';
+
+const AppCharts = dynamic(() => import('./app-charts.tsx').then((module) => module.AppCharts), {
+  ssr: false,
+  loading: () => <ChartsSkeleton />,
+});
+
+export function AppLivePage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const filter = useUrlFilter('range');
+  const range = isRange(filter.value) ? filter.value : '15m';
+  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const metric = useQuery({
+    ...trpc.metric.app.queryOptions({ appId: app.id, range }),
+    refetchInterval: rereadEveryMs(range),
+    placeholderData: keepPreviousData,
+  });
+  const deployments = useQuery(trpc.deployment.list.queryOptions({ appId: app.id, limit: 5 }));
+
+  return (
+    <div className="flex flex-col gap-6">
+      <Figures app={app} />
+      <Card>
+        <CardHeader
+          title="Traffic and resources"
+          detail={
+            metric.data === undefined
+              ? null
+              : `${formatCount(metric.data.totals.requests)} requests, ${formatCount(metric.data.totals.errors)} errors, p99 ${formatMs(metric.data.totals.p99Ms)}`
+          }
+          action={
+            <Segmented
+              label="Span"
+              value={range}
+              options={ranges}
+              onValueChange={(value) => filter.set(value === '15m' ? '' : value)}
+            />
+          }
+        />
+        <QueryView query={metric} skeleton={<ChartsSkeleton />}>
+          {(data) => <AppCharts appId={app.id} range={range} metric={data} />}
+        </QueryView>
+      </Card>
+      <div className="grid gap-6 lg:grid-cols-[1fr_20rem]">
+        <Card>
+          <CardHeader
+            title="Latest deployments"
+            action={
+              <Link href={paths.appDeployments(slug)} className="rounded-mark text-sm text-ink-soft hover:text-ink">
+                All deployments
+              </Link>
+            }
+          />
+          <QueryView query={deployments} skeleton={<SkeletonRows rows={5} />}>
+            {(page) =>
+              page.items.length === 0 ? (
+                <EmptyState title="Not deployed yet">
+                  Press Deploy to build the newest commit of {app.branch}.
+                </EmptyState>
+              ) : (
+                <DeploymentRows deployments={page.items} withApp={false} />
+              )
+            }
+          </QueryView>
+        </Card>
+        <div className="flex flex-col gap-6">
+          <Instances app={app} />
+          <Source app={app} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Source({ app }: { readonly app: AppDetail }) {
+  const { paths } = useMe();
+  const rows = [
+    { term: 'Repository', value: repositoryName(app.repositoryUrl) },
+    { term: 'Branch', value: app.branch },
+    ...(app.rootFolder === '' ? [] : [{ term: 'Root folder', value: app.rootFolder }]),
+    ...(app.liveRelease === null
+      ? []
+      : [{ term: 'Release', value: `${app.liveRelease.number} · ${shortHash(app.liveRelease.commitHash)}` }]),
+  ];
+  return (
+    <Card>
+      <CardHeader title="Source" />
+      <dl className="flex flex-col gap-2 px-4 pb-4">
+        {rows.map((row) => (
+          <div key={row.term} className="flex items-baseline justify-between gap-4">
+            <dt className="shrink-0 text-ink-faint">{row.term}</dt>
+            <dd className="min-w-0 truncate font-mono text-sm" title={row.value}>
+              {row.value}
+            </dd>
+          </div>
+        ))}
+        <div className="flex items-baseline justify-between gap-4">
+          <dt className="shrink-0 text-ink-faint">Server</dt>
+          <dd className="min-w-0 truncate">
+            <Link href={paths.server(app.serverId)} className="rounded-mark hover:underline">
+              {app.serverName}
+            </Link>
+          </dd>
+        </div>
+      </dl>
+    </Card>
+  );
+}
+
+function ChartsSkeleton() {
+  return (
+    <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+      <Skeleton className="h-[232px] lg:col-span-2" />
+      <Skeleton className="h-[192px]" />
+      <Skeleton className="h-[192px]" />
+      <Skeleton className="h-[192px]" />
+      <Skeleton className="h-[192px]" />
+    </div>
+  );
+}

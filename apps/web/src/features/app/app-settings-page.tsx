@@ -1,0 +1,159 @@
+'use client';
+// What an app is built from and how it runs. Says plainly what takes effect when; deleting asks for the name.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useMe } from '../../common/me.tsx';
+import { joinCommand, splitCommand } from './app-form.ts';
+
+export function AppSettingsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  return (
+    <div className="flex max-w-[720px] flex-col gap-6">
+      <SettingsForm key={app.id} app={app} readOnly={!can('app.write')} />
+      {can('app.delete') ? <DeleteCard app={app} /> : null}
+    </div>
+  );
+}
+
+function SettingsForm({ app, readOnly }: { readonly app: AppDetail; readonly readOnly: boolean }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const update = useMutation(trpc.app.update.mutationOptions());
+  const failure = update.error === null ? null : readFailure(update.error);
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (field: string) => String(form.get(field) ?? '').trim();
+    update.mutate(
+      {
+        appId: app.id,
+        name: text('name'),
+        repositoryUrl: text('repositoryUrl'),
+        branch: text('branch'),
+        rootFolder: text('rootFolder'),
+        healthPath: text('healthPath'),
+        command: splitCommand(text('command')),
+      },
+      {
+        onSuccess: (saved) => {
+          toast({ title: 'Settings saved', detail: 'They take effect with the next deployment.' });
+          void queryClient.invalidateQueries(trpc.app.pathFilter());
+          if (saved.slug !== app.slug) router.replace(paths.appSettings(saved.slug));
+        },
+      },
+    );
+  };
+
+  return (
+    <Card>
+      <CardHeader title="Build and run" detail="Takes effect with the next deployment" />
+      <form onSubmit={submit} noValidate className="border-line border-t">
+        <fieldset disabled={readOnly} className="grid gap-5 p-5 sm:grid-cols-2">
+          <Field label="Name" error={failure?.fields.name}>
+            {(control) => <Input {...control} name="name" defaultValue={app.name} />}
+          </Field>
+          <Field label="Branch" error={failure?.fields.branch}>
+            {(control) => <Input {...control} mono name="branch" defaultValue={app.branch} />}
+          </Field>
+          <Field label="Git repository" error={failure?.fields.repositoryUrl} className="sm:col-span-2">
+            {(control) => <Input {...control} mono name="repositoryUrl" defaultValue={app.repositoryUrl} />}
+          </Field>
+          <Field label="Root folder" hint="Empty: the whole repository." error={failure?.fields.rootFolder}>
+            {(control) => <Input {...control} mono name="rootFolder" defaultValue={app.rootFolder} />}
+          </Field>
+          <Field
+            label="Health path"
+            hint="Must answer 2xx or 3xx. Empty: the port alone."
+            error={failure?.fields.healthPath}
+          >
+            {(control) => (
+              <Input {...control} mono name="healthPath" defaultValue={app.healthPath} placeholder="/healthz" />
+            )}
+          </Field>
+          <Field
+            label="Start command"
+            hint="Program and arguments; no shell runs it. Empty: what the builder finds."
+            error={failure?.fields.command}
+            className="sm:col-span-2"
+          >
+            {(control) => (
+              <Input
+                {...control}
+                mono
+                name="command"
+                defaultValue={joinCommand(app.command)}
+                placeholder="node server.js"
+              />
+            )}
+          </Field>
+          {failure === null || Object.keys(failure.fields).length > 0 ? null : (
+            <ErrorNote className="sm:col-span-2">{failure.message}</ErrorNote>
+          )}
+        </fieldset>
+        {readOnly ? null : (
+          <footer className="flex justify-end border-line border-t px-5 py-3">
+            <Button type="submit" variant="accent" pending={update.isPending}>
+              Save
+            </Button>
+          </footer>
+        )}
+      </form>
+    </Card>
+  );
+}
+
+function DeleteCard({ app }: { readonly app: AppDetail }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const [open, setOpen] = useState(false);
+  const remove = useMutation(trpc.app.delete.mutationOptions());
+  return (
+    <Card className="p-5">
+      <h2 className="font-semibold">Delete this app</h2>
+      <p className="mt-1 mb-4 text-pretty text-ink-soft">
+        It stops at once. Its deployments, logs, releases, domains and benchmarks go with it.
+      </p>
+      <Button className="text-bad-text" onClick={() => setOpen(true)}>
+        Delete {app.name}
+      </Button>
+      <ConfirmDelete
+        open={open}
+        onClose={() => setOpen(false)}
+        what="app"
+        name={app.name}
+        lost="The app stops at once, and its deployments, logs, releases, domains and benchmarks are deleted. This can't be undone."
+        pending={remove.isPending}
+        error={remove.error === null ? null : readFailure(remove.error).message}
+        onConfirm={(confirmName) =>
+          remove.mutate(
+            { appId: app.id, confirmName },
+            {
+              onSuccess: () => {
+                toast({ title: `${app.name} is deleted` });
+                router.push(paths.apps);
+              },
+            },
+          )
+        }
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,36 @@
+'use client';
+// The app's figures of this second. They roll to their new values and never push each other about.
+import { cn } from '@fairlead/ui/lib/class-names';
+import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
+import { RollingNumber } from '@fairlead/ui/rolling-number';
+import type { AppDetail } from '../../api/types.ts';
+import { useLiveAppFigures } from '../../common/use-live-figures.ts';
+
+export function Figures({ app }: { readonly app: AppDetail }) {
+  const sample = useLiveAppFigures().get(app.id);
+  const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
+  const figures = [
+    { label: 'Requests/s', text: formatCount(sample?.requestsPerSecond ?? app.requestsPerSecond) },
+    { label: 'p50', text: formatMs(sample?.p50Ms) },
+    { label: 'p95', text: formatMs(sample?.p95Ms) },
+    { label: 'p99', text: formatMs(sample?.p99Ms ?? app.p99Ms) },
+    { label: 'Errors/s', text: formatCount(errors), bad: errors > 0 },
+    { label: 'CPU', text: formatCpu(sample?.cpuMillis) },
+    { label: 'Memory', text: formatBytes(sample?.memoryBytes) },
+  ];
+  return (
+    <dl
+      aria-label="Now"
+      className="grid grid-cols-[repeat(auto-fit,minmax(7.5rem,1fr))] gap-px overflow-hidden rounded-card border border-line bg-line"
+    >
+      {figures.map((figure) => (
+        <div key={figure.label} className="bg-surface px-4 py-3">
+          <dt className="text-sm text-ink-faint">{figure.label}</dt>
+          <dd className={cn('mt-0.5 text-xl font-semibold tracking-[-0.01em]', figure.bad === true && 'text-bad-text')}>
+            <RollingNumber text={figure.text} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,156 @@
+'use client';
+// A new app: one address decides everything, the rest has a working default and can be changed later.
+import { Button, buttonClass } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input, Select } from '@fairlead/ui/input';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import Link from 'next/link';
+import { useRouter } from 'next/navigation';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerSummary } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { suggestName } from './app-form.ts';
+
+export function NewAppPage() {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const servers = useQuery(trpc.server.list.queryOptions());
+  return (
+    <Page className="max-w-[720px]">
+      <PageHeader
+        breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
+        title="New app"
+        detail="Fairlead clones the repository, builds it on the server, and sends traffic to it once it answers."
+      />
+      <QueryView query={servers} skeleton={<Skeleton className="h-[420px]" />}>
+        {({ items }) => (items.length === 0 ? <NoServer /> : <NewAppForm servers={items} />)}
+      </QueryView>
+    </Page>
+  );
+}
+
+function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const create = useMutation(trpc.app.create.mutationOptions());
+  const [url, setUrl] = useState('');
+  const [name, setName] = useState<string | null>(null);
+  const shownName = name ?? suggestName(url);
+  const failure = create.error === null ? null : readFailure(create.error);
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (field: string) => String(form.get(field) ?? '').trim();
+    const [branch, host] = [text('branch'), text('host')];
+    create.mutate(
+      {
+        name: shownName,
+        repositoryUrl: url.trim(),
+        serverId: text('serverId'),
+        rootFolder: text('rootFolder'),
+        ...(branch === '' ? {} : { branch }),
+        ...(host === '' ? {} : { host }),
+      },
+      {
+        onSuccess: (app) =>
+          router.push(app.deploymentId === null ? paths.app(app.slug) : paths.deployment(app.deploymentId)),
+      },
+    );
+  };
+
+  return (
+    <Card>
+      <form onSubmit={submit} noValidate className="flex flex-col gap-5 p-5">
+        <Field
+          label="Git repository"
+          hint="An address that this server can clone over https, without a password in it."
+          error={failure?.fields.repositoryUrl}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              type="url"
+              autoFocus
+              required
+              placeholder="https://github.com/you/your-app.git"
+              value={url}
+              onChange={(event) => setUrl(event.target.value)}
+            />
+          )}
+        </Field>
+        <div className="grid gap-5 sm:grid-cols-2">
+          <Field label="Name" error={failure?.fields.name}>
+            {(control) => (
+              <Input {...control} required value={shownName} onChange={(event) => setName(event.target.value)} />
+            )}
+          </Field>
+          <Field label="Server" error={failure?.fields.serverId}>
+            {(control) => (
+              <Select {...control} name="serverId" defaultValue={servers.find((each) => each.state === 'online')?.id}>
+                {servers.map((server) => (
+                  <option key={server.id} value={server.id}>
+                    {server.name}
+                    {server.state === 'online' ? '' : ' (offline)'}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Field label="Branch" hint="Empty: main." error={failure?.fields.branch}>
+            {(control) => <Input {...control} mono name="branch" placeholder="main" />}
+          </Field>
+          <Field label="Root folder" hint="Empty: the whole repository." error={failure?.fields.rootFolder}>
+            {(control) => <Input {...control} mono name="rootFolder" placeholder="apps/shop" />}
+          </Field>
+        </div>
+        <Field
+          label="Domain"
+          hint="Point its DNS at the server. Names that end in .localhost work on your own machine. You can add one later."
+          error={failure?.fields.host}
+        >
+          {(control) => <Input {...control} mono name="host" placeholder="shop.example.com" />}
+        </Field>
+        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        <div className="flex items-center justify-end gap-2">
+          <Link href={paths.apps} className={buttonClass('ghost')}>
+            Cancel
+          </Link>
+          <Button type="submit" variant="accent" pending={create.isPending}>
+            Deploy
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function NoServer() {
+  const { paths, can } = useMe();
+  return (
+    <Card>
+      <EmptyState
+        title="An app needs a server"
+        action={
+          can('server.enrol') ? (
+            <Link href={paths.addServer} className={buttonClass('accent')}>
+              Add a server
+            </Link>
+          ) : null
+        }
+      >
+        Add a Linux machine by one command; then come back here.
+      </EmptyState>
+    </Card>
+  );
+}

@@ -1,0 +1,117 @@
+'use client';
+// Benchmark runs, newest first; starting one happens in a dialog that the address can open.
+import { Button } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { formatCount, formatMs } from '@fairlead/ui/lib/format';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { ChartSpline, Plus } from 'lucide-react';
+import dynamic from 'next/dynamic';
+import Link from 'next/link';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { BenchmarkSummary } from '../../api/types.ts';
+import { LoadMore } from '../../common/load-more.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { LookText } from '../../common/state-view.tsx';
+import { benchmarkLook } from '../../common/states.ts';
+import { useUrlFilter } from '../../common/use-url-state.ts';
+
+const StartDialog = dynamic(() => import('./start-dialog.tsx').then((module) => module.StartDialog), { ssr: false });
+
+export function BenchmarkListPage() {
+  const { organization, can } = useMe();
+  const trpc = useTRPC();
+  const starting = useUrlFilter('start');
+  const runs = useInfiniteQuery(
+    trpc.benchmark.list.infiniteQueryOptions({}, { getNextPageParam: (page) => page.nextCursor }),
+  );
+  const start = can('benchmark.write') ? (
+    <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => starting.set('1')}>
+      Start a benchmark
+    </Button>
+  ) : null;
+  return (
+    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+      <Page>
+        <PageHeader title="Benchmarks" actions={start} />
+        <Card>
+          <QueryView query={runs} skeleton={<SkeletonRows rows={6} />}>
+            {(data) => {
+              const items = data.pages.flatMap((page) => page.items);
+              return items.length === 0 ? (
+                <EmptyState icon={<ChartSpline size={20} />} title="No measurements yet" action={start}>
+                  A benchmark asks an app through the proxy and directly, in turns, and shows what the way in between
+                  costs.
+                </EmptyState>
+              ) : (
+                <>
+                  <BenchmarkRows runs={items} />
+                  <LoadMore query={runs} />
+                </>
+              );
+            }}
+          </QueryView>
+        </Card>
+      </Page>
+      {starting.value === '' ? null : <StartDialog app={starting.value} onClose={() => starting.set('')} />}
+    </LivePage>
+  );
+}
+
+function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] }) {
+  const { paths } = useMe();
+  return (
+    <Table>
+      <TableHead>
+        <HeadCell>App</HeadCell>
+        <HeadCell>State</HeadCell>
+        <HeadCell className="max-md:hidden">Server</HeadCell>
+        <HeadCell numeric>Best req/s</HeadCell>
+        <HeadCell numeric className="max-sm:hidden">
+          p99
+        </HeadCell>
+        <HeadCell numeric className="max-sm:hidden">
+          Started
+        </HeadCell>
+      </TableHead>
+      <tbody>
+        {runs.map((run) => (
+          <Row key={run.id}>
+            <Cell className="w-full max-w-0">
+              <Link href={paths.benchmark(run.id)} {...rowLink} prefetch={false}>
+                {run.appName}
+              </Link>
+              <span className="block truncate font-mono text-xs text-ink-faint">
+                {run.plan.host}
+                {run.plan.path}
+              </span>
+            </Cell>
+            <Cell>
+              <LookText look={benchmarkLook[run.state]} />
+              {run.state === 'running' ? (
+                <span className="tabular ml-2 font-mono text-xs text-ink-faint">
+                  {run.rowsDone}/{run.rowsTotal}
+                </span>
+              ) : null}
+            </Cell>
+            <Cell className="whitespace-nowrap max-md:hidden">{run.serverName}</Cell>
+            <Cell numeric>{run.bestRequestsPerSecond === null ? '–' : formatCount(run.bestRequestsPerSecond)}</Cell>
+            <Cell numeric className="max-sm:hidden">
+              {formatMs(run.bestP99Ms)}
+            </Cell>
+            <Cell numeric className="max-sm:hidden">
+              <RelativeTime at={run.createdAt} className="font-sans text-ink-soft" />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,156 @@
+'use client';
+// One run: how far it is, its charts by concurrency, and the table with ratios. Rows appear as they are measured.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { formatDuration, plural } from '@fairlead/ui/lib/format';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleStop, RotateCcw } from 'lucide-react';
+import dynamic from 'next/dynamic';
+import Link from 'next/link';
+import { useRouter } from 'next/navigation';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { BenchmarkDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { LookPill } from '../../common/state-view.tsx';
+import { benchmarkLook } from '../../common/states.ts';
+import { useAction } from '../../common/use-action.ts';
+import { ResultTable } from './result-table.tsx';
+
+const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {
+  ssr: false,
+  loading: () => <Skeleton className="mx-4 mb-4 h-[540px]" />,
+});
+
+export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const run = useQuery(trpc.benchmark.get.queryOptions({ runId: initial.id })).data ?? initial;
+  return (
+    <LivePage topics={[{ kind: 'benchmark', id: run.id }]}>
+      <Page>
+        <PageHeader
+          breadcrumb={<Crumbs items={[{ title: 'Benchmarks', href: paths.benchmarks }]} />}
+          title={run.appName}
+          pill={<LookPill look={benchmarkLook[run.state]} />}
+          detail={<PlanLine run={run} />}
+          actions={<BenchmarkActions run={run} />}
+        />
+        <div className="flex flex-col gap-6">
+          {run.state === 'queued' || run.state === 'running' ? <Progress run={run} /> : null}
+          {run.state === 'failed' ? (
+            <p role="alert" className="rounded-card bg-bad-wash px-4 py-3 text-bad-text">
+              {run.failureMessage ?? 'The benchmark failed.'}
+            </p>
+          ) : null}
+          {run.rows.length === 0 ? null : (
+            <>
+              <Card>
+                <CardHeader
+                  title="By connections at once"
+                  detail={run.plan.repeats > 1 ? `Bands span ${run.plan.repeats} rounds` : undefined}
+                />
+                <ResultCharts rows={run.rows} />
+              </Card>
+              <Card>
+                <CardHeader title="Every cell" detail="Medians over rounds; the ratio is against direct" />
+                <ResultTable rows={run.rows} />
+              </Card>
+            </>
+          )}
+        </div>
+      </Page>
+    </LivePage>
+  );
+}
+
+function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
+  const { paths } = useMe();
+  const { plan } = run;
+  return (
+    <span className="flex flex-wrap gap-x-3 gap-y-0.5">
+      <span className="min-w-0 break-all font-mono text-sm">
+        {plan.host}
+        {plan.path}
+      </span>
+      <span>
+        {formatDuration(plan.durationMs)} a cell, {plural(plan.repeats, 'round')}
+      </span>
+      <span>
+        on{' '}
+        <Link href={paths.server(run.serverId)} className="rounded-mark hover:underline">
+          {run.serverName}
+        </Link>
+      </span>
+      <RelativeTime at={run.createdAt} className="text-ink-faint" />
+    </span>
+  );
+}
+
+function Progress({ run }: { readonly run: BenchmarkDetail }) {
+  const share = run.rowsTotal === 0 ? 0 : run.rowsDone / run.rowsTotal;
+  return (
+    <Card className="px-4 py-3.5">
+      <div className="flex items-baseline justify-between gap-4">
+        <span className="font-medium">{run.state === 'queued' ? 'Waiting for the server' : 'Measuring'}</span>
+        <span className="tabular font-mono text-sm text-ink-soft">
+          {run.rowsDone} of {run.rowsTotal}
+        </span>
+      </div>
+      <progress className="sr-only" max={run.rowsTotal} value={run.rowsDone}>
+        {run.rowsDone} of {run.rowsTotal}
+      </progress>
+      <div aria-hidden="true" className="mt-2.5 h-1.5 overflow-hidden rounded-full bg-line">
+        <div
+          className="h-full rounded-full bg-accent transition-[width] duration-180"
+          style={{ width: `${share * 100}%` }}
+        />
+      </div>
+    </Card>
+  );
+}
+
+function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
+  const { paths, can } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const cancel = useAction(
+    useMutation(trpc.benchmark.cancel.mutationOptions()),
+    "The benchmark wasn't cancelled",
+    () => {
+      toast({ tone: 'warn', title: 'Cancelled', detail: 'What was measured so far is kept.' });
+      void queryClient.invalidateQueries(trpc.benchmark.pathFilter());
+    },
+  );
+  const again = useAction(
+    useMutation(trpc.benchmark.create.mutationOptions()),
+    "The benchmark didn't start",
+    ({ runId }) => router.push(paths.benchmark(runId)),
+  );
+  if (!can('benchmark.write')) return null;
+  return run.canCancel ? (
+    <Button
+      icon={<CircleStop size={15} aria-hidden="true" />}
+      pending={cancel.pending}
+      onClick={() => cancel.run({ runId: run.id })}
+    >
+      Cancel
+    </Button>
+  ) : (
+    <Button
+      variant="accent"
+      icon={<RotateCcw size={15} aria-hidden="true" />}
+      pending={again.pending}
+      onClick={() => again.run({ appId: run.appId, plan: run.plan })}
+    >
+      Run it again
+    </Button>
+  );
+}

@@ -1,0 +1,51 @@
+'use client';
+// The charts of a run, loaded after the page. A target has the same colour in all of them.
+import { Multiples } from '@fairlead/ui/charts/multiples';
+import { formatBytes, formatCount, formatMs, formatPercent } from '@fairlead/ui/lib/format';
+import { useMemo } from 'react';
+import { cleanShare, measurementsOf, type ResultRow, targetLabel } from './results.ts';
+
+const COLORS = { [targetLabel.proxy]: 'var(--series-orange)', [targetLabel.direct]: 'var(--series-blue)' };
+const X_LABEL = 'Connections at once';
+
+export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) {
+  const charts = useMemo(
+    () => ({
+      throughput: measurementsOf(rows, (row) => row.requestsPerSecond),
+      p99: measurementsOf(rows, (row) => row.p99Ms),
+      clean: measurementsOf(rows, cleanShare),
+      memory: measurementsOf(rows, (row) => (row.target === 'proxy' ? row.proxyMemoryBytes : null)),
+    }),
+    [rows],
+  );
+  const shared = { colors: COLORS, xLabel: X_LABEL };
+  return (
+    <div className="flex flex-col gap-8 px-4 pt-2 pb-5">
+      <Multiples
+        {...shared}
+        title="Throughput"
+        detail="requests a second"
+        measurements={charts.throughput}
+        format={formatCount}
+      />
+      <Multiples {...shared} title="p99 latency" detail="lower is better" measurements={charts.p99} format={formatMs} />
+      <div className="grid gap-8 xl:grid-cols-2">
+        <Multiples
+          {...shared}
+          title="Clean share"
+          detail="answers without an error"
+          measurements={charts.clean}
+          format={formatPercent}
+          height={130}
+        />
+        <Multiples
+          {...shared}
+          title="Memory of the proxy"
+          measurements={charts.memory}
+          format={formatBytes}
+          height={130}
+        />
+      </div>
+    </div>
+  );
+}

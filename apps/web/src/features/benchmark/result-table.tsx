@@ -1,0 +1,53 @@
+// Every measured cell as a line, with the ratio to the direct one.
+import { cn } from '@fairlead/ui/lib/class-names';
+import { formatBytes, formatCount, formatInteger, formatMs, formatRatio } from '@fairlead/ui/lib/format';
+import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
+import { protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
+
+export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
+  return (
+    <Table>
+      <TableHead>
+        <HeadCell>Protocol</HeadCell>
+        <HeadCell numeric>At once</HeadCell>
+        <HeadCell>Target</HeadCell>
+        <HeadCell numeric>req/s</HeadCell>
+        <HeadCell numeric>Ratio</HeadCell>
+        <HeadCell numeric>p50</HeadCell>
+        <HeadCell numeric>p90</HeadCell>
+        <HeadCell numeric>p99</HeadCell>
+        <HeadCell numeric>Errors</HeadCell>
+        <HeadCell numeric>CPU/request</HeadCell>
+        <HeadCell numeric>Memory</HeadCell>
+      </TableHead>
+      <tbody>
+        {summariseRows(rows).map((line) => (
+          <tr key={line.key} className="border-line border-b last:border-b-0">
+            <Cell className="h-10 whitespace-nowrap">{protocolLabel[line.protocol]}</Cell>
+            <Cell numeric>{line.concurrency}</Cell>
+            <Cell className="whitespace-nowrap">
+              <span
+                aria-hidden="true"
+                className={cn(
+                  'mr-2 inline-block h-0.5 w-3 rounded-full align-middle',
+                  line.target === 'proxy' ? 'bg-series-orange' : 'bg-series-blue',
+                )}
+              />
+              {targetLabel[line.target]}
+            </Cell>
+            <Cell numeric>{formatCount(line.requestsPerSecond)}</Cell>
+            <Cell numeric>{line.ratio === null ? '' : formatRatio(line.ratio)}</Cell>
+            <Cell numeric>{formatMs(line.p50Ms)}</Cell>
+            <Cell numeric>{formatMs(line.p90Ms)}</Cell>
+            <Cell numeric>{formatMs(line.p99Ms)}</Cell>
+            <Cell numeric className={line.errors > 0 ? 'text-bad-text' : ''}>
+              {formatInteger(line.errors)}
+            </Cell>
+            <Cell numeric>{line.cpuUsPerRequest === null ? '' : `${formatCount(line.cpuUsPerRequest)} µs`}</Cell>
+            <Cell numeric>{line.target === 'proxy' ? formatBytes(line.memoryBytes) : ''}</Cell>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { cleanShare, estimateMs, measurementsOf, parseConcurrency, type ResultRow, summariseRows } from './results.ts';
+
+function row(part: Partial<ResultRow>): ResultRow {
+  return {
+    id: 'row_1',
+    position: 0,
+    round: 0,
+    target: 'proxy',
+    protocol: 'http1',
+    concurrency: 8,
+    durationMs: 2000,
+    requests: 100,
+    errors: 0,
+    requestsPerSecond: 50,
+    p50Ms: 1,
+    p90Ms: 2,
+    p99Ms: 3,
+    cpuUsPerRequest: 20,
+    proxyMemoryBytes: 1000,
+    bytesReceived: 1,
+    ...part,
+  };
+}
+
+test('repeats become one line with medians, and the proxy is set against direct', () => {
+  const lines = summariseRows([
+    row({ requestsPerSecond: 40 }),
+    row({ requestsPerSecond: 60, errors: 2, round: 1 }),
+    row({ requestsPerSecond: 50, round: 2 }),
+    row({ target: 'direct', requestsPerSecond: 100, cpuUsPerRequest: null }),
+  ]);
+  expect(lines.map((line) => [line.target, line.repeats, line.requestsPerSecond, line.ratio, line.errors])).toEqual([
+    ['proxy', 3, 50, 0.5, 2],
+    ['direct', 1, 100, null, 0],
+  ]);
+  expect(lines[1]?.cpuUsPerRequest).toBeNull();
+});
+
+test('without a direct row of the same cell there is no ratio', () => {
+  const lines = summariseRows([row({}), row({ target: 'direct', concurrency: 1 })]);
+  expect(lines.find((line) => line.target === 'proxy')?.ratio).toBeNull();
+});
+
+test('lines are ordered by protocol, then by concurrency as a number', () => {
+  const lines = summariseRows([
+    row({ concurrency: 32 }),
+    row({ concurrency: 8 }),
+    row({ protocol: 'http2', concurrency: 1 }),
+  ]);
+  expect(lines.map((line) => [line.protocol, line.concurrency])).toEqual([
+    ['http1', 8],
+    ['http1', 32],
+    ['http2', 1],
+  ]);
+});
+
+test('a row without the figure is not drawn as zero', () => {
+  expect(measurementsOf([row({ p99Ms: null }), row({ p99Ms: 4 })], (each) => each.p99Ms)).toEqual([
+    { panel: 'HTTP/1.1', series: 'Fairlead', x: 8, value: 4 },
+  ]);
+});
+
+test('the clean share counts errors, and no requests have none', () => {
+  expect(cleanShare(row({ requests: 200, errors: 50 }))).toBe(0.75);
+  expect(cleanShare(row({ requests: 0 }))).toBeNull();
+});
+
+test('a plan takes as long as all its cells', () => {
+  const plan = {
+    targets: [1, 2],
+    protocols: [1, 2],
+    concurrency: [1, 8, 32],
+    repeats: 1,
+    durationMs: 2000,
+    warmupMs: 500,
+  };
+  expect(estimateMs(plan)).toBe(30_000);
+});
+
+test.each([
+  ['1, 8 32', [1, 8, 32]],
+  ['32,1,1', [1, 32]],
+  ['', null],
+  ['1, x', null],
+  ['-4', null],
+])('the concurrency %j reads as %j', (text, numbers) => expect(parseConcurrency(text)).toEqual(numbers));

@@ -1,0 +1,117 @@
+// From the rows of a run to its charts and its table: repeats become a median with their spread, proxy is set against
+// direct. Pure; every figure comes from the rows and from nothing else.
+import { type Measurement, median } from '@fairlead/ui/charts/prepare/multiples';
+import type { BenchmarkDetail } from '../../api/types.ts';
+
+export type ResultRow = BenchmarkDetail['rows'][number];
+
+export const targetLabel: Record<ResultRow['target'], string> = { proxy: 'Fairlead', direct: 'Direct' };
+export const protocolLabel: Record<ResultRow['protocol'], string> = { http1: 'HTTP/1.1', http2: 'HTTP/2' };
+
+type Measure = (row: ResultRow) => number | null;
+
+/** What a chart draws of each row; rows without the figure are left out. */
+export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Measurement[] {
+  return rows.flatMap((row) => {
+    const value = measure(row);
+    if (value === null) return [];
+    return [{ panel: protocolLabel[row.protocol], series: targetLabel[row.target], x: row.concurrency, value }];
+  });
+}
+
+/** The part of the answers that were answers: 1 is every one of them. */
+export function cleanShare(row: ResultRow): number | null {
+  return row.requests === 0 ? null : (row.requests - row.errors) / row.requests;
+}
+
+export interface ResultLine {
+  readonly key: string;
+  readonly protocol: ResultRow['protocol'];
+  readonly target: ResultRow['target'];
+  readonly concurrency: number;
+  readonly repeats: number;
+  readonly requestsPerSecond: number;
+  /** Against the direct line of the same protocol and concurrency; null where there is none. */
+  readonly ratio: number | null;
+  readonly p50Ms: number | null;
+  readonly p90Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly errors: number;
+  readonly cpuUsPerRequest: number | null;
+  readonly memoryBytes: number | null;
+}
+
+/** One line a cell of the plan, medians over its repeats; the proxy's line stands before the direct one. */
+export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
+  const cells = new Map<string, ResultRow[]>();
+  for (const row of rows) {
+    const key = cellKey(row.protocol, row.concurrency, row.target);
+    cells.set(key, [...(cells.get(key) ?? []), row]);
+  }
+  const lines = [...cells].map(([key, cell]) => summarise(key, cell));
+  const direct = new Map(lines.map((line) => [line.key, line.requestsPerSecond]));
+  return lines
+    .map((line) => {
+      const baseline = direct.get(cellKey(line.protocol, line.concurrency, 'direct'));
+      const comparable = line.target === 'proxy' && baseline !== undefined && baseline > 0;
+      return { ...line, ratio: comparable ? line.requestsPerSecond / baseline : null };
+    })
+    .sort(
+      (left, right) =>
+        left.protocol.localeCompare(right.protocol) ||
+        left.concurrency - right.concurrency ||
+        right.target.localeCompare(left.target),
+    );
+}
+
+function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
+  const [first] = cell;
+  if (first === undefined) throw new RangeError('a cell has at least one row');
+  const of = (measure: Measure) => medianOf(cell.map(measure));
+  return {
+    key,
+    protocol: first.protocol,
+    target: first.target,
+    concurrency: first.concurrency,
+    repeats: cell.length,
+    requestsPerSecond: of((row) => row.requestsPerSecond) ?? 0,
+    ratio: null,
+    p50Ms: of((row) => row.p50Ms),
+    p90Ms: of((row) => row.p90Ms),
+    p99Ms: of((row) => row.p99Ms),
+    errors: cell.reduce((sum, row) => sum + row.errors, 0),
+    cpuUsPerRequest: of((row) => row.cpuUsPerRequest),
+    memoryBytes: of((row) => row.proxyMemoryBytes),
+  };
+}
+
+function medianOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null).sort((left, right) => left - right);
+  return known.length === 0 ? null : median(known);
+}
+
+function cellKey(protocol: ResultRow['protocol'], concurrency: number, target: ResultRow['target']): string {
+  return `${protocol} ${concurrency} ${target}`;
+}
+
+export interface PlanShape {
+  readonly targets: readonly unknown[];
+  readonly protocols: readonly unknown[];
+  readonly concurrency: readonly unknown[];
+  readonly repeats: number;
+  readonly durationMs: number;
+  readonly warmupMs: number;
+}
+
+/** About how long a plan takes: every cell warms up and is measured, one after the other. */
+export function estimateMs(plan: PlanShape): number {
+  const cells = plan.targets.length * plan.protocols.length * plan.concurrency.length * plan.repeats;
+  return cells * (plan.durationMs + plan.warmupMs);
+}
+
+/** `1, 8 32` as numbers; null when something in it is none. */
+export function parseConcurrency(text: string): number[] | null {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== '');
+  if (parts.length === 0 || parts.some((part) => !/^\d{1,4}$/.test(part))) return null;
+  return [...new Set(parts.map(Number))].sort((left, right) => left - right);
+}

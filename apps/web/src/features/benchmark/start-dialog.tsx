@@ -1,0 +1,159 @@
+'use client';
+// Starting a benchmark: which app, how hard, how long. Says beforehand how long it will take and that it makes real load.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { formatDuration } from '@fairlead/ui/lib/format';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppSummary } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { estimateMs, parseConcurrency } from './results.ts';
+
+const APPS_SHOWN = 100;
+const WARMUP_MS = 500;
+
+export interface StartDialogProps {
+  /** The slug of the app to choose at first; anything else chooses the first. */
+  readonly app: string;
+  readonly onClose: () => void;
+}
+
+export function StartDialog({ app, onClose }: StartDialogProps) {
+  const trpc = useTRPC();
+  const apps = useQuery(trpc.app.list.queryOptions({ limit: APPS_SHOWN }));
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Start a benchmark"
+      detail="It makes real requests from the app's own server, through the proxy and directly, in turns."
+    >
+      <QueryView query={apps} skeleton={<Skeleton className="h-72" />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p>There is no app to measure yet.</p>
+          ) : (
+            <StartForm apps={items} chosen={app} onClose={onClose} />
+          )
+        }
+      </QueryView>
+    </Dialog>
+  );
+}
+
+interface StartFormProps {
+  readonly apps: readonly AppSummary[];
+  readonly chosen: string;
+  readonly onClose: () => void;
+}
+
+function StartForm({ apps, chosen, onClose }: StartFormProps) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const create = useMutation(trpc.benchmark.create.mutationOptions());
+  const [appId, setAppId] = useState<string>((apps.find((each) => each.slug === chosen) ?? apps[0])?.id ?? '');
+  const [path, setPath] = useState('/');
+  const [concurrency, setConcurrency] = useState('1, 8, 32');
+  const [seconds, setSeconds] = useState('2');
+  const [repeats, setRepeats] = useState('1');
+  const [protocols, setProtocols] = useState({ http1: true, http2: true });
+  const failure = create.error === null ? null : readFailure(create.error);
+  const levels = parseConcurrency(concurrency);
+
+  const plan = {
+    path,
+    targets: ['proxy' as const, 'direct' as const],
+    protocols: (['http1', 'http2'] as const).filter((protocol) => protocols[protocol]),
+    concurrency: levels ?? [],
+    repeats: Number(repeats),
+    durationMs: Number(seconds) * 1000,
+    warmupMs: WARMUP_MS,
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate({ appId, plan }, { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)) });
+  };
+
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="App" error={failure?.fields.appId}>
+          {(control) => (
+            <Select {...control} value={appId} onChange={(event) => setAppId(event.target.value)}>
+              {apps.map((app) => (
+                <option key={app.id} value={app.id}>
+                  {app.name}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label="Path" error={failure?.fields['plan.path']}>
+          {(control) => <Input {...control} mono value={path} onChange={(event) => setPath(event.target.value)} />}
+        </Field>
+        <Field
+          label="Connections at once"
+          hint="Up to eight numbers, each at most 1024."
+          error={levels === null ? 'Write numbers such as 1, 8, 32.' : failure?.fields['plan.concurrency']}
+          className="sm:col-span-2"
+        >
+          {(control) => (
+            <Input {...control} mono value={concurrency} onChange={(event) => setConcurrency(event.target.value)} />
+          )}
+        </Field>
+        <Field label="Seconds a measurement" error={failure?.fields['plan.durationMs']}>
+          {(control) => (
+            <Select {...control} value={seconds} onChange={(event) => setSeconds(event.target.value)}>
+              {['1', '2', '5', '10', '30'].map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label="Rounds" hint="More rounds show how sure a figure is." error={failure?.fields['plan.repeats']}>
+          {(control) => (
+            <Select {...control} value={repeats} onChange={(event) => setRepeats(event.target.value)}>
+              {['1', '2', '3', '5'].map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
+        <legend className="mb-1.5 font-medium">Protocols</legend>
+        <Checkbox
+          label="HTTP/1.1"
+          checked={protocols.http1}
+          onChange={(event) => setProtocols({ ...protocols, http1: event.target.checked })}
+        />
+        <Checkbox
+          label="HTTP/2"
+          checked={protocols.http2}
+          onChange={(event) => setProtocols({ ...protocols, http2: event.target.checked })}
+        />
+      </fieldset>
+      {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <footer className="flex flex-wrap items-center justify-end gap-2">
+        <span className="mr-auto text-sm text-ink-faint">Takes about {formatDuration(estimateMs(plan))}.</span>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          variant="accent"
+          pending={create.isPending}
+          disabled={levels === null || plan.protocols.length === 0}
+        >
+          Start
+        </Button>
+      </footer>
+    </form>
+  );
+}

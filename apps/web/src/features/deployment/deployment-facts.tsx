@@ -1,0 +1,70 @@
+'use client';
+// What was deployed, by whom, where, and how long it took.
+import { Card } from '@fairlead/ui/card';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
+import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
+import Link from 'next/link';
+import type { ReactNode } from 'react';
+import type { DeploymentDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { triggerLabel } from '../../common/states.ts';
+
+export function DeploymentFacts({ deployment }: { readonly deployment: DeploymentDetail }) {
+  const { paths } = useMe();
+  const { commitHash, serverId, startedAt } = deployment;
+  return (
+    <Card className="p-4">
+      {deployment.commitSubject === null ? null : (
+        <p className="mb-3 text-pretty font-medium">{deployment.commitSubject}</p>
+      )}
+      <dl className="flex flex-col gap-2">
+        {commitHash === null ? null : (
+          <Fact term="Commit">
+            <span className="inline-flex items-center gap-1">
+              <code className="font-mono text-sm">{shortHash(commitHash)}</code>
+              <CopyButton value={commitHash} label="Copy the whole hash" className="-my-1.5" />
+            </span>
+          </Fact>
+        )}
+        {deployment.commitAuthor === null ? null : <Fact term="Author">{deployment.commitAuthor}</Fact>}
+        <Fact term="Branch">
+          <span className="font-mono text-sm">{deployment.ref}</span>
+        </Fact>
+        <Fact term="Repository">
+          <span className="font-mono text-sm" title={deployment.repositoryUrl}>
+            {repositoryName(deployment.repositoryUrl)}
+          </span>
+        </Fact>
+        {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
+        {serverId === null ? null : (
+          <Fact term="Server">
+            <Link href={paths.server(serverId)} className="rounded-mark hover:underline">
+              {deployment.serverName}
+            </Link>
+          </Fact>
+        )}
+        <Fact term={triggerLabel[deployment.trigger]}>
+          {deployment.actorName === null ? 'by Fairlead' : `by ${deployment.actorName}`}
+        </Fact>
+        <Fact term="Queued">
+          <RelativeTime at={deployment.queuedAt} />
+        </Fact>
+        {startedAt === null ? null : (
+          <Fact term="Duration">
+            <Elapsed from={startedAt} until={deployment.finishedAt} className="tabular font-mono text-sm" />
+          </Fact>
+        )}
+      </dl>
+    </Card>
+  );
+}
+
+function Fact({ term, children }: { readonly term: string; readonly children: ReactNode }) {
+  return (
+    <div className="flex items-baseline justify-between gap-4">
+      <dt className="shrink-0 text-ink-faint">{term}</dt>
+      <dd className="min-w-0 truncate">{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+// The steps of a deployment as the person reads them: each names what it does, and the one that failed says so.
+import { type Step, Steps } from '@fairlead/ui/steps';
+import type { DeploymentDetail } from '../../api/types.ts';
+import { stepTitle } from '../../common/states.ts';
+
+export function DeploymentSteps({ deployment }: { readonly deployment: DeploymentDetail }) {
+  const steps = deployment.steps.map(
+    (step): Step => ({
+      id: step.name,
+      title: stepTitle[step.name],
+      state: step.state,
+      startedAt: step.startedAt,
+      finishedAt: step.finishedAt,
+    }),
+  );
+  return <Steps label="Steps" steps={steps} />;
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { type LogBookLine, liveTail, storedLines } from './log-book.ts';
+
+const line = (text: string, stream: LogBookLine['stream'] = 'stdout'): LogBookLine => ({ stream, step: 'build', text });
+const texts = (lines: readonly { text: string }[]) => lines.map((each) => each.text);
+
+test('live lines go on where the store ends, in any order and even twice', () => {
+  const batches = [
+    { firstLine: 3, lines: [line('d')] },
+    { firstLine: 1, lines: [line('b'), line('c')] },
+    { firstLine: 2, lines: [line('c'), line('d')] },
+  ];
+  expect(texts(liveTail(batches, 1).lines)).toEqual(['b', 'c', 'd']);
+  expect(liveTail(batches, 1).hole).toBe(false);
+});
+
+test('what runs ahead waits until the part between is read', () => {
+  const batches = [{ firstLine: 5, lines: [line('f')] }];
+  expect(liveTail(batches, 3)).toEqual({ lines: [], hole: true });
+  expect(texts(liveTail(batches, 5).lines)).toEqual(['f']);
+});
+
+test('lost lines keep their numbers and are named once', () => {
+  const stored = storedLines(
+    [
+      { ...line('a'), number: 0 },
+      { ...line('d'), number: 3 },
+    ],
+    5,
+  );
+  expect(texts(stored)).toEqual(['a', '(2 lines were lost on their way)', '', 'd', '(1 line was lost on its way)']);
+});
+
+test('lines of the system and of errors are told apart, terminal codes are gone', () => {
+  const stored = storedLines(
+    [
+      { ...line('npm ci', 'system'), number: 0 },
+      { ...line('\u001b[31mbroken\u001b[0m', 'stderr'), number: 1 },
+    ],
+    2,
+  );
+  expect(stored).toEqual([
+    { text: 'npm ci', group: 'build', tone: 'system' },
+    { text: 'broken', group: 'build', tone: 'error' },
+  ]);
+});
+
+test('nothing stored, nothing streamed, nothing shown', () => {
+  expect(storedLines([], 0)).toEqual([]);
+  expect(liveTail([], 0)).toEqual({ lines: [], hole: false });
+});

@@ -1,0 +1,62 @@
+// A deployment's log put together from what is stored and what streams in: in any order, possibly twice, possibly with lines
+// that were lost on the way. Pure: every line has its number, so none is shown twice and a hole is known.
+import { type LogViewLine, plainText } from '@fairlead/ui/lib/log-rows';
+
+export interface LogBookLine {
+  readonly stream: 'system' | 'stdout' | 'stderr';
+  readonly step: string;
+  readonly text: string;
+}
+
+export interface LiveBatch {
+  readonly firstLine: number;
+  readonly lines: readonly LogBookLine[];
+}
+
+/** Stored lines from 0 to `end`. What the store lacks in between is lost for good and said so in its place. */
+export function storedLines(lines: readonly (LogBookLine & { readonly number: number })[], end: number): LogViewLine[] {
+  const out: LogViewLine[] = [];
+  const fillTo = (number: number, group: string) => {
+    const missing = number - out.length;
+    for (let left = missing; left > 0; left -= 1) {
+      out.push({ text: left === missing ? sayLost(missing) : '', group, tone: 'system' });
+    }
+  };
+  for (const line of lines) {
+    if (line.number < out.length) continue;
+    fillTo(line.number, line.step);
+    out.push(toView(line));
+  }
+  fillTo(end, lines.at(-1)?.step ?? '');
+  return out;
+}
+
+export interface Tail {
+  readonly lines: readonly LogViewLine[];
+  /** Live lines ran ahead of the store: the part between has to be read. */
+  readonly hole: boolean;
+}
+
+/** The live lines that follow directly after the `end` of what is stored. */
+export function liveTail(batches: readonly LiveBatch[], end: number): Tail {
+  const byNumber = new Map<number, LogBookLine>();
+  for (const batch of batches) {
+    batch.lines.forEach((line, index) => {
+      const number = batch.firstLine + index;
+      if (number >= end) byNumber.set(number, line);
+    });
+  }
+  const lines: LogViewLine[] = [];
+  for (let line = byNumber.get(end); line !== undefined; line = byNumber.get(end + lines.length))
+    lines.push(toView(line));
+  return { lines, hole: byNumber.size > lines.length };
+}
+
+function toView(line: LogBookLine): LogViewLine {
+  const tone = line.stream === 'stderr' ? 'error' : line.stream === 'system' ? 'system' : 'plain';
+  return { text: plainText(line.text), group: line.step, tone };
+}
+
+function sayLost(count: number): string {
+  return count === 1 ? '(1 line was lost on its way)' : `(${count} lines were lost on their way)`;
+}

@@ -1,0 +1,63 @@
+'use client';
+// A deployment's log: read from the store, continued by the live stream, put together by line numbers.
+import type { LogViewLine } from '@fairlead/ui/lib/log-rows';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { useLiveEvents } from '../../api/live.tsx';
+import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
+import type { Outputs } from '../../api/types.ts';
+import { type LiveBatch, liveTail, storedLines } from './log-book.ts';
+
+const PAGE_LINES = 5000;
+/** While the store is behind the stream it is asked again this often. */
+const CATCH_UP_MS = 1000;
+
+type Stored = Pick<Outputs['deployment']['log'], 'lines' | 'nextLine' | 'complete'>;
+
+export interface DeploymentLog {
+  readonly lines: readonly LogViewLine[];
+  readonly loaded: boolean;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+export function useDeploymentLog(deploymentId: string, underWay: boolean): DeploymentLog {
+  const trpc = useTRPC();
+  const client = useTRPCClient();
+  const [batches, setBatches] = useState<readonly LiveBatch[]>([]);
+  useLiveEvents((event) => {
+    if (event.type === 'log.lines' && event.deploymentId === deploymentId) setBatches((all) => [...all, event]);
+  });
+
+  const stored = useQuery({
+    queryKey: [...trpc.deployment.log.pathKey(), deploymentId],
+    queryFn: async ({ signal }): Promise<Stored> => {
+      const lines: Stored['lines'] = [];
+      for (let fromLine = 0; ; ) {
+        const page = await client.deployment.log.query({ deploymentId, fromLine, limit: PAGE_LINES }, { signal });
+        lines.push(...page.lines);
+        if (page.nextLine >= page.totalLines || page.nextLine <= fromLine) {
+          return { lines, nextLine: page.nextLine, complete: page.complete };
+        }
+        fromLine = page.nextLine;
+      }
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    // The end of a deployment and the last chunk of its log come by different ways: read until the store has it all.
+    refetchInterval: (query) => {
+      const data = query.state.data;
+      if (data === undefined || data.complete) return false;
+      return !underWay || liveTail(batches, data.nextLine).hole ? CATCH_UP_MS : false;
+    },
+  });
+
+  const read = useMemo(
+    () => (stored.data === undefined ? [] : storedLines(stored.data.lines, stored.data.nextLine)),
+    [stored.data],
+  );
+  const lines = useMemo(() => {
+    const tail = liveTail(batches, read.length);
+    return tail.lines.length === 0 ? read : [...read, ...tail.lines];
+  }, [read, batches]);
+  return { lines, loaded: stored.data !== undefined, error: stored.error, refetch: stored.refetch };
+}

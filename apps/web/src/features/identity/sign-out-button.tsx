@@ -1,0 +1,15 @@
+'use client';
+// Ends the session from a page that has no rail.
+import { Button } from '@fairlead/ui/button';
+import { useTransition } from 'react';
+import { useSignOut } from '../../common/use-sign-out.ts';
+
+export function SignOutButton() {
+  const signOut = useSignOut();
+  const [pending, start] = useTransition();
+  return (
+    <Button pending={pending} onClick={() => start(signOut)}>
+      Sign out
+    </Button>
+  );
+}

@@ -1,0 +1,69 @@
+'use client';
+// Who belongs to the organization, and as what.
+import { Card } from '@fairlead/ui/card';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { Badge } from '@fairlead/ui/state-pill';
+import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Outputs } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+
+type Member = Outputs['member']['list']['items'][number];
+
+const ROLE: Record<Member['role'], { readonly label: string; readonly may: string }> = {
+  owner: { label: 'Owner', may: 'may do everything' },
+  admin: { label: 'Admin', may: 'may do everything' },
+  developer: { label: 'Developer', may: 'deploys apps and measures them' },
+  viewer: { label: 'Viewer', may: 'sees everything, changes nothing' },
+};
+
+export function MemberListPage() {
+  const { user } = useMe();
+  const trpc = useTRPC();
+  const members = useQuery(trpc.member.list.queryOptions());
+  return (
+    <Page>
+      <PageHeader title="Members" />
+      <Card>
+        <QueryView query={members} skeleton={<SkeletonRows rows={3} />}>
+          {({ items }) => (
+            <Table>
+              <TableHead>
+                <HeadCell>Name</HeadCell>
+                <HeadCell>Role</HeadCell>
+                <HeadCell numeric className="max-sm:hidden">
+                  Joined
+                </HeadCell>
+              </TableHead>
+              <tbody>
+                {items.map((member) => (
+                  <tr key={member.id} className="border-line border-b last:border-b-0">
+                    <Cell className="w-full max-w-0">
+                      <span className="flex items-center gap-2">
+                        <span className="truncate font-medium">{member.name}</span>
+                        {member.userId === user.id ? <Badge>You</Badge> : null}
+                      </span>
+                      <span className="block truncate text-sm text-ink-faint">{member.email}</span>
+                    </Cell>
+                    <Cell className="whitespace-nowrap">
+                      {ROLE[member.role].label}
+                      <span className="block text-sm text-ink-faint max-sm:hidden">{ROLE[member.role].may}</span>
+                    </Cell>
+                    <Cell numeric className="max-sm:hidden">
+                      <RelativeTime at={member.createdAt} className="font-sans text-ink-soft" />
+                    </Cell>
+                  </tr>
+                ))}
+              </tbody>
+            </Table>
+          )}
+        </QueryView>
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,160 @@
+'use client';
+// The first page: what needs a person, then apps, servers and the latest deployments.
+import { buttonClass } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { plural } from '@fairlead/ui/lib/format';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
+import { useQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import Link from 'next/link';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Overview } from '../../api/types.ts';
+import { AppRows } from '../../common/app-rows.tsx';
+import { DeploymentRows } from '../../common/deployment-rows.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { ServerCard } from '../../common/server-card.tsx';
+import { useLiveServerFigures } from '../../common/use-live-figures.ts';
+import { Attention } from './attention.tsx';
+
+export function OverviewPage() {
+  const { organization, can, paths } = useMe();
+  const trpc = useTRPC();
+  const overview = useQuery(trpc.overview.get.queryOptions());
+  return (
+    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+      <Page>
+        <PageHeader
+          title="Overview"
+          actions={
+            can('app.write') ? (
+              <Link href={paths.newApp} className={buttonClass('accent')}>
+                <Plus size={16} aria-hidden="true" />
+                New app
+              </Link>
+            ) : null
+          }
+        />
+        <QueryView query={overview} skeleton={<OverviewSkeleton />}>
+          {(data) => <OverviewBody overview={data} />}
+        </QueryView>
+      </Page>
+    </LivePage>
+  );
+}
+
+function OverviewBody({ overview }: { readonly overview: Overview }) {
+  const { paths } = useMe();
+  return (
+    <div className="flex flex-col gap-6">
+      <Attention items={overview.attention} />
+      <Card>
+        <CardHeader
+          title="Apps"
+          detail={plural(overview.appCount, 'app')}
+          action={<MoreLink href={paths.apps} shown={overview.apps.length} all={overview.appCount} what="apps" />}
+        />
+        {overview.apps.length === 0 ? <NoApps /> : <AppRows apps={overview.apps} />}
+      </Card>
+      <Servers overview={overview} />
+      <Card>
+        <CardHeader
+          title="Latest deployments"
+          action={
+            overview.deployments.length === 0 ? null : (
+              <Link href={paths.deployments} className="rounded-mark text-sm text-ink-soft hover:text-ink">
+                All deployments
+              </Link>
+            )
+          }
+        />
+        {overview.deployments.length === 0 ? (
+          <EmptyState title="No deployments yet">
+            Each one will be here with its commit, its log and its duration.
+          </EmptyState>
+        ) : (
+          <DeploymentRows deployments={overview.deployments} withApp />
+        )}
+      </Card>
+    </div>
+  );
+}
+
+function Servers({ overview }: { readonly overview: Overview }) {
+  const { paths, can } = useMe();
+  const figures = useLiveServerFigures();
+  return (
+    <section>
+      <div className="mb-2 flex min-h-8 items-center gap-3 px-1">
+        <h2 className="font-semibold">Servers</h2>
+        <span className="text-sm text-ink-faint">{plural(overview.serverCount, 'server')}</span>
+        <span className="ml-auto flex items-center gap-3">
+          <MoreLink href={paths.servers} shown={overview.servers.length} all={overview.serverCount} what="servers" />
+          {can('server.enrol') ? (
+            <Link href={paths.addServer} className={buttonClass('plain', 'small')}>
+              Add a server
+            </Link>
+          ) : null}
+        </span>
+      </div>
+      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+        {overview.servers.map((server) => (
+          <ServerCard key={server.id} server={server} sample={figures.get(server.id)} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function MoreLink(props: {
+  readonly href: string;
+  readonly shown: number;
+  readonly all: number;
+  readonly what: string;
+}) {
+  return props.shown >= props.all ? null : (
+    <Link href={props.href} className="rounded-mark text-sm text-ink-soft hover:text-ink">
+      All {props.all} {props.what}
+    </Link>
+  );
+}
+
+function NoApps() {
+  const { paths, can } = useMe();
+  return (
+    <EmptyState
+      title="Deploy your first app"
+      action={
+        can('app.write') ? (
+          <Link href={paths.newApp} className={buttonClass('accent')}>
+            New app
+          </Link>
+        ) : null
+      }
+    >
+      Give Fairlead the address of a Git repository. It builds it on your server, checks that it answers, and puts HTTPS
+      in front of it.
+    </EmptyState>
+  );
+}
+
+function OverviewSkeleton() {
+  return (
+    <div className="flex flex-col gap-6">
+      <Skeleton className="h-11 w-full" />
+      <Card>
+        <CardHeader title="Apps" />
+        <SkeletonRows rows={4} />
+      </Card>
+      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+        <Skeleton className="h-[132px]" />
+        <Skeleton className="h-[132px]" />
+        <Skeleton className="h-[132px]" />
+      </div>
+    </div>
+  );
+}

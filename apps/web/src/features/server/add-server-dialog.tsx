@@ -1,0 +1,123 @@
+'use client';
+// Adding a server: name it, run one command there, and watch both steps tick themselves off as they really happen.
+import { Button, buttonClass } from '@fairlead/ui/button';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Steps } from '@fairlead/ui/steps';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import Link from 'next/link';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Outputs } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+
+/** A safety net under the live stream: the dialog must tick even where the stream cannot pass. */
+const ASK_EVERY_MS = 3000;
+
+export function AddServerDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      wide
+      title="Add a server"
+      detail="A Linux machine with 64-bit Intel, AMD or Arm. It dials out to this control plane; nothing has to be opened for it."
+    >
+      <AddServer onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function AddServer({ onClose }: { readonly onClose: () => void }) {
+  const trpc = useTRPC();
+  const enrol = useMutation(trpc.server.enrol.mutationOptions());
+  const [name, setName] = useState('');
+  const failure = enrol.error === null ? null : readFailure(enrol.error);
+  if (enrol.data !== undefined) return <Enrolment enrolment={enrol.data} onClose={onClose} />;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    enrol.mutate({ name });
+  };
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <Field label="Name" hint="Lower-case letters, digits and dashes." error={failure?.fields.name}>
+        {(control) => (
+          <Input
+            {...control}
+            mono
+            autoFocus
+            placeholder="frankfurt-1"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <div className="flex justify-end">
+        <Button type="submit" variant="accent" pending={enrol.isPending} disabled={name.trim() === ''}>
+          Make the command
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface EnrolmentProps {
+  readonly enrolment: Outputs['server']['enrol'];
+  readonly onClose: () => void;
+}
+
+function Enrolment({ enrolment, onClose }: EnrolmentProps) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const progress = useQuery({
+    ...trpc.server.enrolment.queryOptions({ enrolmentId: enrolment.enrolmentId }),
+    refetchInterval: (query) => (query.state.data?.serverConnected === true ? false : ASK_EVERY_MS),
+  }).data;
+  const enrolled = progress !== undefined && progress.usedAt !== null;
+  const connected = progress?.serverConnected === true;
+  return (
+    <div className="flex flex-col gap-5">
+      <div>
+        <p className="mb-2">
+          Run this on the server, as root for full isolation. The token in it works once, until{' '}
+          <RelativeTime at={enrolment.expiresAt} className="text-ink-soft" />.
+        </p>
+        <div className="flex items-start gap-2 rounded-control border border-line bg-sunken py-2 pr-2 pl-3">
+          <code className="min-w-0 flex-1 whitespace-pre-wrap break-all font-mono text-xs leading-5">
+            {enrolment.command}
+          </code>
+          <CopyButton value={enrolment.command} label="Copy the command" />
+        </div>
+      </div>
+      <Steps
+        label="Progress"
+        steps={[
+          {
+            id: 'enrolled',
+            title: enrolled ? 'The server is enrolled' : 'Waiting for the command to run',
+            state: enrolled ? 'done' : 'running',
+          },
+          {
+            id: 'connected',
+            title: connected ? 'Its agent is connected' : 'Its agent connects',
+            state: connected ? 'done' : enrolled ? 'running' : 'pending',
+          },
+        ]}
+      />
+      <div className="flex justify-end gap-2">
+        {connected && progress.serverId !== null ? (
+          <Link href={paths.server(progress.serverId)} className={buttonClass('accent')}>
+            Open {progress.name}
+          </Link>
+        ) : (
+          <Button onClick={onClose}>Close, it goes on</Button>
+        )}
+      </div>
+    </div>
+  );
+}

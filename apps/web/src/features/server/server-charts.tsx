@@ -1,0 +1,86 @@
+'use client';
+// The charts of a server, loaded after the page: the machine, and beside it what the agent itself costs.
+import { ChartGroup } from '@fairlead/ui/charts/chart-group';
+import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
+import { formatBytes, formatCount, formatCpu } from '@fairlead/ui/lib/format';
+import { useMemo } from 'react';
+import type { Range, ServerDetail, ServerMetric } from '../../api/types.ts';
+import { lengthOf, takesLiveSamples } from '../../common/ranges.ts';
+import { serverRows, serverSampleRow, withTail } from '../../common/series.ts';
+import { useTail } from '../../common/use-tail.ts';
+
+export interface ServerChartsProps {
+  readonly server: ServerDetail;
+  readonly range: Range;
+  readonly metric: ServerMetric;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+export function ServerCharts({ server, range, metric }: ServerChartsProps) {
+  const tail = useTail((event) =>
+    event.type === 'server.sample' && event.serverId === server.id ? serverSampleRow(event) : null,
+  );
+  const live = takesLiveSamples(range);
+  const { stepMs } = metric;
+  const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);
+  const span = useMemo(() => ({ from: to - lengthOf(range), to }), [to, range]);
+  const rows = useMemo(
+    () => (live ? withTail(serverRows(metric.points), tail, stepMs, span.from) : serverRows(metric.points)),
+    [metric, tail, live, stepMs, span.from],
+  );
+  return (
+    <ChartGroup span={span} stepMs={stepMs}>
+      <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+        <TimeSeriesChart title="CPU" rows={rows} series={CPU} format={formatCpu} floor={server.host.cpuCount * 250} />
+        <TimeSeriesChart
+          title="Memory"
+          rows={rows}
+          series={MEMORY}
+          format={formatBytes}
+          base={1024}
+          floor={server.host.memoryBytes}
+        />
+        <TimeSeriesChart
+          title="Network"
+          rows={rows}
+          series={NETWORK}
+          format={formatRate}
+          base={1024}
+          floor={16 * 1024}
+        />
+        <TimeSeriesChart
+          title="Disk"
+          rows={rows}
+          series={DISK}
+          format={formatBytes}
+          base={1024}
+          floor={server.host.diskBytes}
+        />
+        <TimeSeriesChart title="Open connections" rows={rows} series={CONNECTIONS} format={formatCount} floor={4} />
+        <TimeSeriesChart
+          title="Memory of the agent"
+          rows={rows}
+          series={AGENT}
+          format={formatBytes}
+          base={1024}
+          floor={64 * MEBIBYTE}
+        />
+      </div>
+    </ChartGroup>
+  );
+}
+
+function formatRate(bytes: number): string {
+  return `${formatBytes(bytes)}/s`;
+}
+
+const CPU = [{ key: 'cpu', label: '', color: 'var(--series-teal)', shape: 'area' }] as const;
+const MEMORY = [{ key: 'memory', label: '', color: 'var(--series-grey)', shape: 'area' }] as const;
+const NETWORK = [
+  { key: 'received', label: 'in', color: 'var(--series-blue)' },
+  { key: 'sent', label: 'out', color: 'var(--series-violet)' },
+] as const;
+const DISK = [{ key: 'disk', label: '', color: 'var(--series-grey)', shape: 'area' }] as const;
+const CONNECTIONS = [{ key: 'connections', label: '', color: 'var(--series-blue)', shape: 'area' }] as const;
+const AGENT = [{ key: 'agentMemory', label: '', color: 'var(--series-orange)', shape: 'area' }] as const;

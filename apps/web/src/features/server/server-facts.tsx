@@ -1,0 +1,69 @@
+'use client';
+// What runs on the server, and what its agent says of the machine and of itself.
+import { Card, CardHeader, Facts } from '@fairlead/ui/card';
+import { formatBytes } from '@fairlead/ui/lib/format';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { StateText } from '@fairlead/ui/state-pill';
+import Link from 'next/link';
+import type { ServerDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+
+export function ServerFacts({ server }: { readonly server: ServerDetail }) {
+  const { paths } = useMe();
+  const { host } = server;
+  return (
+    <div className="grid gap-6 lg:grid-cols-[20rem_1fr]">
+      <Card>
+        <CardHeader title="Apps" />
+        {server.apps.length === 0 ? (
+          <p className="px-4 pb-4 text-ink-faint">No app runs here yet.</p>
+        ) : (
+          <ul>
+            {server.apps.map((app) => (
+              <li key={`${app.id} ${app.environmentName}`} className="border-line border-t">
+                <Link
+                  href={paths.app(app.slug)}
+                  className="flex min-h-11 items-center justify-between gap-3 px-4 hover:bg-hover focus-visible:-outline-offset-2"
+                >
+                  <span className="truncate font-medium">{app.name}</span>
+                  <span className="shrink-0 text-sm text-ink-faint">{app.environmentName}</span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Card>
+      <Card>
+        <CardHeader title="Agent" />
+        <Facts
+          className="px-4 pb-4 sm:grid-cols-2 xl:grid-cols-3"
+          items={[
+            { term: 'Version', value: <Mono text={server.agentVersion} /> },
+            {
+              term: 'Instructions',
+              value: (
+                <StateText tone={server.inSync ? 'ok' : 'busy'}>
+                  {server.inSync ? 'All applied' : `${server.appliedVersion} of ${server.desiredVersion}`}
+                </StateText>
+              ),
+            },
+            {
+              term: 'Last seen',
+              value: server.lastSeenAt === null ? 'Never' : <RelativeTime at={server.lastSeenAt} />,
+            },
+            { term: 'Host name', value: <Mono text={host.hostname} /> },
+            { term: 'System', value: host.os || '–' },
+            { term: 'Kernel', value: <Mono text={host.kernel} /> },
+            { term: 'Processor', value: host.cpuCount === 0 ? '–' : `${host.cpuCount} cores, ${host.arch}` },
+            { term: 'Memory', value: host.memoryBytes === 0 ? '–' : formatBytes(host.memoryBytes) },
+            { term: 'Clock', value: `${server.clockOffsetMs} ms off` },
+          ]}
+        />
+      </Card>
+    </div>
+  );
+}
+
+function Mono({ text }: { readonly text: string }) {
+  return text === '' ? '–' : <span className="font-mono text-sm">{text}</span>;
+}

@@ -1,0 +1,97 @@
+'use client';
+// All servers as live gauges; adding one happens in a dialog that the address can open.
+import { Button } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { SearchInput } from '@fairlead/ui/search-input';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Server } from 'lucide-react';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerSummary } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { ServerCard } from '../../common/server-card.tsx';
+import { useLiveServerFigures } from '../../common/use-live-figures.ts';
+import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
+import { AddServerDialog } from './add-server-dialog.tsx';
+
+export function ServerListPage() {
+  const { organization, can } = useMe();
+  const trpc = useTRPC();
+  const servers = useQuery(trpc.server.list.queryOptions());
+  const adding = useUrlFilter('add');
+  const search = useUrlSearch();
+  const canAdd = can('server.enrol');
+  const add = canAdd ? (
+    <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => adding.set('1')}>
+      Add a server
+    </Button>
+  ) : null;
+  return (
+    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+      <Page>
+        <PageHeader title="Servers" actions={add} />
+        <QueryView query={servers} skeleton={<ServersSkeleton />}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Card>
+                <EmptyState icon={<Server size={20} />} title="Add your first server" action={add}>
+                  Any Linux machine that can reach this address. One command installs the agent; it dials out, so
+                  nothing has to be opened for it.
+                </EmptyState>
+              </Card>
+            ) : (
+              <>
+                <SearchInput
+                  label="Search servers"
+                  value={search.typed}
+                  onValueChange={search.setTyped}
+                  className="mb-4 max-w-80"
+                />
+                <ServerGrid servers={items} search={search.value} />
+              </>
+            )
+          }
+        </QueryView>
+      </Page>
+      {canAdd ? <AddServerDialog open={adding.value !== ''} onClose={() => adding.set('')} /> : null}
+    </LivePage>
+  );
+}
+
+function ServerGrid({ servers, search }: { readonly servers: readonly ServerSummary[]; readonly search: string }) {
+  const figures = useLiveServerFigures();
+  const wanted = search.toLowerCase();
+  const shown = servers.filter((server) => `${server.name} ${server.host.hostname}`.toLowerCase().includes(wanted));
+  if (shown.length === 0) {
+    return (
+      <Card>
+        <EmptyState title={`No server is called “${search}”`}>Search by its name or its host name.</EmptyState>
+      </Card>
+    );
+  }
+  return (
+    <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+      {shown.map((server) => (
+        <ServerCard key={server.id} server={server} sample={figures.get(server.id)} />
+      ))}
+    </div>
+  );
+}
+
+function ServersSkeleton() {
+  return (
+    <>
+      <Skeleton className="mb-4 h-8 w-80" />
+      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+        <Skeleton className="h-[132px]" />
+        <Skeleton className="h-[132px]" />
+        <Skeleton className="h-[132px]" />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,165 @@
+'use client';
+// One server: how its machine is doing on one time axis, what runs on it, and what its agent says of itself.
+import { IconButton } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Menu, MenuItem } from '@fairlead/ui/menu';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { StateMark } from '@fairlead/ui/state-pill';
+import { Segmented } from '@fairlead/ui/tabs';
+import { useToast } from '@fairlead/ui/toast';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { Ellipsis, Trash2 } from 'lucide-react';
+import dynamic from 'next/dynamic';
+import { useRouter } from 'next/navigation';
+import { useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { LivePage } from '../../api/live.tsx';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerDetail } from '../../api/types.ts';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { isRange, ranges, rereadEveryMs } from '../../common/ranges.ts';
+import { LookPill } from '../../common/state-view.tsx';
+import { serverLook } from '../../common/states.ts';
+import { useUrlFilter } from '../../common/use-url-state.ts';
+import { ServerFacts } from './server-facts.tsx';
+
+const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) => module.ServerCharts), {
+  ssr: false,
+  loading: () => <ChartsSkeleton />,
+});
+
+export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const filter = useUrlFilter('range');
+  const range = isRange(filter.value) ? filter.value : '15m';
+  const server = useQuery(trpc.server.get.queryOptions({ serverId: initial.id })).data ?? initial;
+  const metric = useQuery({
+    ...trpc.metric.server.queryOptions({ serverId: server.id, range }),
+    refetchInterval: rereadEveryMs(range),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <LivePage topics={[{ kind: 'server', id: server.id }]}>
+      <Page>
+        <PageHeader
+          breadcrumb={<Crumbs items={[{ title: 'Servers', href: paths.servers }]} />}
+          title={server.name}
+          pill={<LookPill look={serverLook[server.state]} />}
+          actions={<ServerMenu server={server} />}
+        />
+        <div className="flex flex-col gap-6">
+          <Warnings server={server} />
+          <Card>
+            <CardHeader
+              title="Machine"
+              action={
+                <Segmented
+                  label="Span"
+                  value={range}
+                  options={ranges}
+                  onValueChange={(value) => filter.set(value === '15m' ? '' : value)}
+                />
+              }
+            />
+            <QueryView query={metric} skeleton={<ChartsSkeleton />}>
+              {(data) => <ServerCharts server={server} range={range} metric={data} />}
+            </QueryView>
+          </Card>
+          <ServerFacts server={server} />
+        </div>
+      </Page>
+    </LivePage>
+  );
+}
+
+const CLOCK_WARN_MS = 2000;
+
+function Warnings({ server }: { readonly server: ServerDetail }) {
+  const warnings = [
+    server.refusedReason === null
+      ? []
+      : [`The agent refuses its newest instructions and keeps the last good ones: ${server.refusedReason}`],
+    Math.abs(server.clockOffsetMs) > CLOCK_WARN_MS
+      ? [
+          `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected; set up time synchronisation on the server.`,
+        ]
+      : [],
+    server.host.isolationOff.length > 0
+      ? [`Apps run here without: ${server.host.isolationOff.join(', ')}. Run the agent as root for full isolation.`]
+      : [],
+  ].flat();
+  if (warnings.length === 0) return null;
+  return (
+    <ul className="flex flex-col gap-2 rounded-card bg-warn-wash px-4 py-3">
+      {warnings.map((warning) => (
+        <li key={warning} className="flex gap-3">
+          <span className="mt-1">
+            <StateMark tone="warn" />
+          </span>
+          <span className="text-pretty">{warning}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ServerMenu({ server }: { readonly server: ServerDetail }) {
+  const { paths, can } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const [deleting, setDeleting] = useState(false);
+  const remove = useMutation(trpc.server.delete.mutationOptions());
+  if (!can('server.delete') || server.isLocal) return null;
+  return (
+    <>
+      <Menu
+        label="More actions"
+        trigger={(trigger) => (
+          <IconButton {...trigger} label="More actions">
+            <Ellipsis size={18} aria-hidden="true" />
+          </IconButton>
+        )}
+      >
+        <MenuItem icon={<Trash2 size={15} />} danger onSelect={() => setDeleting(true)}>
+          Delete the server
+        </MenuItem>
+      </Menu>
+      <ConfirmDelete
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        what="server"
+        name={server.name}
+        lost="The control plane forgets the server, its key and its charts. The agent there keeps serving until you stop it."
+        pending={remove.isPending}
+        error={remove.error === null ? null : readFailure(remove.error).message}
+        onConfirm={(confirmName) =>
+          remove.mutate(
+            { serverId: server.id, confirmName },
+            {
+              onSuccess: () => {
+                toast({ title: `${server.name} is deleted` });
+                router.push(paths.servers);
+              },
+            },
+          )
+        }
+      />
+    </>
+  );
+}
+
+function ChartsSkeleton() {
+  return (
+    <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+      {['cpu', 'memory', 'network', 'disk'].map((name) => (
+        <Skeleton key={name} className="h-[192px]" />
+      ))}
+    </div>
+  );
+}

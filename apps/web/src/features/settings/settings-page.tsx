@@ -1,0 +1,73 @@
+'use client';
+// What the reader can set for themselves, and what this organization is.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader, Facts } from '@fairlead/ui/card';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { PageHeader } from '@fairlead/ui/page-header';
+import type { ReactNode } from 'react';
+import { useMe } from '../../common/me.tsx';
+import { Page } from '../../common/page.tsx';
+import { useSignOut } from '../../common/use-sign-out.ts';
+import { ThemeChoice } from './theme-choice.tsx';
+
+export function SettingsPage() {
+  const { user, organization } = useMe();
+  const signOut = useSignOut();
+  return (
+    <Page className="max-w-[720px]">
+      <PageHeader title="Settings" />
+      <div className="flex flex-col gap-6">
+        <Card>
+          <CardHeader title="Appearance" />
+          <Setting title="Theme" detail="As your system has it, or the one you choose. Kept in this browser.">
+            <ThemeChoice />
+          </Setting>
+        </Card>
+        <Card>
+          <CardHeader title="Account" />
+          <Setting title={user.name} detail={user.email}>
+            <Button onClick={() => void signOut()}>Sign out</Button>
+          </Setting>
+        </Card>
+        <Card>
+          <CardHeader title="Organization" />
+          <Facts
+            className="border-line border-t px-4 py-4 sm:grid-cols-2"
+            items={[
+              { term: 'Name', value: organization.name },
+              { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
+              { term: 'Your role', value: organization.role },
+              {
+                term: 'Id',
+                value: (
+                  <span className="flex items-center gap-1">
+                    <code className="truncate font-mono text-sm">{organization.id}</code>
+                    <CopyButton value={organization.id} label="Copy the id" className="-my-1.5" />
+                  </span>
+                ),
+              },
+            ]}
+          />
+        </Card>
+      </div>
+    </Page>
+  );
+}
+
+interface SettingProps {
+  readonly title: string;
+  readonly detail: string;
+  readonly children: ReactNode;
+}
+
+function Setting({ title, detail, children }: SettingProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="font-medium">{title}</p>
+        <p className="text-pretty text-sm text-ink-faint">{detail}</p>
+      </div>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+'use client';
+// Light, dark, or as the system has it, as a switch.
+import { Segmented } from '@fairlead/ui/tabs';
+import { useTheme } from '../../common/use-theme.ts';
+
+const OPTIONS = [
+  { value: 'system', label: 'System' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+] as const;
+
+export function ThemeChoice() {
+  const { theme, setTheme } = useTheme();
+  return <Segmented label="Theme" value={theme} options={OPTIONS} onValueChange={setTheme} />;
+}

@@ -1,0 +1,100 @@
+'use client';
+// The first run on one page: three steps, each ticking itself off as it really happens. The token makes the first account
+// the owner; what follows is watched, not clicked.
+import { Button } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { ApiProvider, useTRPC } from '../../api/trpc.tsx';
+import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { signIn } from '../../common/sign-in.ts';
+import { SetupProgress } from './setup-progress.tsx';
+import { SetupSteps } from './setup-steps.tsx';
+
+export function SetupFlow({ token }: { readonly token: string }) {
+  const [organization, setOrganization] = useState<string | null>(null);
+  if (organization !== null) {
+    return (
+      <ApiProvider organization={organization}>
+        <SetupProgress organization={organization} />
+      </ApiProvider>
+    );
+  }
+  return (
+    <IdentityFrame
+      title="Set up Fairlead"
+      lead="Make the first account. It owns this control plane."
+      aside={<SetupSteps account="running" server={null} app={null} />}
+    >
+      <ClaimForm token={token} onClaimed={setOrganization} />
+    </IdentityFrame>
+  );
+}
+
+interface ClaimFormProps {
+  readonly token: string;
+  readonly onClaimed: (organization: string) => void;
+}
+
+function ClaimForm({ token, onClaimed }: ClaimFormProps) {
+  const trpc = useTRPC();
+  const claim = useMutation(trpc.setup.claim.mutationOptions());
+  const [signingIn, setSigningIn] = useState(false);
+  const failure = claim.error === null ? null : readFailure(claim.error);
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (field: string) => String(form.get(field) ?? '');
+    const account = { email: text('email').trim(), password: text('password') };
+    claim.mutate(
+      { token: text('token').trim(), name: text('name').trim(), ...account },
+      {
+        onSuccess: async ({ organizationSlug }) => {
+          setSigningIn(true);
+          // The account exists either way: whoever can't be signed in here signs in by hand.
+          if ((await signIn(account.email, account.password)) === 'ok') {
+            // The used token must not stay in the history.
+            window.history.replaceState(null, '', '/setup');
+            onClaimed(organizationSlug);
+          } else window.location.assign('/sign-in');
+        },
+      },
+    );
+  };
+
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      {token === '' ? (
+        <Field label="Setup token" hint="npm start printed it in the terminal." error={failure?.fields.token}>
+          {(control) => <Input {...control} mono name="token" autoComplete="off" spellCheck={false} required />}
+        </Field>
+      ) : (
+        <input type="hidden" name="token" value={token} />
+      )}
+      <Field label="Your name" error={failure?.fields.name}>
+        {(control) => <Input {...control} name="name" autoComplete="name" autoFocus required />}
+      </Field>
+      <Field label="E-mail" error={failure?.fields.email}>
+        {(control) => <Input {...control} name="email" type="email" autoComplete="username" required />}
+      </Field>
+      <Field
+        label="Password"
+        hint="At least 12 characters. A few words are easier to remember."
+        error={failure?.fields.password}
+      >
+        {(control) => (
+          <Input {...control} name="password" type="password" autoComplete="new-password" minLength={12} required />
+        )}
+      </Field>
+      {failure === null || (Object.keys(failure.fields).length > 0 && failure.fields.token === undefined) ? null : (
+        <ErrorNote>{failure.fields.token ?? failure.message}</ErrorNote>
+      )}
+      <Button type="submit" variant="accent" size="large" pending={claim.isPending || signingIn}>
+        Make my account
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,67 @@
+'use client';
+// After the account: the server and the first app, as they come up by themselves. Nothing here has to be waited for.
+import { buttonClass } from '@fairlead/ui/button';
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Overview } from '../../api/types.ts';
+import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { pathsOf } from '../../common/paths.ts';
+import { type SetupStep, SetupSteps } from './setup-steps.tsx';
+
+/** There is no page of the organization yet whose live stream could tell. */
+const ASK_EVERY_MS = 1500;
+
+export function SetupProgress({ organization }: { readonly organization: string }) {
+  const trpc = useTRPC();
+  const paths = pathsOf(organization);
+  const overview = useQuery({ ...trpc.overview.get.queryOptions(), refetchInterval: ASK_EVERY_MS }).data;
+  const server = overview === undefined ? null : serverStep(overview);
+  const app = overview === undefined ? null : appStep(overview);
+  const done = server?.state === 'done' && app?.state === 'done';
+  return (
+    <IdentityFrame
+      title={done ? 'Everything runs' : "You're in"}
+      lead={
+        done ? 'Your first app is live on your own server.' : 'The rest comes up by itself. You need not wait for it.'
+      }
+      aside={<SetupSteps account="done" server={server} app={app} />}
+    >
+      {/* A full load: the dashboard begins with its own cache and its own stream. */}
+      <a href={paths.overview} className={buttonClass('accent', 'large')}>
+        Open the dashboard
+      </a>
+    </IdentityFrame>
+  );
+}
+
+function serverStep({ servers }: Overview): SetupStep {
+  const online = servers.find((server) => server.state === 'online');
+  if (online !== undefined) return { state: 'done', title: `Server ${online.name} is connected`, detail: null };
+  return servers.length > 0
+    ? { state: 'running', title: 'The server connects', detail: 'Its agent is being started.' }
+    : { state: 'pending', title: 'A server', detail: 'Add one in the dashboard under Servers.' };
+}
+
+function appStep({ apps }: Overview): SetupStep {
+  const live = apps.find((app) => app.liveRelease !== null);
+  if (live !== undefined) {
+    const link =
+      live.url === null ? null : (
+        <a href={live.url} target="_blank" rel="noreferrer" className="font-mono text-sm text-ink hover:underline">
+          {live.url.replace(/^https?:\/\//, '')}
+        </a>
+      );
+    return { state: 'done', title: `${live.name} is live`, detail: link };
+  }
+  const [first] = apps;
+  if (first === undefined)
+    return { state: 'pending', title: 'A first app', detail: 'Make one in the dashboard under Apps.' };
+  if (first.status === 'failed') {
+    return {
+      state: 'failed',
+      title: `${first.name} didn't deploy`,
+      detail: 'Its deployment in the dashboard says why.',
+    };
+  }
+  return { state: 'running', title: `${first.name} is being deployed`, detail: 'Cloned, built, checked, then served.' };
+}

@@ -1,0 +1,40 @@
+// The three steps of the first run, and how far each is.
+import { type StepState, Steps } from '@fairlead/ui/steps';
+import type { ReactNode } from 'react';
+
+export interface SetupStep {
+  readonly state: StepState;
+  readonly title: string;
+  readonly detail: ReactNode;
+}
+
+export interface SetupStepsProps {
+  readonly account: StepState;
+  /** Null until there is somebody who may see it. */
+  readonly server: SetupStep | null;
+  readonly app: SetupStep | null;
+}
+
+const SERVER: SetupStep = { state: 'pending', title: 'A server', detail: 'The agent of this machine enrols itself.' };
+const APP: SetupStep = {
+  state: 'pending',
+  title: 'A first app',
+  detail: 'Cloned, built, checked and served over https.',
+};
+
+export function SetupSteps({ account, server, app }: SetupStepsProps) {
+  const steps = [
+    {
+      state: account,
+      title: account === 'done' ? 'Your account owns it' : 'Your account',
+      detail: account === 'done' ? null : 'The one-time link proves that you started this control plane.',
+    },
+    server ?? SERVER,
+    app ?? APP,
+  ];
+  return (
+    <div className="rounded-card border border-line bg-surface p-6">
+      <Steps label="Set-up" steps={steps.map((step, index) => ({ id: String(index), ...step }))} />
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+// Runs before every page and API call: refuses changes from foreign pages and sets the security headers.
+// Owns no session and no permission; the API's ladder does that.
+import { type NextRequest, NextResponse } from 'next/server';
+import { ownOrigins } from './server/env-of-process.ts';
+import { mayChange } from './server/origin.ts';
+import { contentSecurityPolicy, fixedHeaders } from './server/security-headers.ts';
+
+export function proxy(request: NextRequest): NextResponse {
+  if (!mayChange(request.method, request.headers.get('origin'), ownOrigins())) {
+    return withHeaders(
+      NextResponse.json({ message: 'This request did not come from a page of this dashboard.' }, { status: 403 }),
+    );
+  }
+  const nonce = btoa(crypto.randomUUID());
+  const policy = contentSecurityPolicy({ nonce, development: process.env.NODE_ENV === 'development' });
+  const headers = new Headers(request.headers);
+  // Next reads the nonce from here and puts it on every script it writes.
+  headers.set('content-security-policy', policy);
+  headers.set('x-fairlead-path', request.nextUrl.pathname);
+  const response = withHeaders(NextResponse.next({ request: { headers } }));
+  response.headers.set('content-security-policy', policy);
+  return response;
+}
+
+function withHeaders(response: NextResponse): NextResponse {
+  for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value);
+  return response;
+}
+
+export const config = {
+  matcher: [{ source: '/((?!_next/static|icon.svg).*)' }],
+};

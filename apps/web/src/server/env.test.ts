@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { agentBaseUrl, readEnv, trustedOrigins } from './env.ts';
+
+const complete = {
+  DATABASE_URL: 'postgresql://fairlead@127.0.0.1:24432/fairlead',
+  FAIRLEAD_INTERNAL_TOKEN_FILE: '/data/internal.token',
+  FAIRLEAD_AUTH_SECRET_FILE: '/data/auth.secret',
+  FAIRLEAD_LOG_STORE_DIR: '/data/logs',
+};
+
+test('defaults serve a single machine', () => {
+  const env = readEnv(complete);
+  expect(env.FAIRLEAD_PUBLIC_URL).toBe('http://localhost:4400');
+  expect(env.FAIRLEAD_HTTPS_PORT).toBe(4443);
+});
+
+test('every problem is named at once, and no value is shown', () => {
+  const broken = { ...complete, DATABASE_URL: 'mysql://secret@host/x', FAIRLEAD_LOG_STORE_DIR: '' };
+  expect(() => readEnv(broken)).toThrow(/DATABASE_URL.*FAIRLEAD_LOG_STORE_DIR/);
+  expect(() => readEnv(broken)).not.toThrow(/secret/);
+});
+
+describe('origins', () => {
+  test('loopback is trusted under all its names, with its own port', () => {
+    const env = readEnv({ ...complete, FAIRLEAD_CONTROL_HOST: 'fairlead.localhost' });
+    expect(trustedOrigins(env)).toEqual([
+      'http://localhost:4400',
+      'http://127.0.0.1:4400',
+      'http://[::1]:4400',
+      'https://fairlead.localhost:4443',
+    ]);
+  });
+
+  test('a public address is trusted alone', () => {
+    const env = readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.com/' });
+    expect(trustedOrigins(env)).toEqual(['https://fairlead.example.com']);
+  });
+});
+
+describe('where agents dial', () => {
+  test('behind https it is the public address', () => {
+    expect(agentBaseUrl(readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: 'https://fairlead.example.com' }))).toBe(
+      'https://fairlead.example.com',
+    );
+  });
+
+  test('on one machine it is the gateway, and a setting overrules both', () => {
+    expect(agentBaseUrl(readEnv(complete))).toBe('http://127.0.0.1:4401');
+    expect(agentBaseUrl(readEnv({ ...complete, FAIRLEAD_AGENT_URL: 'https://agents.example.com/' }))).toBe(
+      'https://agents.example.com',
+    );
+  });
+});

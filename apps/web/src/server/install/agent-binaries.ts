@@ -1,0 +1,67 @@
+// The agent programs that this control plane offers to new servers, with their digests. Digests are of the files as they
+// lie there, taken again when a file changes, so that the install script never promises what the download does not keep.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+export const agentTargets = ['linux-x64', 'linux-arm64'] as const;
+export type AgentTarget = (typeof agentTargets)[number];
+
+export interface AgentBinary {
+  readonly target: AgentTarget;
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+export interface AgentBinaries {
+  /** Null when there is none for this kind of machine. */
+  find(target: AgentTarget): Promise<AgentBinary | null>;
+  list(): Promise<AgentBinary[]>;
+}
+
+export function isAgentTarget(text: string): text is AgentTarget {
+  return agentTargets.some((target) => target === text);
+}
+
+/** `location` is one program for `ownArch`, or a folder that holds one a target; without it nothing is offered. */
+export function createAgentBinaries(location: string | undefined, ownArch: string): AgentBinaries {
+  const known = new Map<string, AgentBinary & { readonly modifiedMs: number }>();
+
+  async function find(target: AgentTarget): Promise<AgentBinary | null> {
+    if (location === undefined) return null;
+    const place = await statOrNull(location);
+    if (place === null) return null;
+    if (place.isFile() && target !== `linux-${ownArch}`) return null;
+    const path = place.isFile() ? location : join(location, target);
+    const file = place.isFile() ? place : await statOrNull(path);
+    if (file === null || !file.isFile()) return null;
+    const before = known.get(path);
+    if (before !== undefined && before.modifiedMs === file.mtimeMs && before.sizeBytes === file.size) return before;
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(path), hash);
+    const binary = { target, path, sizeBytes: file.size, sha256: hash.digest('hex'), modifiedMs: file.mtimeMs };
+    known.set(path, binary);
+    return binary;
+  }
+
+  return {
+    find,
+    list: async () => {
+      const found = await Promise.all(agentTargets.map(find));
+      return found.filter((binary) => binary !== null);
+    },
+  };
+}
+
+async function statOrNull(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
+    throw error;
+  }
+}

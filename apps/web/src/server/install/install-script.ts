@@ -1,0 +1,125 @@
+// The script that a new server runs: it fetches the agent from this control plane, checks its digest, enrols it and starts
+// it. The token is never in it and never an argument: it comes by FAIRLEAD_ENROL_TOKEN. Pure; whatever is baked in is
+// checked first, because it becomes a program that root runs.
+import type { AgentTarget } from './agent-binaries.ts';
+
+export interface InstallScriptParts {
+  /** Where the agent is fetched from; no path, no trailing slash. */
+  readonly downloadBaseUrl: string;
+  /** What the agent dials. */
+  readonly controlUrl: string;
+  readonly digests: readonly { readonly target: AgentTarget; readonly sha256: string }[];
+}
+
+export class InstallScriptError extends Error {}
+
+const URL_PATTERN = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/;
+const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
+
+export function installScript({ downloadBaseUrl, controlUrl, digests }: InstallScriptParts): string {
+  for (const url of [downloadBaseUrl, controlUrl]) {
+    if (!URL_PATTERN.test(url)) throw new InstallScriptError(`not an address that a script may hold: ${url}`);
+  }
+  for (const { target, sha256 } of digests) {
+    if (!DIGEST_PATTERN.test(sha256)) throw new InstallScriptError(`not a digest for ${target}`);
+  }
+  const digestOf = (target: AgentTarget) => digests.find((each) => each.target === target)?.sha256 ?? '';
+  return SCRIPT.replace('@DOWNLOAD@', downloadBaseUrl)
+    .replace('@CONTROL@', controlUrl)
+    .replace('@DIGEST_X64@', digestOf('linux-x64'))
+    .replace('@DIGEST_ARM64@', digestOf('linux-arm64'));
+}
+
+// Everything is in a function that the last line calls: a download that is cut off runs nothing.
+const SCRIPT = `#!/bin/sh
+# Installs the Fairlead agent on this server and enrols it. Run it as root for full isolation of apps.
+#   FAIRLEAD_ENROL_TOKEN  the single-use token from the dashboard (required; unset before anything else is started)
+#   FAIRLEAD_DATA         folder for data (default: /var/lib/fairlead, or ~/.local/share/fairlead without root)
+#   FAIRLEAD_HTTPS, FAIRLEAD_HTTP  addresses that the proxy listens on (default: [::]:443 and [::]:80, without root 8443 and 8080)
+set -eu
+umask 022
+
+say() { printf '%s\\n' "fairlead: $*" >&2; }
+stop() { say "$*"; exit 1; }
+need() { command -v "$1" >/dev/null 2>&1 || stop "$1 is missing. Install it, then run this again."; }
+
+main() {
+  download_url='@DOWNLOAD@'
+  control_url='@CONTROL@'
+  token="\${FAIRLEAD_ENROL_TOKEN:-}"
+  unset FAIRLEAD_ENROL_TOKEN
+  [ -n "$token" ] || stop "FAIRLEAD_ENROL_TOKEN is not set. Copy the whole command from the dashboard under Servers."
+  [ "$(uname -s)" = Linux ] || stop "the agent runs on Linux only, this is $(uname -s)."
+  need curl
+  need sha256sum
+  need install
+
+  case "$(uname -m)" in
+    x86_64 | amd64) target=linux-x64 digest='@DIGEST_X64@' ;;
+    aarch64 | arm64) target=linux-arm64 digest='@DIGEST_ARM64@' ;;
+    *) stop "there is no agent for $(uname -m)." ;;
+  esac
+  [ -n "$digest" ] || stop "this control plane has no agent for $target. Build one there and set FAIRLEAD_AGENT_BINARY."
+
+  if [ "$(id -u)" = 0 ]; then
+    program=/usr/local/bin/fairlead-agent
+    data="\${FAIRLEAD_DATA:-/var/lib/fairlead}"
+    https="\${FAIRLEAD_HTTPS:-[::]:443}"
+    http="\${FAIRLEAD_HTTP:-[::]:80}"
+  else
+    program="$HOME/.local/bin/fairlead-agent"
+    data="\${FAIRLEAD_DATA:-$HOME/.local/share/fairlead}"
+    https="\${FAIRLEAD_HTTPS:-[::]:8443}"
+    http="\${FAIRLEAD_HTTP:-[::]:8080}"
+  fi
+
+  temporary=$(mktemp -d)
+  trap 'rm -rf "$temporary"' EXIT
+  say "fetching the agent for $target"
+  curl --fail --silent --show-error --location --proto '=http,https' --retry 3 \\
+    --output "$temporary/fairlead-agent" "$download_url/install/agent/$target"
+  printf '%s  %s\\n' "$digest" "$temporary/fairlead-agent" | sha256sum --check --status ||
+    stop "the download does not have the digest that the control plane promised. Nothing was installed."
+
+  install -d "$(dirname "$program")"
+  install -d -m 0711 "$data"
+  install -m 0755 "$temporary/fairlead-agent" "$program"
+
+  say "enrolling this server"
+  printf '%s' "$token" | "$program" enrol --control "$control_url" --data "$data" --token-file - ||
+    stop "the server could not be enrolled. The line above says why."
+
+  start_agent
+}
+
+start_agent() {
+  if [ "$(id -u)" = 0 ] && [ -d /run/systemd/system ]; then
+    cat >/etc/systemd/system/fairlead-agent.service <<UNIT
+[Unit]
+Description=Fairlead agent
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+ExecStart=$program run --data $data --https $https --http $http
+Restart=always
+RestartSec=1
+# Apps and the proxy outlive a restart of the agent, and it makes cgroups of its own for them.
+KillMode=process
+Delegate=yes
+LimitNOFILE=1048576
+
+[Install]
+WantedBy=multi-user.target
+UNIT
+    systemctl daemon-reload
+    systemctl enable --quiet --now fairlead-agent.service
+    say "the agent runs as the service fairlead-agent. The dashboard shows it within seconds."
+  else
+    say "enrolled. There is no systemd for this user, so start the agent yourself, and keep it running:"
+    say "  $program run --data $data --https $https --http $http"
+  fi
+}
+
+main
+`;

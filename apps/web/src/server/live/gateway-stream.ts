@@ -1,0 +1,75 @@
+// Samples and log lines from the gateway's internal stream, for one subscription. The gateway may be restarting: it is
+// asked again with growing pauses for as long as somebody watches.
+
+import type { LiveSubscription } from '@fairlead/api';
+import { formatLiveTopic, type LiveEvent, liveEvent } from '@fairlead/contract/live';
+import type { Log } from '@fairlead/core/kernel';
+import { readEventData } from './event-stream.ts';
+
+export interface GatewayStreamOptions {
+  readonly gatewayUrl: string;
+  readonly token: () => Promise<string>;
+  readonly log: Log;
+}
+
+const PAUSE_MIN_MS = 250;
+const PAUSE_MAX_MS = 5000;
+
+/** Resolves once the subscription's signal fires. `onResume` tells that events may be missing since the last one. */
+export async function followGateway(
+  options: GatewayStreamOptions,
+  subscription: LiveSubscription,
+  onEvent: (event: LiveEvent) => void,
+  onResume: () => void,
+): Promise<void> {
+  const { signal } = subscription;
+  let pauseMs = PAUSE_MIN_MS;
+  let connectedBefore = false;
+  while (!signal.aborted) {
+    try {
+      const response = await open(options, subscription);
+      if (connectedBefore) onResume();
+      connectedBefore = true;
+      pauseMs = PAUSE_MIN_MS;
+      for await (const data of readEventData(response)) onEvent(liveEvent.parse(JSON.parse(data)));
+    } catch (error) {
+      if (signal.aborted) return;
+      options.log.warn({ err: error, pauseMs }, 'the live stream of the gateway broke; it is opened again');
+    }
+    await pause(pauseMs, signal);
+    pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS);
+  }
+}
+
+async function open(
+  { gatewayUrl, token }: GatewayStreamOptions,
+  { organizationId, topics, signal }: LiveSubscription,
+): Promise<AsyncIterable<Uint8Array>> {
+  const url = new URL(`${gatewayUrl}/internal/live`);
+  url.searchParams.set('organization', organizationId);
+  url.searchParams.set('topics', topics.map(formatLiveTopic).join(','));
+  const response = await fetch(url, {
+    headers: { accept: 'text/event-stream', authorization: `Bearer ${await token()}` },
+    cache: 'no-store',
+    redirect: 'error',
+    signal,
+  });
+  if (!response.ok || response.body === null) {
+    await response.body?.cancel();
+    throw new Error(`the gateway answered ${response.status}`);
+  }
+  return response.body;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
+}

@@ -1,0 +1,58 @@
+// The API's live source: what the gateway streams and what the database says has changed, in one stream a subscription.
+// It trusts its caller that the topics belong to the organization, and checks each notice against both once more.
+import type { LiveSource } from '@fairlead/api';
+import type { LiveEvent } from '@fairlead/contract/live';
+import { changeChannel, changeNotice } from '@fairlead/contract/notify';
+import type { Log } from '@fairlead/core/kernel';
+import type { Database } from '@fairlead/db';
+import { createEventQueue } from './event-queue.ts';
+import { followGateway, type GatewayStreamOptions } from './gateway-stream.ts';
+import { changesAfterGap, concerns } from './topics.ts';
+
+export interface LiveSourceOptions extends GatewayStreamOptions {
+  readonly database: Pick<Database, 'listen'>;
+  readonly log: Log;
+}
+
+/** A page that cannot keep up with this many events is better told to read afresh. */
+const EVENTS_MAX = 2000;
+
+export function createLiveSource(options: LiveSourceOptions): LiveSource {
+  return {
+    async *subscribe(subscription) {
+      const { organizationId, topics, signal } = subscription;
+      const missed = changesAfterGap(topics);
+      const queue = createEventQueue<LiveEvent>(EVENTS_MAX, () => missed);
+      const onGap = () => {
+        for (const event of missed) queue.push(event);
+      };
+      const onNotice = (payload: string) => {
+        const notice = parseNotice(payload, options.log);
+        if (notice === null || notice.organizationId !== organizationId || !concerns(topics, notice)) return;
+        queue.push({ type: 'changed', kind: notice.kind, id: notice.id });
+      };
+
+      const stopListening = await options.database.listen(changeChannel, { onNotice, onGap });
+      const ended = new AbortController();
+      const stop = AbortSignal.any([signal, ended.signal]);
+      stop.addEventListener('abort', () => queue.end());
+      if (stop.aborted) queue.end();
+      const following = followGateway(options, { ...subscription, signal: stop }, queue.push, onGap).catch(queue.fail);
+      try {
+        yield* queue.read();
+      } finally {
+        ended.abort();
+        await Promise.all([stopListening(), following]);
+      }
+    },
+  };
+}
+
+function parseNotice(payload: string, log: Log) {
+  try {
+    return changeNotice.parse(JSON.parse(payload));
+  } catch (error) {
+    log.error({ err: error }, 'a change notice cannot be read');
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+// The API for server components: the same ladder as for the browser, called in process. A page loads what it shows first,
+// and the browser goes on from there with a full cache.
+import 'server-only';
+import { apiRouter, createContext } from '@fairlead/api';
+import { dehydrate, HydrationBoundary } from '@tanstack/react-query';
+import { TRPCError } from '@trpc/server';
+import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
+import { headers } from 'next/headers';
+import { notFound, redirect } from 'next/navigation';
+import { cache, type ReactNode } from 'react';
+import { makeQueryClient } from '../api/query-client.ts';
+import { parts } from './parts.ts';
+
+// One context a request and organization: layout and page then read the session and the membership once.
+const contextOf = cache(async (organization: string | null) =>
+  createContext(await parts(), { headers: new Headers(await headers()), organizationSlug: organization }),
+);
+
+const queryClientOf = cache((_organization: string | null) => makeQueryClient());
+
+export async function pageApi(organization: string | null) {
+  const ctx = await contextOf(organization);
+  const queryClient = queryClientOf(organization);
+  const trpc = createTRPCOptionsProxy({ router: apiRouter, ctx, queryClient });
+
+  return {
+    trpc,
+    /** Loads what the page cannot do without: what is not there is a 404, no session leads to sign-in. */
+    async require<Data>(query: Promise<Data>): Promise<Data> {
+      try {
+        return await query;
+      } catch (error) {
+        return await answer(error);
+      }
+    },
+    /** Loads ahead. A failure is left to the browser, which shows it in its place with a way to try again. */
+    async load(...queries: readonly Promise<unknown>[]): Promise<void> {
+      await Promise.allSettled(queries);
+    },
+    queryClient,
+  };
+}
+
+export function Hydrated({ organization, children }: { readonly organization: string; readonly children: ReactNode }) {
+  return <HydrationBoundary state={dehydrate(queryClientOf(organization))}>{children}</HydrationBoundary>;
+}
+
+async function answer(error: unknown): Promise<never> {
+  if (error instanceof TRPCError && error.code === 'NOT_FOUND') notFound();
+  if (error instanceof TRPCError && error.code === 'UNAUTHORIZED') redirect(await signInPath());
+  throw error;
+}
+
+export async function signInPath(): Promise<string> {
+  const path = (await headers()).get('x-fairlead-path') ?? '/';
+  return path === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(path)}`;
+}

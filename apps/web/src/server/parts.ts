@@ -1,0 +1,73 @@
+// The composition of the web process: settings, database, auth, live source, log. Made once, on the first request, because
+// `next build` loads every route without having any of them.
+import 'server-only';
+import { readFile } from 'node:fs/promises';
+import type { ApiParts } from '@fairlead/api';
+import { createAuth } from '@fairlead/auth';
+import { systemClock } from '@fairlead/core/kernel';
+import { createFolderLogStore } from '@fairlead/core/log';
+import { createDatabase } from '@fairlead/db';
+import { agentDownload } from './agent-download.ts';
+import type { WebEnv } from './env.ts';
+import { ownOrigins, webEnv } from './env-of-process.ts';
+import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
+import { createLiveSource } from './live/live-source.ts';
+import { createLog } from './log.ts';
+
+export interface WebParts extends ApiParts {
+  readonly env: WebEnv;
+  readonly binaries: AgentBinaries;
+}
+
+/** This process's share of the connections that web, gateway and worker have together. */
+const POOL_MAX = 10;
+
+// Next may load this module once for pages and once for route handlers; the parts are still one set a process.
+const holder: { fairleadParts?: Promise<WebParts> } = globalThis as object;
+
+export function parts(): Promise<WebParts> {
+  holder.fairleadParts ??= createParts().catch((error: unknown) => {
+    // A file that was missing at the first request may be there at the next.
+    delete holder.fairleadParts;
+    throw error;
+  });
+  return holder.fairleadParts;
+}
+
+async function createParts(): Promise<WebParts> {
+  const env = webEnv();
+  const log = createLog(env.LOG_LEVEL);
+  const secret = await readSecret(env.FAIRLEAD_AUTH_SECRET_FILE);
+  const database = createDatabase({
+    url: env.DATABASE_URL,
+    poolMax: POOL_MAX,
+    applicationName: 'fairlead-web',
+    onConnectionError: (error) => log.warn({ err: error }, 'a database connection broke'),
+  });
+  const binaries = createAgentBinaries(env.FAIRLEAD_AGENT_BINARY, process.arch);
+  return {
+    env,
+    log,
+    database,
+    binaries,
+    clock: systemClock,
+    auth: createAuth({ identity: database, secret, baseUrl: env.FAIRLEAD_PUBLIC_URL, trustedOrigins: ownOrigins() }),
+    live: createLiveSource({
+      database,
+      gatewayUrl: env.FAIRLEAD_GATEWAY_URL,
+      token: () => readSecret(env.FAIRLEAD_INTERNAL_TOKEN_FILE),
+      log,
+    }),
+    logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+    config: {
+      localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
+      agentDownload: () => agentDownload(env, binaries),
+    },
+  };
+}
+
+async function readSecret(path: string): Promise<string> {
+  const secret = (await readFile(path, 'utf8')).trim();
+  if (secret === '') throw new Error(`${path} is empty`);
+  return secret;
+}

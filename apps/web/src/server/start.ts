@@ -1,0 +1,9 @@
+// What must be true before this process serves anybody.
+import 'server-only';
+import { parts } from './parts.ts';
+
+export async function start(): Promise<void> {
+  const { database, log } = await parts();
+  await database.assertSafe();
+  log.info({}, 'the web app is ready');
+}

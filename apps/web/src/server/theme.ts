@@ -1,0 +1,9 @@
+// The theme that the reader chose, from a cookie: the first paint already has it, without a script.
+import 'server-only';
+import { cookies } from 'next/headers';
+import { isTheme, type Theme, themeCookie } from '../common/theme.ts';
+
+export async function readTheme(): Promise<Theme> {
+  const value = (await cookies()).get(themeCookie)?.value ?? '';
+  return isTheme(value) ? value : 'system';
+}

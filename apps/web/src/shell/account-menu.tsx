@@ -1,0 +1,58 @@
+'use client';
+// The reader: theme, shortcuts, sign-out.
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
+import { Keyboard, LogOut, Monitor, Moon, Sun } from 'lucide-react';
+import { useMe } from '../common/me.tsx';
+import { useSignOut } from '../common/use-sign-out.ts';
+import { useTheme } from '../common/use-theme.ts';
+
+export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
+  const { user } = useMe();
+  const { theme, setTheme } = useTheme();
+  const signOut = useSignOut();
+  return (
+    <Menu
+      label="Account"
+      align="start"
+      trigger={(trigger) => (
+        <button
+          {...trigger}
+          type="button"
+          aria-label={`Account of ${user.name}`}
+          className="flex h-9 w-full min-w-0 items-center gap-2.5 rounded-control px-1.5 text-left hover:bg-hover max-lg:justify-center max-lg:px-0"
+        >
+          <span
+            aria-hidden="true"
+            className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-wash text-xs font-semibold text-accent-text"
+          >
+            {initialOf(user.name)}
+          </span>
+          <span className="min-w-0 flex-1 truncate max-lg:hidden">{user.name}</span>
+        </button>
+      )}
+    >
+      <MenuLabel>{user.email}</MenuLabel>
+      <MenuSeparator />
+      <MenuItem icon={<Monitor size={15} />} checked={theme === 'system'} onSelect={() => setTheme('system')}>
+        Theme of the system
+      </MenuItem>
+      <MenuItem icon={<Sun size={15} />} checked={theme === 'light'} onSelect={() => setTheme('light')}>
+        Light
+      </MenuItem>
+      <MenuItem icon={<Moon size={15} />} checked={theme === 'dark'} onSelect={() => setTheme('dark')}>
+        Dark
+      </MenuItem>
+      <MenuSeparator />
+      <MenuItem icon={<Keyboard size={15} />} onSelect={onHelp}>
+        Keyboard shortcuts
+      </MenuItem>
+      <MenuItem icon={<LogOut size={15} />} onSelect={() => void signOut()}>
+        Sign out
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function initialOf(name: string): string {
+  return [...name.trim()][0]?.toUpperCase() ?? '?';
+}

@@ -1,0 +1,73 @@
+'use client';
+// The rail of a phone: the four places people open most, and the rest behind "More".
+import { cn } from '@fairlead/ui/lib/class-names';
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
+import { Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
+import Link from 'next/link';
+import { useRouter } from 'next/navigation';
+import { useMe } from '../common/me.tsx';
+import { useSignOut } from '../common/use-sign-out.ts';
+import { useTheme } from '../common/use-theme.ts';
+import { type Place, placeOf } from './navigation.ts';
+
+export function BottomBar({ places, pathname }: { readonly places: readonly Place[]; readonly pathname: string }) {
+  const { organization, user } = useMe();
+  const router = useRouter();
+  const signOut = useSignOut();
+  const { theme, setTheme } = useTheme();
+  const current = placeOf(places, pathname);
+  const rest = places.filter((place) => !place.primary);
+  return (
+    <nav
+      aria-label="Main, bottom"
+      className="fixed inset-x-0 bottom-0 z-30 grid grid-cols-5 border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      {places
+        .filter((place) => place.primary)
+        .map((place) => (
+          <Link
+            key={place.href}
+            href={place.href}
+            aria-current={place === current ? 'page' : undefined}
+            className={itemClass(place === current)}
+          >
+            <place.icon size={20} aria-hidden="true" className={place === current ? 'text-accent-text' : undefined} />
+            {place.title}
+          </Link>
+        ))}
+      <Menu
+        label="More"
+        trigger={(trigger) => (
+          <button {...trigger} type="button" className={itemClass(current !== null && !current.primary)}>
+            <Ellipsis size={20} aria-hidden="true" />
+            More
+          </button>
+        )}
+      >
+        <MenuLabel>{organization.name}</MenuLabel>
+        {rest.map((place) => (
+          <MenuItem key={place.href} icon={<place.icon size={15} />} onSelect={() => router.push(place.href)}>
+            {place.title}
+          </MenuItem>
+        ))}
+        <MenuSeparator />
+        <MenuItem
+          icon={theme === 'dark' ? <Sun size={15} /> : <Moon size={15} />}
+          onSelect={() => setTheme(theme === 'dark' ? 'light' : 'dark')}
+        >
+          {theme === 'dark' ? 'Light theme' : 'Dark theme'}
+        </MenuItem>
+        <MenuItem icon={<LogOut size={15} />} onSelect={() => void signOut()}>
+          Sign out {user.name}
+        </MenuItem>
+      </Menu>
+    </nav>
+  );
+}
+
+function itemClass(active: boolean): string {
+  return cn(
+    'flex h-14 flex-col items-center justify-center gap-0.5 text-xs focus-visible:-outline-offset-2',
+    active ? 'font-medium text-ink' : 'text-ink-faint',
+  );
+}

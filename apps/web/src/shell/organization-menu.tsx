@@ -1,0 +1,34 @@
+'use client';
+// Which organization this is, and the way to another.
+import { Menu, MenuItem, MenuLabel } from '@fairlead/ui/menu';
+import { ChevronsUpDown } from 'lucide-react';
+import { useRouter } from 'next/navigation';
+import { useMe } from '../common/me.tsx';
+
+export function OrganizationMenu() {
+  const { organization, organizations } = useMe();
+  const router = useRouter();
+  return (
+    <Menu
+      label="Organization"
+      align="start"
+      trigger={(trigger) => (
+        <button
+          {...trigger}
+          type="button"
+          className="flex h-8 w-full min-w-0 items-center gap-1.5 rounded-control px-1.5 text-left hover:bg-hover"
+        >
+          <span className="min-w-0 flex-1 truncate font-semibold">{organization.name}</span>
+          <ChevronsUpDown size={14} aria-hidden="true" className="shrink-0 text-ink-faint" />
+        </button>
+      )}
+    >
+      <MenuLabel>Organizations</MenuLabel>
+      {organizations.map((each) => (
+        <MenuItem key={each.id} checked={each.id === organization.id} onSelect={() => router.push(`/${each.slug}`)}>
+          {each.name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}

@@ -1,0 +1,161 @@
+'use client';
+// Cmd+K: does things, and goes to places. Apps and servers are asked for when it opens.
+import { CommandDialog, CommandGroup, CommandItem } from '@fairlead/ui/command';
+import { Kbd } from '@fairlead/ui/kbd';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { ChartSpline, LogOut, Moon, Play, Plus, Server, SquareStack, Sun } from 'lucide-react';
+import { useRouter } from 'next/navigation';
+import { useDeferredValue, useState } from 'react';
+import { useTRPC } from '../api/trpc.tsx';
+import { useMe } from '../common/me.tsx';
+import { useAction } from '../common/use-action.ts';
+import { useSignOut } from '../common/use-sign-out.ts';
+import { useTheme } from '../common/use-theme.ts';
+import type { Place } from './navigation.ts';
+
+export interface PaletteProps {
+  readonly open: boolean;
+  readonly places: readonly Place[];
+  readonly onClose: () => void;
+}
+
+const APPS_SHOWN = 8;
+
+export function Palette({ open, places, onClose }: PaletteProps) {
+  const { paths, can } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const signOut = useSignOut();
+  const { theme, setTheme } = useTheme();
+  const [query, setQuery] = useState('');
+  const search = useDeferredValue(query.trim()).slice(0, 100);
+  const apps = useQuery({ ...trpc.app.list.queryOptions({ search, limit: APPS_SHOWN }), enabled: open });
+  const servers = useQuery({ ...trpc.server.list.queryOptions(), enabled: open });
+  const deploy = useAction(
+    useMutation(trpc.deployment.create.mutationOptions()),
+    "The app wasn't deployed",
+    (created) => {
+      toast({ tone: 'busy', title: 'Deployment started' });
+      router.push(paths.deployment(created.deploymentId));
+    },
+  );
+
+  const close = () => {
+    setQuery('');
+    onClose();
+  };
+  const go = (href: string) => () => {
+    close();
+    router.push(href);
+  };
+  const run = (what: () => void) => () => {
+    close();
+    what();
+  };
+
+  return (
+    <CommandDialog
+      open={open}
+      onClose={close}
+      query={query}
+      onQueryChange={setQuery}
+      placeholder="Deploy, open, start…"
+    >
+      <CommandGroup heading="Do">
+        {can('deployment.write')
+          ? (apps.data?.items ?? []).slice(0, search === '' ? 3 : APPS_SHOWN).map((app) => (
+              <CommandItem
+                key={`deploy ${app.id}`}
+                value={`deploy ${app.slug}`}
+                keywords={[app.name]}
+                icon={<Play size={15} />}
+                hint={app.branch}
+                onSelect={run(() => deploy.run({ appId: app.id }))}
+              >
+                Deploy {app.name}
+              </CommandItem>
+            ))
+          : null}
+        {can('app.write') ? (
+          <CommandItem value="new app create" icon={<Plus size={15} />} onSelect={go(paths.newApp)}>
+            New app
+          </CommandItem>
+        ) : null}
+        {can('server.enrol') ? (
+          <CommandItem value="add server enrol" icon={<Server size={15} />} onSelect={go(paths.addServer)}>
+            Add a server
+          </CommandItem>
+        ) : null}
+        {can('benchmark.write') ? (
+          <CommandItem
+            value="start benchmark measure"
+            icon={<ChartSpline size={15} />}
+            onSelect={go(paths.startBenchmark())}
+          >
+            Start a benchmark
+          </CommandItem>
+        ) : null}
+        <CommandItem
+          value="switch theme dark light"
+          icon={theme === 'dark' ? <Sun size={15} /> : <Moon size={15} />}
+          onSelect={run(() => setTheme(theme === 'dark' ? 'light' : 'dark'))}
+        >
+          {theme === 'dark' ? 'Switch to the light theme' : 'Switch to the dark theme'}
+        </CommandItem>
+        <CommandItem value="sign out log out" icon={<LogOut size={15} />} onSelect={run(() => void signOut())}>
+          Sign out
+        </CommandItem>
+      </CommandGroup>
+      <CommandGroup heading="Go to">
+        {places.map((place) => (
+          <CommandItem
+            key={place.href}
+            value={`go ${place.title}`}
+            icon={<place.icon size={15} />}
+            hint={
+              <>
+                <Kbd>g</Kbd>
+                <Kbd>{place.key}</Kbd>
+              </>
+            }
+            onSelect={go(place.href)}
+          >
+            {place.title}
+          </CommandItem>
+        ))}
+      </CommandGroup>
+      {(apps.data?.items.length ?? 0) > 0 ? (
+        <CommandGroup heading="Apps">
+          {apps.data?.items.map((app) => (
+            <CommandItem
+              key={app.id}
+              value={`app ${app.slug}`}
+              keywords={[app.name]}
+              icon={<SquareStack size={15} />}
+              hint={app.serverName}
+              onSelect={go(paths.app(app.slug))}
+            >
+              {app.name}
+            </CommandItem>
+          ))}
+        </CommandGroup>
+      ) : null}
+      {(servers.data?.items.length ?? 0) > 0 ? (
+        <CommandGroup heading="Servers">
+          {servers.data?.items.slice(0, search === '' ? 5 : undefined).map((server) => (
+            <CommandItem
+              key={server.id}
+              value={`server ${server.name}`}
+              icon={<Server size={15} />}
+              onSelect={go(paths.server(server.id))}
+            >
+              {server.name}
+            </CommandItem>
+          ))}
+        </CommandGroup>
+      ) : null}
+    </CommandDialog>
+  );
+}

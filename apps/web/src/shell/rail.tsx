@@ -1,0 +1,81 @@
+'use client';
+// The rail: where one can go, who one is, and whether the control plane answers. Icons only on narrow screens.
+import { Kbd } from '@fairlead/ui/kbd';
+import { cn } from '@fairlead/ui/lib/class-names';
+import { LogoMark } from '@fairlead/ui/logo';
+import { Search } from 'lucide-react';
+import Link from 'next/link';
+import { AccountMenu } from './account-menu.tsx';
+import { ControlHealth } from './control-health.tsx';
+import { type Place, placeOf } from './navigation.ts';
+import { OrganizationMenu } from './organization-menu.tsx';
+
+export interface RailProps {
+  readonly places: readonly Place[];
+  readonly pathname: string;
+  readonly onPalette: () => void;
+  readonly onHelp: () => void;
+}
+
+export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
+  const current = placeOf(places, pathname);
+  return (
+    <div className="sticky top-0 flex h-dvh flex-col gap-1 border-line border-r bg-sunken px-2 py-3 max-md:hidden">
+      <div className="mb-2 flex items-center gap-2 lg:px-1">
+        <Link
+          href={places[0]?.href ?? '/'}
+          aria-label="Fairlead, overview"
+          className="flex size-9 shrink-0 items-center justify-center rounded-control text-ink max-lg:mx-auto lg:size-8"
+        >
+          <LogoMark size={22} />
+        </Link>
+        <div className="min-w-0 flex-1 max-lg:hidden">
+          <OrganizationMenu />
+        </div>
+      </div>
+      <button
+        type="button"
+        onClick={onPalette}
+        aria-label="Search and commands"
+        className="mb-2 flex h-8 items-center gap-2 rounded-control border border-line bg-surface px-2 text-ink-faint transition-colors duration-120 hover:border-line-strong hover:text-ink max-lg:justify-center"
+      >
+        <Search size={15} aria-hidden="true" />
+        <span className="max-lg:hidden">Search</span>
+        <span className="ml-auto flex gap-0.5 max-lg:hidden">
+          <Kbd>⌘</Kbd>
+          <Kbd>K</Kbd>
+        </span>
+      </button>
+      <nav aria-label="Main">
+        <ul className="flex flex-col gap-0.5">
+          {places.map((place) => (
+            <li key={place.href}>
+              <Link
+                href={place.href}
+                aria-current={place === current ? 'page' : undefined}
+                title={place.title}
+                className={cn(
+                  'group flex h-8 items-center gap-2.5 rounded-control px-2.5 transition-colors duration-120 max-lg:justify-center max-lg:px-0',
+                  place === current
+                    ? 'bg-surface font-medium text-ink shadow-[0_0_0_1px_var(--line)]'
+                    : 'text-ink-soft hover:bg-hover hover:text-ink',
+                )}
+              >
+                <place.icon
+                  size={16}
+                  aria-hidden="true"
+                  className={cn('shrink-0', place === current ? 'text-accent-text' : 'text-ink-faint')}
+                />
+                <span className="max-lg:sr-only">{place.title}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div className="mt-auto flex flex-col gap-1">
+        <ControlHealth />
+        <AccountMenu onHelp={onHelp} />
+      </div>
+    </div>
+  );
+}

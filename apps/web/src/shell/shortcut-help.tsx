@@ -1,0 +1,39 @@
+'use client';
+// Every shortcut in one place.
+import { Dialog } from '@fairlead/ui/dialog';
+import { Kbd } from '@fairlead/ui/kbd';
+import type { Place } from './navigation.ts';
+
+export interface ShortcutHelpProps {
+  readonly open: boolean;
+  readonly places: readonly Place[];
+  readonly onClose: () => void;
+}
+
+export function ShortcutHelp({ open, places, onClose }: ShortcutHelpProps) {
+  const rows = [
+    { keys: ['⌘', 'K'], what: 'Search and commands (Ctrl K elsewhere)' },
+    { keys: ['/'], what: 'Search the list or the log of the page' },
+    { keys: ['↑', '↓'], what: 'Walk through the rows of a table' },
+    { keys: ['←', '→'], what: 'Move the cursor of a focused chart' },
+    ...places.map((place) => ({ keys: ['g', place.key], what: `Go to ${place.title}` })),
+    { keys: ['Esc'], what: 'Close what is open' },
+    { keys: ['?'], what: 'This list' },
+  ];
+  return (
+    <Dialog open={open} onClose={onClose} title="Keyboard shortcuts">
+      <ul className="grid gap-x-8 gap-y-2.5 sm:grid-cols-2">
+        {rows.map((row) => (
+          <li key={row.what} className="flex items-center gap-3">
+            <span className="flex w-14 shrink-0 gap-1">
+              {row.keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </span>
+            <span className="text-ink-soft">{row.what}</span>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}

@@ -1,0 +1,41 @@
+// What a key press means on a page, decided without a page: `/` searches, `g` then a letter goes, `?` explains. Pure.
+
+export interface KeyPress {
+  readonly key: string;
+  readonly command: boolean;
+  readonly alt: boolean;
+  /** The press went into a field, where letters are letters. */
+  readonly inField: boolean;
+}
+
+export type ShortcutAction =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'search' }
+  | { readonly kind: 'palette' }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'go'; readonly key: string };
+
+export interface ShortcutState {
+  /** When `g` was pressed; null when it was not, or something else came after it. */
+  readonly goSince: number | null;
+}
+
+export const idle: ShortcutState = { goSince: null };
+const GO_WITHIN_MS = 1200;
+
+export function pressKey(
+  state: ShortcutState,
+  press: KeyPress,
+  now: number,
+): { readonly state: ShortcutState; readonly action: ShortcutAction } {
+  const none = { state: idle, action: { kind: 'none' } } as const;
+  if (press.command && press.key.toLowerCase() === 'k') return { state: idle, action: { kind: 'palette' } };
+  if (press.command || press.alt || press.inField) return none;
+  if (state.goSince !== null && now - state.goSince <= GO_WITHIN_MS && /^[a-z]$/.test(press.key)) {
+    return { state: idle, action: { kind: 'go', key: press.key } };
+  }
+  if (press.key === 'g') return { state: { goSince: now }, action: { kind: 'none' } };
+  if (press.key === '/') return { state: idle, action: { kind: 'search' } };
+  if (press.key === '?') return { state: idle, action: { kind: 'help' } };
+  return none;
+}
