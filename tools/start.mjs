@@ -17,7 +17,7 @@ async function main() {
     process.stdout.write(HELP);
     return;
   }
-  await checkPrograms();
+  await checkPrograms({ rust: options.agent === undefined });
   const { bavail, bsize } = statfsSync(root);
   if (bavail * bsize < DISK_FREE_MIN_BYTES) {
     const free = ((bavail * bsize) / 1024 ** 3).toFixed(1);

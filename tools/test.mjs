@@ -8,7 +8,7 @@ import { checkPrograms, handOver, installDependencies, SetupError } from './lib/
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 async function main() {
-  await checkPrograms();
+  await checkPrograms({ rust: true });
   await installDependencies(root, { report: () => console.log('installing npm dependencies from the lock file') });
   handOver(root, 'tools/test/main.ts', process.argv.slice(2));
 }

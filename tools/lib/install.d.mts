@@ -1,6 +1,6 @@
 // Types of install.mjs, for the TypeScript half of the tools.
 export class SetupError extends Error {}
-export function checkPrograms(): Promise<void>;
+export function checkPrograms(wanted: { readonly rust: boolean }): Promise<void>;
 export function installDependencies(
   root: string,
   options?: { readonly report?: () => void },

@@ -10,7 +10,7 @@ const NODE_MIN = [20, 20];
 export class SetupError extends Error {}
 
 /** Checks the programs that cannot come from a registry. `cc` links Rust; git brings sources. */
-export async function checkPrograms() {
+export async function checkPrograms({ rust }) {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
     throw new SetupError(`Node ${process.versions.node} is too old: install Node ${NODE_MIN.join('.')} or newer`);
@@ -19,8 +19,8 @@ export async function checkPrograms() {
     if (!(await succeeds(program, args))) throw new SetupError(`${program} is missing: ${what}`);
   };
   await missing('git', ['--version'], 'install it with apt-get install git');
-  await missing('cargo', ['--version'], 'install Rust from https://rustup.rs');
-  await missing('cc', ['--version'], 'install a C compiler with apt-get install build-essential');
+  if (rust) await missing('cargo', ['--version'], 'install Rust from https://rustup.rs');
+  if (rust) await missing('cc', ['--version'], 'install a C compiler with apt-get install build-essential');
   await missing('npm', ['--version'], 'install npm beside Node');
 }
 
