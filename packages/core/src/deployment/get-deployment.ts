@@ -11,25 +11,28 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
   const { organizationId } = ctx;
   const row = await ctx.tx.deployment.findFirstOrThrow({
     where: { id: deploymentId, organizationId },
-    select: {
-      cancelRequestedAt: true,
-      app: { select: { repositoryUrl: true } },
-      steps: { orderBy: { position: 'asc' } },
-      logChunks: { select: { firstLine: true, lineCount: true }, orderBy: { firstLine: 'desc' }, take: 1 },
-    },
+    select: { cancelRequestedAt: true, app: { select: { repositoryUrl: true } } },
+  });
+  const steps = await ctx.tx.deploymentStep.findMany({
+    where: { deploymentId, organizationId },
+    orderBy: { position: 'asc' },
+  });
+  const lastChunk = await ctx.tx.logChunk.findFirst({
+    where: { deploymentId, organizationId },
+    select: { firstLine: true, lineCount: true },
+    orderBy: { firstLine: 'desc' },
   });
   const placement = await ctx.tx.placement.findFirst({
     where: { organizationId, appId: summary.appId, environmentId: summary.environmentId },
     select: { server: { select: { id: true, name: true } }, liveReleaseId: true },
   });
-  const lastChunk = row.logChunks[0];
   const finished = isFinished(summary.state);
   return {
     ...summary,
     repositoryUrl: row.app.repositoryUrl,
     serverId: placement === null ? null : parseId('srv', placement.server.id),
     serverName: placement?.server.name ?? null,
-    steps: row.steps.map((each) => ({
+    steps: steps.map((each) => ({
       name: stepNameSchema.parse(each.name),
       position: each.position,
       state: stepStateSchema.parse(each.state),
@@ -42,6 +45,6 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     canRedeploy: finished,
     canRollBackTo:
       finished && summary.releaseId !== null && placement !== null && placement.liveReleaseId !== summary.releaseId,
-    logLineCount: lastChunk === undefined ? 0 : lastChunk.firstLine + lastChunk.lineCount,
+    logLineCount: lastChunk === null ? 0 : lastChunk.firstLine + lastChunk.lineCount,
   };
 }

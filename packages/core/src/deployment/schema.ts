@@ -79,7 +79,7 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   cancelRequestedAt: z.date().nullable(),
   canCancel: z.boolean(),
   canRedeploy: z.boolean(),
-  /** Its release exists, does not serve now, and nothing else is under way. */
+  /** It is over, and its release exists but does not serve now. */
   canRollBackTo: z.boolean(),
   logLineCount: z.number().int(),
 });

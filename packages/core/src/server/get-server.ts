@@ -14,23 +14,21 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
       desiredNumber: true,
       appliedEpoch: true,
       appliedNumber: true,
-      placements: {
-        select: { app: { select: { id: true, name: true, slug: true } }, environment: { select: { name: true } } },
-        orderBy: { app: { name: 'asc' } },
-      },
     },
   });
+  const apps = await ctx.tx.$queryRaw<{ id: string; name: string; slug: string; environmentName: string }[]>`
+    SELECT app.id, app.name, app.slug, environment.name AS "environmentName"
+    FROM placement
+    JOIN app ON app.id = placement.app_id
+    JOIN environment ON environment.id = placement.environment_id
+    WHERE placement.server_id = ${input.serverId} AND placement.organization_id = ${organizationId}
+    ORDER BY app.name, app.id`;
   if (summary === undefined || row === null) throw new AppError('server.not_found', { serverId: input.serverId });
   return {
     ...summary,
     capabilities: row.capabilities,
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,
-    apps: row.placements.map(({ app, environment }) => ({
-      id: parseId('app', app.id),
-      name: app.name,
-      slug: app.slug,
-      environmentName: environment.name,
-    })),
+    apps: apps.map((app) => ({ ...app, id: parseId('app', app.id) })),
   };
 }

@@ -29,11 +29,14 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       environmentId: true,
       instances: true,
       liveRelease: { select: releaseColumns },
-      app: { select: { name: true, repositoryUrl: true, rootFolder: true } },
     },
     orderBy: [{ appId: 'asc' }, { environmentId: 'asc' }],
   });
   const appIds = placements.map(({ appId }) => appId);
+  const apps = await tx.app.findMany({
+    where: { organizationId, id: { in: appIds } },
+    select: { id: true, name: true, repositoryUrl: true, rootFolder: true },
+  });
   const underWay = await tx.deployment.findMany({
     where: { organizationId, appId: { in: appIds }, state: { in: ['building', 'rolling_out'] } },
     select: {
@@ -58,6 +61,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   });
 
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
+  const appsById = new Map(apps.map((app) => [app.id, app]));
   const hosts = Map.groupBy(domains, keyOf);
   const deployments = new Map(underWay.map((row) => [keyOf(row), row]));
   return toDesiredState({
@@ -71,16 +75,17 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       return {
         appId: placement.appId,
         environmentId: placement.environmentId,
-        appName: placement.app.name,
+        appName: appsById.get(placement.appId)?.name ?? placement.appId,
         instances: placement.instances,
         live: placement.liveRelease,
         candidate: deployment === undefined || release === null ? null : { deploymentId: deployment.id, release },
         hosts: (hosts.get(keyOf(placement)) ?? []).map(({ host }) => host),
       };
     }),
-    builds: placements.flatMap(({ app, ...placement }) => {
+    builds: placements.flatMap((placement) => {
+      const app = appsById.get(placement.appId);
       const deployment = deployments.get(keyOf(placement));
-      if (deployment?.state !== 'building') return [];
+      if (app === undefined || deployment?.state !== 'building') return [];
       const { repositoryUrl, rootFolder } = app;
       return [{ deploymentId: deployment.id, appId: placement.appId, repositoryUrl, ref: deployment.ref, rootFolder }];
     }),
