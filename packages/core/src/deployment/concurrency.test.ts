@@ -1,0 +1,55 @@
+// People, the worker, the sweeper and the agent at work on the same server at the same time.
+
+import { WorkState } from '@fairlead/contract/agent';
+import { type AppId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { attachDomain } from '../domain/index.ts';
+import { AppError } from '../kernel/index.ts';
+import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { cancelDeployment, createDeployment, failOverdueDeployments, listDeployments } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+beforeAll(async () => {
+  db = await testDatabase({ poolMax: 8 });
+  world = await testWorld(db.database);
+});
+afterAll(() => db.drop());
+
+test('nothing waits for each other in a circle, and at most one deployment of an app is under way', async () => {
+  const apps: AppId[] = [];
+  for (const name of ['a', 'b', 'c', 'd']) apps.push((await world.createApp(name)).appId);
+  const all = () => world.tenant((ctx) => listDeployments(ctx, { limit: 100 }));
+
+  const allowed = new Set(['deployment.already_finished', 'domain.taken']);
+  const attempt = async (work: Promise<unknown>): Promise<void> => {
+    await work.catch((error: unknown) => {
+      if (!(error instanceof AppError && allowed.has(error.code))) throw error;
+    });
+  };
+  for (let round = 0; round < 6; round += 1) {
+    const { items } = await all();
+    const ids = items.map(({ id }) => id);
+    await Promise.all([
+      ...apps.map((appId) => attempt(world.tenant((ctx) => createDeployment(ctx, { appId })))),
+      ...ids.slice(0, 6).map((id) => attempt(world.advance(id))),
+      attempt(world.report({ builds: ids.map((id) => builtStatus(id)) })),
+      attempt(world.report({ rollouts: ids.map((id) => rolloutStatus(id, WorkState.SUCCEEDED)) })),
+      attempt(world.system(failOverdueDeployments)),
+      attempt(world.desired()),
+      ...ids.slice(0, 2).map((id) => attempt(world.tenant((ctx) => cancelDeployment(ctx, { deploymentId: id })))),
+      ...apps.map((appId) =>
+        attempt(
+          world.tenant((ctx) => attachDomain(ctx, { appId, host: `r${round}.example.test` }, { localHttpsPort: 1 })),
+        ),
+      ),
+    ]);
+    world.clock.forward(30_000);
+    const underWay = (await all()).items.filter(({ state }) => state === 'building' || state === 'rolling_out');
+    expect(new Set(underWay.map(({ appId }) => appId)).size).toBe(underWay.length);
+  }
+  const { items } = await all();
+  expect(items.some(({ state }) => state === 'live')).toBe(true);
+  expect(items.every(({ appId }) => apps.includes(parseId('app', appId)))).toBe(true);
+});

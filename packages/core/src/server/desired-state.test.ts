@@ -1,0 +1,110 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { DesiredStateSchema } from '@fairlead/contract/agent';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deleteApp } from '../app/index.ts';
+import { attachDomain, detachDomain } from '../domain/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { type DesiredRows, type ReleaseRow, toDesiredState } from './desired-state.ts';
+import { renderDesiredState } from './index.ts';
+
+const release: ReleaseRow = {
+  id: 'rel_1',
+  number: 3,
+  artifactDigest: `sha256:${'a'.repeat(64)}`,
+  command: ['node', 'server.js'],
+  healthPath: '/health',
+};
+const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, hosts: [] };
+const rows: DesiredRows = {
+  serverId: 'srv_1',
+  epoch: 1,
+  number: 42n,
+  placements: [],
+  builds: [],
+  benchmarks: [],
+  controlRoutes: [],
+};
+
+test('an empty server needs nothing, and the message survives its own encoding', () => {
+  const state = toDesiredState(rows);
+  expect(state).toMatchObject({
+    version: { epoch: 1, number: 42n },
+    serverId: 'srv_1',
+    requires: [],
+    apps: [],
+    routes: [],
+  });
+  expect(fromBinary(DesiredStateSchema, toBinary(DesiredStateSchema, state))).toEqual(state);
+});
+
+test('an app without a release is neither run nor routed to', () => {
+  const state = toDesiredState({
+    ...rows,
+    placements: [
+      { ...placement, appId: 'app_1', appName: 'Shop', hosts: ['shop.example.test'] },
+      { ...placement, appId: 'app_2', appName: 'Blog', hosts: ['blog.example.test'], live: release },
+      { ...placement, appId: 'app_3', appName: 'New', candidate: { deploymentId: 'dep_1', release } },
+    ],
+  });
+  expect(state.apps.map(({ appId }) => appId)).toEqual(['app_2', 'app_3']);
+  expect(state.routes.map(({ host }) => host)).toEqual(['blog.example.test']);
+  expect(state.requires).toEqual(['app', 'route']);
+  // The agent refuses the whole state for one of these out of its bounds.
+  expect(state.apps[0]?.live?.health).toMatchObject({ path: '/health', intervalMs: 500, timeoutMs: 2000 });
+  expect(state.apps[1]?.candidate?.healthTimeoutMs).toBeGreaterThan(0);
+});
+
+test('no app takes the host of the control plane', () => {
+  const state = toDesiredState({
+    ...rows,
+    placements: [
+      { ...placement, appId: 'app_1', appName: 'Sly', hosts: ['fairlead.localhost', 'sly.test'], live: release },
+    ],
+    controlRoutes: [
+      { host: 'fairlead.localhost', pathPrefix: '/', address: '127.0.0.1:4400' },
+      { host: 'fairlead.localhost', pathPrefix: '/agent', address: '127.0.0.1:4401' },
+    ],
+  });
+  expect(state.routes.map(({ host, pathPrefix, target }) => [host, pathPrefix, target.case])).toEqual([
+    ['sly.test', '/', 'app'],
+    ['fairlead.localhost', '/', 'address'],
+    ['fairlead.localhost', '/agent', 'address'],
+  ]);
+});
+
+let db: TestDatabase;
+let world: TestWorld;
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+});
+afterAll(() => db.drop());
+
+test('a route comes and goes with its domain, an app with its deletion, each as a new version', async () => {
+  const app = await world.createApp('Shop');
+  await world.advance(app.deploymentId ?? '');
+  await world.finish(app.deploymentId ?? '');
+  const first = await world.desired();
+  const domain = await world.tenant((ctx) =>
+    attachDomain(ctx, { appId: app.appId, host: 'shop.example.test' }, { localHttpsPort: 4443 }),
+  );
+  const attached = await world.desired();
+  expect(attached.routes.map(({ host }) => host)).toEqual(['shop.example.test']);
+  expect(attached.version?.number).toBe((first.version?.number ?? 0n) + 1n);
+  await world.tenant((ctx) => detachDomain(ctx, { domainId: domain.id }));
+  expect((await world.desired()).routes).toEqual([]);
+  await world.tenant((ctx) => deleteApp(ctx, { appId: app.appId, confirmName: 'Shop' }));
+  const last = await world.desired();
+  expect(last.apps).toEqual([]);
+  expect(last.version?.number).toBe((first.version?.number ?? 0n) + 3n);
+});
+
+test('only the local server fronts the control plane', async () => {
+  const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', address: '127.0.0.1:4400' }];
+  const { serverId } = world;
+  const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes }));
+  expect((await render()).routes).toHaveLength(1);
+  await world.system(({ tx }) => tx.server.update({ where: { id: serverId }, data: { isLocal: false } }));
+  expect((await render()).routes).toEqual([]);
+});
