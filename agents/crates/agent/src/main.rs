@@ -1,2 +1,59 @@
-//! placeholder
-fn main() {}
+//! The fairlead-agent binary: picks the subcommand and wires the crates together. Decides nothing itself.
+
+mod cli;
+mod command;
+mod host_info;
+mod run;
+
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairlead_base::error::chain;
+use tracing_subscriber::EnvFilter;
+
+use cli::{Cli, Command};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// This agent's version, as it is reported and printed.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    // A shim forks: it must not have threads, a runtime or a log of its own before.
+    if arguments.nth(1).as_deref() == Some(OsStr::new("shim")) {
+        return fairlead_runtime::shim::main(arguments);
+    }
+    let cli = Cli::parse();
+    log_to_stderr();
+    let done = match cli.command {
+        Command::Run(args) => run::main(args),
+        Command::Proxy => command::proxy(),
+        Command::Enrol(args) => command::enrol(args),
+        Command::Bench(args) => command::bench(args),
+        Command::Check(args) => command::check(args),
+        Command::Version => {
+            println!("fairlead-agent {VERSION}");
+            Ok(ExitCode::SUCCESS)
+        }
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("fairlead-agent: {}", chain(error.as_ref()));
+        ExitCode::FAILURE
+    })
+}
+
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        // The proxy outlives whoever reads its log: a closed pipe must not become a panic.
+        .log_internal_errors(false)
+        .init();
+}

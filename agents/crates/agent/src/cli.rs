@@ -1,0 +1,107 @@
+//! The command line as a person types it. Owns names and help; never acts.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Fairlead's agent: runs the apps of one server and the proxy in front of them.
+#[derive(Debug, Parser)]
+#[command(name = "fairlead-agent", version, disable_version_flag = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Keep this server as the control plane wants it.
+    Run(RunArgs),
+    /// Serve requests. Started by `run`, which passes the listening sockets.
+    #[command(hide = true)]
+    Proxy,
+    /// Make this machine a server of a control plane.
+    Enrol(EnrolArgs),
+    /// Measure servers side by side over HTTP.
+    Bench(BenchArgs),
+    /// Say what works and what does not on this machine.
+    Check(CheckArgs),
+    /// Print the version.
+    Version,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The agent's data folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Stop the apps and the proxy too when this process is asked to stop.
+    #[arg(long)]
+    pub(crate) stop_apps_on_exit: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListenArgs {
+    /// Address for HTTPS; may be given again. `[::]` takes IPv4 too.
+    #[arg(long, value_name = "ADDRESS", default_values = ["[::]:443"])]
+    pub(crate) https: Vec<SocketAddr>,
+    /// Address for plain HTTP, which leads to HTTPS; may be given again.
+    #[arg(long, value_name = "ADDRESS", default_values = ["[::]:80"])]
+    pub(crate) http: Vec<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EnrolArgs {
+    /// The control plane: https://host, or http://127.0.0.1:port on this machine.
+    #[arg(long, value_name = "URL")]
+    pub(crate) control: String,
+    /// The agent's data folder; made when missing.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// A file that holds the enrolment token, `-` for standard input. Without it: the variable FAIRLEAD_ENROL_TOKEN.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Authorities to trust beside the system's (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// The plan, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: PathBuf,
+    /// Print one JSON line a row instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The agent's data folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent_and_run_listens_on_the_usual_ports() {
+        Cli::command().debug_assert();
+        let cli = Cli::parse_from(["fairlead-agent", "run", "--data", "/tmp/x", "--https", "127.0.0.1:4443"]);
+        let Command::Run(run) = cli.command else { panic!("not run") };
+        assert_eq!(run.listen.https, ["127.0.0.1:4443".parse().unwrap()]);
+        assert_eq!(run.listen.http, ["[::]:80".parse().unwrap()]);
+    }
+}

@@ -1,0 +1,213 @@
+//! `run`: wires link, runtime, builds, benchmarks, proxy and samples together, and ends them in order.
+//! What follows from what is the reconciler's; this file only composes.
+
+mod benchmarks;
+mod builds;
+mod certificates;
+mod frame;
+mod local_state;
+mod logs;
+mod reconciler;
+mod release;
+mod router;
+mod routes;
+mod samples;
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_base::{Folders, config, shutdown};
+use fairlead_build::BuildOptions;
+use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
+use fairlead_proxy::{KeeperOptions, ProxyKeeper};
+use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
+use fairlead_tls::LocalAuthority;
+use rustix::fs::{FlockOperation, flock};
+use tokio::sync::{mpsc, watch};
+
+use crate::cli::RunArgs;
+use crate::command::Outcome;
+use crate::host_info;
+
+use benchmarks::Benchmarks;
+use builds::Builds;
+use certificates::Certificates;
+use local_state::LocalState;
+use logs::LogCollector;
+use reconciler::{Reconciler, Sources};
+use release::ArtifactReleases;
+use router::{Routed, Router};
+use samples::Samples;
+
+/// Ports given to instances; below the kernel's own range for outgoing connections.
+const INSTANCE_PORTS: std::ops::RangeInclusive<u16> = 20_000..=29_999;
+/// Lines waiting to be numbered and sent.
+const LOG_QUEUE: usize = 8_192;
+/// With `--stop-apps-on-exit`: how long requests in flight may take.
+const EXIT_DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the link may take to put its queue on disk.
+const LINK_STOP_TIMEOUT: Duration = Duration::from_secs(5);
+const PATH_FALLBACK: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// One thread and one event loop: `run` decides little and rarely, and must cost next to nothing when idle.
+pub(crate) fn main(args: RunArgs) -> Outcome {
+    let folders = Folders::new(&args.data)?;
+    if !folders.config().exists() {
+        return Err(format!(
+            "{} belongs to no control plane yet: make this machine a server with `fairlead-agent enrol`",
+            folders.root().display()
+        )
+        .into());
+    }
+    folders.create()?;
+    let _lock = lock(&folders)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build()?;
+    let outcome = runtime.block_on(run(args, folders));
+    // An unpacking under way must not hold the exit back; it starts anew after a restart.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+async fn run(args: RunArgs, folders: Folders) -> Outcome {
+    let shutdown = shutdown::on_signal()?;
+    let config: AgentConfig = config::read(&folders.config())?;
+    let isolation = Isolation::detect(&folders);
+    let host = host_info::read(&folders, &isolation)?;
+    for off in &host.isolation_off {
+        tracing::warn!("isolation is reduced: {off}");
+    }
+    let (link, ends) = Link::open(LinkOptions {
+        config,
+        folders: folders.clone(),
+        agent_version: crate::VERSION.into(),
+        host,
+        spool: SpoolLimits::default(),
+    })?;
+
+    let program = std::env::current_exe()?;
+    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
+    let identities = Arc::new(Identities::open(&folders)?);
+    let (apps, output) = Runtime::start(RuntimeOptions {
+        folders: folders.clone(),
+        program: program.clone(),
+        ports: INSTANCE_PORTS,
+        path: path.clone(),
+        isolation,
+        identities: identities.clone(),
+        prepare: Arc::new(ArtifactReleases(folders.clone())),
+    })
+    .await?;
+    let RuntimeOutput { view, log } = output;
+    let (keeper, stats) = ProxyKeeper::start(KeeperOptions {
+        program,
+        control_path: folders.proxy_socket(),
+        https: args.listen.https,
+        http: args.listen.http,
+        workers: std::thread::available_parallelism().map_or(1, usize::from),
+    })
+    .await?;
+    let keeper = Arc::new(keeper);
+    let authority = Arc::new(LocalAuthority::open_or_create(&folders.authority())?);
+
+    let (lines, collected) = mpsc::channel(LOG_QUEUE);
+    let collector = LogCollector::open(folders.log_lines())?.run(collected, ends.pushes.clone());
+    let collector = tokio::spawn(collector);
+    let options = BuildOptions {
+        builds: folders.builds(),
+        artifacts: folders.artifacts(),
+        caches: folders.caches(),
+        user: None,
+        path,
+    };
+    let (builds, build_events) = Builds::new(options, identities, lines.clone());
+    let (benchmarks, benchmark_events) = Benchmarks::new();
+    let (routed_end, routed) = watch::channel(Routed::default());
+    let router = Router {
+        keeper: keeper.clone(),
+        authority: authority.clone(),
+        runtime: apps.clone(),
+        desired: ends.desired.clone(),
+        view: view.clone(),
+        routed: routed_end,
+        certificates: Certificates::default(),
+    };
+    let router = tokio::spawn(router.run());
+    let link_shutdown = fairlead_base::CancellationToken::new();
+    let mut link = tokio::spawn(link.run(link_shutdown.clone()));
+
+    let reconciler = Reconciler {
+        runtime: apps.clone(),
+        keeper: keeper.clone(),
+        authority,
+        local: LocalState::open(folders.local_state())?,
+        builds,
+        benchmarks,
+        samples: Samples::open(&folders)?,
+        lines,
+        pushes: ends.pushes,
+        report: ends.report,
+        applied: None,
+    };
+    let sources =
+        Sources { desired: ends.desired, view, routed, stats, runtime_log: log, build_events, benchmark_events };
+    reconciler.run(sources, shutdown).await;
+
+    router.abort();
+    if let Err(error) = router.await
+        && !error.is_cancelled()
+    {
+        tracing::error!(%error, "the router did not end in order");
+    }
+    if args.stop_apps_on_exit {
+        // The reconciler and the router held the others.
+        if let Some(keeper) = Arc::into_inner(keeper) {
+            keeper.stop(EXIT_DRAIN_TIMEOUT).await;
+        }
+        apps.stop_all().await;
+    }
+    drop(apps);
+    // Lines of the last second first, then the link, which puts them on disk.
+    stopped("log collector", tokio::time::timeout(LINK_STOP_TIMEOUT, collector).await);
+    link_shutdown.cancel();
+    stopped("link", tokio::time::timeout(LINK_STOP_TIMEOUT, &mut link).await);
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Two `run`s of one folder would fight over its apps: the second one is told so and ends.
+fn lock(folders: &Folders) -> Result<File, Box<dyn Error>> {
+    let file = File::create(folders.run_lock())?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(format!("an agent runs already with {}", folders.root().display()).into())
+        }
+        Err(error) => Err(io::Error::from(error).into()),
+    }
+}
+
+fn stopped<T>(what: &str, ended: Result<Result<T, tokio::task::JoinError>, tokio::time::error::Elapsed>) {
+    match ended {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::error!(%error, "{what} did not end in order"),
+        Err(_) => tracing::warn!("{what} took too long to end"),
+    }
+}
+
+#[cfg(test)]
+fn empty_state() -> fairlead_model::DesiredState {
+    fairlead_model::DesiredState {
+        version: fairlead_model::Version { epoch: 1, number: 1 },
+        server: fairlead_model::ServerId::parse("srv_1").unwrap(),
+        requires: Vec::new(),
+        apps: std::collections::BTreeMap::new(),
+        routes: Vec::new(),
+        builds: std::collections::BTreeMap::new(),
+        benchmarks: Vec::new(),
+    }
+}

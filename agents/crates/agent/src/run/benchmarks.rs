@@ -1,0 +1,136 @@
+//! Benchmark runs that desired state asks for: one at a time, each once. Owns the queue and what is reported of it.
+
+use std::io;
+
+use fairlead_base::CancellationToken;
+use fairlead_bench::{BenchError, Targets, rows_total, run_plan};
+use fairlead_model::{BenchmarkPlan, BenchmarkRow, BenchmarkStatus, DesiredState, RunId, WorkState};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::local_state::LocalState;
+
+/// What a run under way says.
+#[derive(Debug)]
+pub(crate) enum BenchmarkEvent {
+    /// A row was measured.
+    Row(BenchmarkRow),
+    /// It is over.
+    Finished(Result<Vec<BenchmarkRow>, BenchError>),
+}
+
+#[derive(Debug)]
+struct Running {
+    status: BenchmarkStatus,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// The one run under way.
+#[derive(Debug)]
+pub(crate) struct Benchmarks {
+    running: Option<Running>,
+    events: mpsc::UnboundedSender<BenchmarkEvent>,
+}
+
+impl Benchmarks {
+    /// Nothing runs yet. Events of the run under way come out of the receiver.
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
+        let (events, receiver) = mpsc::unbounded_channel();
+        (Self { running: None, events }, receiver)
+    }
+
+    /// Cancels what is asked for no more and starts the next one; `targets` says where an app is reached now.
+    pub(crate) fn reconcile(
+        &mut self,
+        desired: &DesiredState,
+        local: &LocalState,
+        targets: impl Fn(&BenchmarkPlan) -> Targets,
+    ) {
+        if let Some(running) = &self.running {
+            if !desired.benchmarks.iter().any(|plan| plan.run == running.status.run) {
+                running.cancel.cancel();
+            }
+            return;
+        }
+        if let Some(plan) = desired.benchmarks.iter().find(|plan| local.benchmark(&plan.run).is_none()) {
+            self.running = Some(self.start(plan.clone(), targets(plan)));
+        }
+    }
+
+    /// Takes in one event; the outcome is on disk before anyone hears of it.
+    pub(crate) fn take(&mut self, event: BenchmarkEvent, local: &mut LocalState) -> io::Result<()> {
+        match event {
+            BenchmarkEvent::Row(row) => {
+                if let Some(running) = &mut self.running {
+                    running.status.rows.push(row);
+                }
+                Ok(())
+            }
+            BenchmarkEvent::Finished(outcome) => {
+                let Some(finished) = self.running.take() else { return Ok(()) };
+                if finished.cancel.is_cancelled() {
+                    return Ok(());
+                }
+                local.keep_benchmark(concluded(finished.status, outcome))
+            }
+        }
+    }
+
+    /// What is true of every run in desired state; one that waits its turn counts as running, without rows.
+    pub(crate) fn statuses(&self, desired: &DesiredState, local: &LocalState) -> Vec<BenchmarkStatus> {
+        let status = |plan: &BenchmarkPlan| match (&self.running, local.benchmark(&plan.run)) {
+            (_, Some(finished)) => finished.clone(),
+            (Some(running), None) if running.status.run == plan.run => running.status.clone(),
+            (_, None) => started(plan.run.clone(), rows_total(plan)),
+        };
+        desired.benchmarks.iter().map(status).collect()
+    }
+
+    /// Ends the run under way; a restarted agent does it again.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.cancel.cancel();
+            if let Err(error) = running.task.await {
+                tracing::error!(%error, "the benchmark under way did not end in order");
+            }
+        }
+    }
+
+    fn start(&self, plan: BenchmarkPlan, targets: Targets) -> Running {
+        let status = started(plan.run.clone(), rows_total(&plan));
+        let cancel = CancellationToken::new();
+        let (events, token) = (self.events.clone(), cancel.clone());
+        let task = tokio::spawn(async move {
+            let rows = events.clone();
+            let on_row = move |row: &BenchmarkRow| tell(&rows, BenchmarkEvent::Row(row.clone()));
+            let outcome = run_plan(&plan, &targets, token, on_row).await;
+            tell(&events, BenchmarkEvent::Finished(outcome));
+        });
+        Running { status, cancel, task }
+    }
+}
+
+fn started(run: RunId, rows_total: u32) -> BenchmarkStatus {
+    BenchmarkStatus { run, state: WorkState::Running, rows: Vec::new(), rows_total, failure: None }
+}
+
+fn concluded(mut status: BenchmarkStatus, outcome: Result<Vec<BenchmarkRow>, BenchError>) -> BenchmarkStatus {
+    match outcome {
+        Ok(rows) => {
+            status.state = WorkState::Succeeded;
+            status.rows = rows;
+        }
+        Err(error) => {
+            status.state = WorkState::Failed;
+            status.failure = Some(error.failure());
+        }
+    }
+    status
+}
+
+fn tell(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: BenchmarkEvent) {
+    if events.send(event).is_err() {
+        tracing::debug!("a benchmark spoke after the agent had ended");
+    }
+}

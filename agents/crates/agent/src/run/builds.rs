@@ -1,0 +1,224 @@
+//! Builds that desired state asks for: one at a time, each once. Owns the queue and what is reported of it.
+//! Never builds itself; lines go to the log collector, steps and outcomes come back as events.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use fairlead_base::{CancellationToken, clock};
+use fairlead_build::{BuildError, BuildOptions, BuildOutcome, BuildSink, build};
+use fairlead_model::{
+    BuildSpec, BuildStatus, Commit, DeploymentId, DesiredState, LogLine, LogStream, Step, StepState, StepStatus,
+    WorkState,
+};
+use fairlead_runtime::Identities;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::local_state::LocalState;
+use super::logs::DeploymentLine;
+
+/// What a build under way says.
+#[derive(Debug)]
+pub(crate) enum BuildEvent {
+    /// A step began or ended.
+    Step(StepStatus),
+    /// The commit is pinned.
+    Commit(Commit),
+    /// It is over.
+    Finished(Result<BuildOutcome, BuildError>),
+}
+
+#[derive(Debug)]
+struct Running {
+    status: BuildStatus,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// The one build under way and how to start the next.
+#[derive(Debug)]
+pub(crate) struct Builds {
+    options: BuildOptions,
+    identities: Arc<Identities>,
+    running: Option<Running>,
+    events: mpsc::UnboundedSender<BuildEvent>,
+    lines: mpsc::Sender<DeploymentLine>,
+}
+
+impl Builds {
+    /// Nothing runs yet. Events of the build under way come out of the receiver.
+    pub(crate) fn new(
+        options: BuildOptions,
+        identities: Arc<Identities>,
+        lines: mpsc::Sender<DeploymentLine>,
+    ) -> (Self, mpsc::UnboundedReceiver<BuildEvent>) {
+        let (events, receiver) = mpsc::unbounded_channel();
+        (Self { options, identities, running: None, events, lines }, receiver)
+    }
+
+    /// Cancels what is asked for no more and starts the next one that is not done.
+    pub(crate) fn reconcile(&mut self, desired: &DesiredState, local: &LocalState) {
+        if let Some(running) = &self.running {
+            if !desired.builds.contains_key(&running.status.deployment) {
+                running.cancel.cancel();
+            }
+            return;
+        }
+        let next = desired.builds.values().find(|spec| local.build(&spec.deployment).is_none());
+        if let Some(spec) = next {
+            self.running = Some(self.start(spec.clone()));
+        }
+    }
+
+    /// Takes in one event; the outcome is on disk before anyone hears of it.
+    pub(crate) fn take(&mut self, event: BuildEvent, local: &mut LocalState) -> io::Result<()> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        match event {
+            BuildEvent::Step(step) => {
+                match running.status.steps.iter_mut().find(|known| known.step == step.step) {
+                    Some(known) => *known = step,
+                    None => running.status.steps.push(step),
+                }
+                Ok(())
+            }
+            BuildEvent::Commit(commit) => {
+                running.status.commit = Some(commit);
+                Ok(())
+            }
+            BuildEvent::Finished(outcome) => {
+                let Some(finished) = self.running.take() else { return Ok(()) };
+                if finished.cancel.is_cancelled() {
+                    return Ok(());
+                }
+                local.keep_build(concluded(finished.status, outcome))
+            }
+        }
+    }
+
+    /// What is true of every build in desired state; one that waits its turn counts as running, without steps.
+    pub(crate) fn statuses(&self, desired: &DesiredState, local: &LocalState) -> Vec<BuildStatus> {
+        let status = |deployment: &DeploymentId| match (&self.running, local.build(deployment)) {
+            (_, Some(finished)) => finished.clone(),
+            (Some(running), None) if running.status.deployment == *deployment => running.status.clone(),
+            (_, None) => started(deployment.clone()),
+        };
+        desired.builds.keys().map(status).collect()
+    }
+
+    /// Ends the build under way; a restarted agent does it again.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.cancel.cancel();
+            if let Err(error) = running.task.await {
+                tracing::error!(%error, "the build under way did not end in order");
+            }
+        }
+    }
+
+    fn start(&self, spec: BuildSpec) -> Running {
+        let status = started(spec.deployment.clone());
+        let cancel = CancellationToken::new();
+        let mut sink = Sink {
+            deployment: spec.deployment.clone(),
+            events: self.events.clone(),
+            lines: self.lines.clone(),
+            lost: BTreeMap::new(),
+        };
+        let (events, token, mut options) = (self.events.clone(), cancel.clone(), self.options.clone());
+        let user = self.identities.user_for(&format!("build/{}", spec.app));
+        let task = tokio::spawn(async move {
+            let outcome = match user {
+                Ok(user) => {
+                    options.user = user;
+                    build(&spec, &options, &mut sink, token).await
+                }
+                Err(source) => Err(BuildError::from(source)),
+            };
+            sink.tell_lost();
+            if events.send(BuildEvent::Finished(outcome)).is_err() {
+                tracing::debug!("a build ended after the agent had");
+            }
+        });
+        Running { status, cancel, task }
+    }
+}
+
+fn started(deployment: DeploymentId) -> BuildStatus {
+    BuildStatus {
+        deployment,
+        state: WorkState::Running,
+        steps: Vec::new(),
+        failure: None,
+        commit: None,
+        artifact: None,
+    }
+}
+
+fn concluded(mut status: BuildStatus, outcome: Result<BuildOutcome, BuildError>) -> BuildStatus {
+    match outcome {
+        Ok(outcome) => {
+            status.state = WorkState::Succeeded;
+            status.commit = Some(outcome.commit);
+            status.artifact = Some(outcome.artifact);
+        }
+        Err(error) => {
+            status.state = WorkState::Failed;
+            status.failure = Some(error.failure());
+            let now = clock::unix_ms();
+            for step in status.steps.iter_mut().filter(|step| step.state == StepState::Running) {
+                step.state = StepState::Failed;
+                step.finished_unix_ms = now;
+            }
+        }
+    }
+    status
+}
+
+/// A build's ears. Its lines never hold the build back: a flood beyond what can be sent is counted and said.
+struct Sink {
+    deployment: DeploymentId,
+    events: mpsc::UnboundedSender<BuildEvent>,
+    lines: mpsc::Sender<DeploymentLine>,
+    lost: BTreeMap<&'static str, (Step, u64)>,
+}
+
+impl Sink {
+    fn offer(&mut self, line: LogLine) {
+        let step = line.step;
+        if self.lines.try_send((self.deployment.clone(), line)).is_err() {
+            self.lost.entry(step.name()).or_insert((step, 0)).1 += 1;
+        }
+    }
+
+    fn tell_lost(&mut self) {
+        for (step, count) in std::mem::take(&mut self.lost).into_values() {
+            let text = format!("{count} lines came faster than they could be kept and were left out.");
+            let line = LogLine { unix_ms: clock::unix_ms(), step, stream: LogStream::System, text };
+            if self.lines.try_send((self.deployment.clone(), line)).is_err() {
+                tracing::warn!(deployment = %self.deployment, count, "log lines were lost");
+            }
+        }
+    }
+
+    fn tell(&self, event: BuildEvent) {
+        if self.events.send(event).is_err() {
+            tracing::debug!("a build spoke after the agent had ended");
+        }
+    }
+}
+
+impl BuildSink for Sink {
+    fn line(&mut self, line: LogLine) {
+        self.offer(line);
+    }
+
+    fn step(&mut self, step: StepStatus) {
+        self.tell_lost();
+        self.tell(BuildEvent::Step(step));
+    }
+
+    fn commit(&mut self, commit: &Commit) {
+        self.tell(BuildEvent::Commit(commit.clone()));
+    }
+}

@@ -1,0 +1,97 @@
+//! One second of this server as a frame. Owns the frame's clock and what is summed into it; samples come from telemetry.
+
+use std::collections::BTreeMap;
+
+use fairlead_wire::agent;
+use fairlead_wire::local::{ProxyAppStats, ProxyStats};
+
+/// How far a frame may lie from its second before the count starts anew.
+const DRIFT_MAX_MS: u64 = 700;
+
+/// Gives frames whole seconds, one each: the control plane stores one frame a second.
+/// A timer that drifts over a second's edge must make neither a hole nor a twin.
+#[derive(Debug, Default)]
+pub(crate) struct FrameClock {
+    last_ms: Option<u64>,
+}
+
+impl FrameClock {
+    /// The second, in Unix milliseconds, of a frame finished at `now_ms`.
+    pub(crate) fn stamp(&mut self, now_ms: u64) -> u64 {
+        let floor = now_ms - now_ms % 1000;
+        let stamp = match self.last_ms.map(|last| last + 1000) {
+            Some(expected) if now_ms.abs_diff(expected + 500) <= 500 + DRIFT_MAX_MS => expected,
+            _ => floor,
+        };
+        self.last_ms = Some(stamp);
+        stamp
+    }
+}
+
+/// What one app used in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct AppUse {
+    /// 1000 is one core for the whole second.
+    pub(crate) cpu_millis: u32,
+    /// Memory of all its instances.
+    pub(crate) memory_bytes: u64,
+}
+
+/// The apps' part of a frame: the proxy's numbers beside what the processes used, by app key.
+pub(crate) fn app_samples(stats: &ProxyStats, uses: &BTreeMap<String, AppUse>) -> Vec<agent::AppSample> {
+    let idle = ProxyAppStats::default();
+    let served: BTreeMap<&str, &ProxyAppStats> = stats.apps.iter().map(|app| (app.app_key.as_str(), app)).collect();
+    let mut keys: Vec<&str> = served.keys().copied().chain(uses.keys().map(String::as_str)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let sample = |key: &str| {
+        let (app_id, environment_id) = key.split_once('/').filter(|(app, _)| *app != "address")?;
+        let (served, used) = (served.get(key).copied().unwrap_or(&idle), uses.get(key).copied().unwrap_or_default());
+        let latency = agent::Histogram {
+            index: served.latency_index.clone(),
+            count: served.latency_count.clone(),
+            sum_us: served.latency_sum_us,
+        };
+        Some(agent::AppSample {
+            app_id: app_id.into(),
+            environment_id: environment_id.into(),
+            requests: served.requests,
+            errors: served.errors,
+            client_errors: served.client_errors,
+            latency: Some(latency),
+            bytes_received: served.bytes_received,
+            bytes_sent: served.bytes_sent,
+            cpu_millis: used.cpu_millis,
+            memory_bytes: used.memory_bytes,
+            in_flight: served.in_flight,
+        })
+    };
+    keys.into_iter().filter_map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_drifts_over_the_edge_makes_neither_holes_nor_twins() {
+        let mut clock = FrameClock::default();
+        let stamps: Vec<u64> =
+            [10_999, 11_998, 13_001, 13_999, 15_003].into_iter().map(|now| clock.stamp(now)).collect();
+        assert_eq!(stamps, [10_000, 11_000, 12_000, 13_000, 14_000]);
+        assert_eq!(clock.stamp(60_250), 60_000);
+        assert_eq!(clock.stamp(20_250), 20_000);
+    }
+
+    #[test]
+    fn apps_that_only_serve_or_only_run_are_both_in_and_fixed_addresses_are_not() {
+        let app = |key: &str| ProxyAppStats { app_key: key.into(), requests: 7, ..ProxyAppStats::default() };
+        let stats =
+            ProxyStats { apps: vec![app("app_1/env_1"), app("address/127.0.0.1:4400")], ..ProxyStats::default() };
+        let uses = BTreeMap::from([("app_2/env_1".to_owned(), AppUse { cpu_millis: 3, memory_bytes: 9 })]);
+        let samples = app_samples(&stats, &uses);
+        assert_eq!(samples.len(), 2);
+        assert_eq!((samples[0].app_id.as_str(), samples[0].requests), ("app_1", 7));
+        assert_eq!((samples[1].app_id.as_str(), samples[1].memory_bytes), ("app_2", 9));
+    }
+}

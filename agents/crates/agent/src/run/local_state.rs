@@ -1,0 +1,120 @@
+//! `local.json`: builds and benchmarks that this agent finished, so that a restart does not do them again.
+//! Only what desired state still lists is kept. Releases and promotions are the runtime's own file.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use fairlead_base::file;
+use fairlead_model::{BenchmarkStatus, BuildStatus, DeploymentId, DesiredState, RunId};
+use serde::{Deserialize, Serialize};
+
+/// Finished work by what asked for it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    builds: BTreeMap<DeploymentId, BuildStatus>,
+    benchmarks: BTreeMap<RunId, BenchmarkStatus>,
+}
+
+/// The file and what it holds.
+#[derive(Debug)]
+pub(crate) struct LocalState {
+    path: PathBuf,
+    contents: Contents,
+}
+
+impl LocalState {
+    /// Reads the file. A damaged one is set aside: its work is then done again, which is safe.
+    pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
+        let contents = match file::read_if_present(&path)? {
+            None => Contents::default(),
+            Some(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(contents) => contents,
+                Err(error) => {
+                    let aside = path.with_extension("damaged");
+                    tracing::error!(%error, aside = %aside.display(), "local.json is damaged and was set aside");
+                    std::fs::rename(&path, aside)?;
+                    Contents::default()
+                }
+            },
+        };
+        Ok(Self { path, contents })
+    }
+
+    /// The outcome of a build, if it is finished.
+    pub(crate) fn build(&self, deployment: &DeploymentId) -> Option<&BuildStatus> {
+        self.contents.builds.get(deployment)
+    }
+
+    /// The outcome of a benchmark run, if it is finished.
+    pub(crate) fn benchmark(&self, run: &RunId) -> Option<&BenchmarkStatus> {
+        self.contents.benchmarks.get(run)
+    }
+
+    /// Keeps a finished build, on disk before it is reported.
+    pub(crate) fn keep_build(&mut self, status: BuildStatus) -> io::Result<()> {
+        self.contents.builds.insert(status.deployment.clone(), status);
+        self.save()
+    }
+
+    /// Keeps a finished benchmark run, on disk before it is reported.
+    pub(crate) fn keep_benchmark(&mut self, status: BenchmarkStatus) -> io::Result<()> {
+        self.contents.benchmarks.insert(status.run.clone(), status);
+        self.save()
+    }
+
+    /// Forgets what desired state lists no more.
+    pub(crate) fn retain(&mut self, desired: &DesiredState) -> io::Result<()> {
+        let before = self.contents.builds.len() + self.contents.benchmarks.len();
+        self.contents.builds.retain(|deployment, _| desired.builds.contains_key(deployment));
+        self.contents.benchmarks.retain(|run, _| desired.benchmarks.iter().any(|plan| plan.run == *run));
+        if self.contents.builds.len() + self.contents.benchmarks.len() == before {
+            return Ok(());
+        }
+        self.save()
+    }
+
+    fn save(&self) -> io::Result<()> {
+        file::replace(&self.path, &serde_json::to_vec(&self.contents)?, 0o600)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlead_model::WorkState;
+
+    use super::*;
+
+    fn finished(deployment: &DeploymentId) -> BuildStatus {
+        BuildStatus {
+            deployment: deployment.clone(),
+            state: WorkState::Failed,
+            steps: Vec::new(),
+            failure: None,
+            commit: None,
+            artifact: None,
+        }
+    }
+
+    #[test]
+    fn a_finished_build_is_remembered_until_desired_state_drops_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("local.json");
+        let deployment = DeploymentId::parse("dep_1").unwrap();
+        LocalState::open(path.clone()).unwrap().keep_build(finished(&deployment)).unwrap();
+        let mut again = LocalState::open(path.clone()).unwrap();
+        assert_eq!(again.build(&deployment), Some(&finished(&deployment)));
+        again.retain(&super::super::empty_state()).unwrap();
+        assert!(LocalState::open(path).unwrap().build(&deployment).is_none());
+    }
+
+    #[test]
+    fn a_damaged_file_is_set_aside_and_the_agent_starts() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("local.json");
+        std::fs::write(&path, b"{half").unwrap();
+        assert!(LocalState::open(path.clone()).unwrap().contents.builds.is_empty());
+        assert!(path.with_extension("damaged").exists());
+    }
+}

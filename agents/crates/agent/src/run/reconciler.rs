@@ -1,0 +1,221 @@
+//! What follows from what: a new desired state starts and ends work, whatever changes is reported, every second is sampled.
+//! Owns the one event loop of `run`. Never blocks: long work runs in tasks and comes back as events.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_base::CancellationToken;
+use fairlead_bench::{ProxyTarget, Targets};
+use fairlead_link::{Desired, PushSender};
+use fairlead_model::{BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, diff};
+use fairlead_proxy::ProxyKeeper;
+use fairlead_runtime::{Runtime, View};
+use fairlead_tls::LocalAuthority;
+use fairlead_wire::ReportParts;
+use fairlead_wire::agent;
+use fairlead_wire::local::ProxyStats;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::benchmarks::{BenchmarkEvent, Benchmarks};
+use super::builds::{BuildEvent, Builds};
+use super::local_state::LocalState;
+use super::logs::DeploymentLine;
+use super::router::Routed;
+use super::samples::Samples;
+
+/// Changes within it go up in one report.
+const REPORT_DELAY: Duration = Duration::from_millis(100);
+/// The proxy's numbers set the pace of frames; when they fail to come for so long, frames go on without them.
+const STATS_PATIENCE: Duration = Duration::from_millis(2_500);
+/// The pace without a proxy.
+const FRAME_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Where events come from.
+pub(crate) struct Sources {
+    pub(crate) desired: watch::Receiver<Desired>,
+    pub(crate) view: watch::Receiver<Arc<View>>,
+    pub(crate) routed: watch::Receiver<Routed>,
+    pub(crate) stats: mpsc::Receiver<ProxyStats>,
+    pub(crate) runtime_log: mpsc::Receiver<(DeploymentId, LogLine)>,
+    pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
+    pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
+}
+
+/// Who is told what to do.
+pub(crate) struct Reconciler {
+    pub(crate) runtime: Runtime,
+    pub(crate) keeper: Arc<ProxyKeeper>,
+    pub(crate) authority: Arc<LocalAuthority>,
+    pub(crate) local: LocalState,
+    pub(crate) builds: Builds,
+    pub(crate) benchmarks: Benchmarks,
+    pub(crate) samples: Samples,
+    pub(crate) lines: mpsc::Sender<DeploymentLine>,
+    pub(crate) pushes: PushSender,
+    pub(crate) report: watch::Sender<Option<agent::Report>>,
+    /// The state that was acted on last; none right after a start.
+    pub(crate) applied: Option<Arc<DesiredState>>,
+}
+
+impl Reconciler {
+    /// Runs until `shutdown`; builds and benchmarks under way are ended, apps and proxy are left alone.
+    pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken) {
+        self.apply(&mut from);
+        let mut proxy_speaks = true;
+        let mut report_at = Some(Instant::now() + REPORT_DELAY);
+        loop {
+            let patience = if proxy_speaks { STATS_PATIENCE } else { FRAME_INTERVAL };
+            let frame_at = Instant::from_std(self.samples.last()) + patience;
+            let changed = tokio::select! {
+                () = shutdown.cancelled() => break,
+                Ok(()) = from.desired.changed() => { self.apply(&mut from); true }
+                Ok(()) = from.view.changed() => true,
+                Ok(()) = from.routed.changed() => true,
+                Some(stats) = from.stats.recv() => {
+                    proxy_speaks = true;
+                    self.sample(&stats, &from.view);
+                    false
+                }
+                Some(line) = from.runtime_log.recv() => { self.log(line); false }
+                Some(event) = from.build_events.recv() => {
+                    let kept = self.builds.take(event, &mut self.local);
+                    self.worked(kept, &from);
+                    true
+                }
+                Some(event) = from.benchmark_events.recv() => {
+                    let kept = self.benchmarks.take(event, &mut self.local);
+                    self.worked(kept, &from);
+                    true
+                }
+                () = sleep_until(report_at.unwrap_or(frame_at)), if report_at.is_some() => {
+                    report_at = None;
+                    self.send_report(&mut from);
+                    false
+                }
+                () = sleep_until(frame_at) => {
+                    proxy_speaks = false;
+                    self.sample(&ProxyStats::default(), &from.view);
+                    false
+                }
+            };
+            if changed && report_at.is_none() {
+                report_at = Some(Instant::now() + REPORT_DELAY);
+            }
+        }
+        self.benchmarks.stop().await;
+        self.builds.stop().await;
+    }
+
+    fn apply(&mut self, from: &mut Sources) {
+        let Some(state) = from.desired.borrow_and_update().state.clone() else { return };
+        let change = diff(self.applied.as_deref(), &state);
+        if change != StateChange::default() {
+            tracing::info!(
+                version = %state.version,
+                apps_changed = change.apps_changed.len(),
+                apps_removed = change.apps_removed.len(),
+                routes_changed = change.routes_changed,
+                builds_added = change.builds_added.len(),
+                benchmarks_added = change.benchmarks_added.len(),
+                "applying"
+            );
+        }
+        if self.applied.is_none() || !change.apps_changed.is_empty() || !change.apps_removed.is_empty() {
+            self.runtime.apply(state.apps.clone());
+        }
+        if let Err(error) = self.local.retain(&state) {
+            tracing::error!(%error, "local.json can't be saved");
+        }
+        self.start_work(&state, from);
+        self.applied = Some(state);
+    }
+
+    fn start_work(&mut self, state: &DesiredState, from: &Sources) {
+        self.builds.reconcile(state, &self.local);
+        let (keeper, authority) = (&self.keeper, &self.authority);
+        let targets = |plan: &BenchmarkPlan| targets(plan, &from.view.borrow(), keeper, authority);
+        self.benchmarks.reconcile(state, &self.local, targets);
+    }
+
+    fn worked(&mut self, kept: std::io::Result<()>, from: &Sources) {
+        if let Err(error) = kept {
+            tracing::error!(%error, "a finished build or benchmark can't be saved; it would be done again after a restart");
+        }
+        if let Some(state) = from.desired.borrow().state.clone() {
+            self.start_work(&state, from);
+        }
+    }
+
+    fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<View>>) {
+        let in_flight = stats
+            .instances
+            .iter()
+            .filter_map(|instance| InstanceId::parse(&instance.instance_id).ok().map(|id| (id, instance.in_flight)));
+        self.runtime.in_flight(in_flight.collect());
+        let frame = self.samples.frame(stats, &view.borrow(), self.keeper.pid());
+        if !self.pushes.frame(frame) {
+            tracing::warn!("the disk can't follow; one second of samples is lost");
+        }
+    }
+
+    fn log(&self, line: DeploymentLine) {
+        if let Err(error) = self.lines.try_send(line) {
+            tracing::warn!(%error, "a line of a roll-out's log is lost");
+        }
+    }
+
+    fn send_report(&mut self, from: &mut Sources) {
+        let desired = from.desired.borrow().clone();
+        let (view, routed) = (from.view.borrow().clone(), from.routed.borrow().clone());
+        let problem = routed.problem.map(|reason| ("state.apply_failed", reason));
+        let mut parts = ReportParts {
+            applied: routed.version,
+            refused: desired.refused.or(problem),
+            instances: view.instances.clone(),
+            rollouts: view.rollouts.clone(),
+            ..ReportParts::default()
+        };
+        if let Some(state) = &desired.state {
+            parts.builds = self.builds.statuses(state, &self.local);
+            parts.benchmarks = self.benchmarks.statuses(state, &self.local);
+        }
+        self.report.send_replace(Some(fairlead_wire::report(parts)));
+    }
+}
+
+fn targets(plan: &BenchmarkPlan, view: &View, keeper: &ProxyKeeper, authority: &LocalAuthority) -> Targets {
+    let upstreams = view.upstreams.get(&plan.key);
+    let direct = upstreams.and_then(|list| list.iter().find(|upstream| !upstream.draining));
+    Targets {
+        proxy: keeper.https_address().map(|address| ProxyTarget {
+            address: reachable(address),
+            roots: vec![authority.root_der().to_vec()],
+            pid: Some(keeper.pid()),
+        }),
+        direct: direct.map(|upstream| upstream.address),
+    }
+}
+
+/// Where this machine reaches a listener that listens on all addresses.
+fn reachable(listening: SocketAddr) -> SocketAddr {
+    let ip = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listening.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_on_all_addresses_is_reached_over_loopback() {
+        assert_eq!(reachable("0.0.0.0:443".parse().unwrap()), "127.0.0.1:443".parse().unwrap());
+        assert_eq!(reachable("[::]:443".parse().unwrap()), "[::1]:443".parse().unwrap());
+        assert_eq!(reachable("192.0.2.1:443".parse().unwrap()), "192.0.2.1:443".parse().unwrap());
+    }
+}

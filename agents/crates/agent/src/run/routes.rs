@@ -1,0 +1,84 @@
+//! Desired routes and running instances to the proxy's snapshot: pure. The proxy gets the whole table each time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use fairlead_model::{AppKey, DesiredState, RouteTarget};
+use fairlead_runtime::rollout::Upstream;
+use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
+
+/// Hosts that need a certificate of the local authority: names that only mean this machine (RFC 6761, section 6.3).
+pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
+    let hosts = state.routes.iter().map(|route| route.host.as_str());
+    hosts.filter(|host| *host == "localhost" || host.ends_with(".localhost")).collect()
+}
+
+/// The whole table. An app without an instance keeps its routes: the proxy answers that it is not running.
+pub(crate) fn snapshot(
+    state: &DesiredState,
+    upstreams: &BTreeMap<AppKey, Vec<Upstream>>,
+    certificates: Vec<ProxyCertificate>,
+) -> ProxySnapshot {
+    let mut apps: BTreeMap<String, ProxyApp> = BTreeMap::new();
+    let mut routes = Vec::with_capacity(state.routes.len());
+    for route in &state.routes {
+        let app = match &route.target {
+            RouteTarget::App(key) => app(key, upstreams.get(key).map_or(&[], Vec::as_slice)),
+            RouteTarget::Address(address) => fixed(*address),
+        };
+        routes.push(ProxyRoute {
+            host: route.host.clone(),
+            path_prefix: route.path_prefix.clone(),
+            app_key: app.app_key.clone(),
+        });
+        apps.entry(app.app_key.clone()).or_insert(app);
+    }
+    ProxySnapshot { generation: 0, routes, certificates, apps: apps.into_values().collect() }
+}
+
+fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
+    let upstream = |upstream: &Upstream| ProxyUpstream {
+        instance_id: upstream.instance.to_string(),
+        address: upstream.address.to_string(),
+        draining: upstream.draining,
+    };
+    ProxyApp {
+        app_key: fairlead_wire::app_key(key),
+        upstreams: upstreams.iter().map(upstream).collect(),
+        measured: true,
+    }
+}
+
+fn fixed(address: SocketAddr) -> ProxyApp {
+    let app_key = fairlead_wire::address_key(address);
+    let upstream = ProxyUpstream { instance_id: app_key.clone(), address: address.to_string(), draining: false };
+    ProxyApp { app_key, upstreams: vec![upstream], measured: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlead_model::{AppId, EnvironmentId, InstanceId, Route};
+
+    use super::*;
+
+    #[test]
+    fn an_app_without_instances_keeps_its_routes_and_one_app_is_listed_once() {
+        let key = AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() };
+        let route = |host: &str, target| Route { host: host.into(), path_prefix: "/".into(), target };
+        let address = "127.0.0.1:4400".parse().unwrap();
+        let mut state = super::super::empty_state();
+        state.routes = vec![
+            route("a.localhost", RouteTarget::App(key.clone())),
+            route("a.example.com", RouteTarget::App(key.clone())),
+            route("fairlead.localhost", RouteTarget::Address(address)),
+        ];
+        let made = snapshot(&state, &BTreeMap::new(), Vec::new());
+        assert_eq!((made.routes.len(), made.apps.len()), (3, 2));
+        assert!(made.apps.iter().any(|app| app.upstreams.is_empty() && app.measured));
+        let instance = InstanceId::parse("ins_1").unwrap();
+        let upstreams = BTreeMap::from([(key, vec![Upstream { instance, address, draining: true }])]);
+        let made = snapshot(&state, &upstreams, Vec::new());
+        assert!(made.apps.iter().any(|app| app.upstreams.iter().any(|upstream| upstream.draining)));
+        assert_eq!(local_hosts(&state).into_iter().collect::<Vec<_>>(), ["a.localhost", "fairlead.localhost"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! The real binary with a saved state and no control plane: it serves, and goes on serving when parts of it are killed.
+
+#![cfg(test)]
+
+#[path = "harness/agent.rs"]
+mod agent;
+#[path = "harness/client.rs"]
+mod client;
+
+use agent::Server;
+use client::{Client, Flow};
+
+#[test]
+fn an_app_is_served_from_the_saved_state_without_a_control_plane_and_again_after_a_restart() {
+    let server = Server::prepare();
+    let mut run = server.start();
+    let client = Client::new(&server);
+    let first = run.until_served(&client);
+    assert_eq!(client.get("/hello?x=1").unwrap().path, "/hello?x=1");
+    run.terminate();
+    let meanwhile = client.get("/").expect("the app is served while `run` is away");
+    assert_eq!(meanwhile.pid, first.pid);
+    let mut run = server.start();
+    run.until_serving();
+    assert_eq!(run.until_served(&client).pid, first.pid, "the instance was adopted, not started anew");
+    run.terminate();
+    let mut last = server.start_with(&["--stop-apps-on-exit"]);
+    last.until_serving();
+    last.terminate();
+    assert!(client.get("/").is_err(), "nothing listens any more");
+    assert!(server.processes().is_empty(), "processes are left: {:?}", server.processes());
+}
+
+#[test]
+fn no_request_fails_when_run_is_killed_and_a_new_one_takes_over() {
+    let server = Server::prepare();
+    let mut run = server.start();
+    let client = Client::new(&server);
+    let first = run.until_served(&client);
+    for _ in 0..3 {
+        let flow = Flow::start(&client, 4);
+        flow.wait_for(200);
+        run.kill();
+        flow.wait_for(600);
+        run = server.start();
+        run.until_serving();
+        flow.wait_for(1_000);
+        let outcome = flow.stop();
+        assert_eq!(outcome.failures, Vec::<String>::new());
+        assert_eq!(outcome.pids.into_iter().collect::<Vec<_>>(), [first.pid], "one instance served throughout");
+    }
+    assert_eq!(run.until_served(&client).pid, first.pid);
+}
+
+#[test]
+fn no_connection_is_refused_when_the_proxy_is_killed_and_only_requests_in_flight_fail() {
+    const CLIENTS: usize = 4;
+    let server = Server::prepare();
+    let mut run = server.start();
+    let client = Client::new(&server);
+    run.until_served(&client);
+    for _ in 0..3 {
+        let flow = Flow::start(&client, CLIENTS);
+        flow.wait_for(100);
+        let killed = run.kill_proxy();
+        flow.wait_for(400);
+        let outcome = flow.stop();
+        assert!(outcome.failures.len() <= CLIENTS, "more than those in flight failed: {:?}", outcome.failures);
+        assert!(outcome.failures.iter().all(|failure| !failure.contains("refused")), "{:?}", outcome.failures);
+        assert_ne!(run.proxy(), killed);
+    }
+}
+
+#[test]
+fn two_agents_never_share_a_data_folder() {
+    let server = Server::prepare();
+    let mut run = server.start();
+    run.until_serving();
+    let second = server.command(&[]).output().unwrap();
+    assert!(!second.status.success());
+    assert!(String::from_utf8_lossy(&second.stderr).contains("an agent runs already"));
+}
