@@ -125,20 +125,21 @@ mod tests {
             apps: vec![app("a", "ins_1", "127.0.0.1:1")],
             certificates: Vec::new(),
         };
-        let read = |change: &dyn Fn(&mut ProxySnapshot)| {
+        let read = |change: fn(&mut ProxySnapshot)| {
             let mut snapshot = good.clone();
             change(&mut snapshot);
             Snapshot::read(&snapshot, &CertificateSet::default()).map_err(|error| error.to_string())
         };
-        assert!(read(&|_| ()).is_ok());
-        let faults: [(&str, &dyn Fn(&mut ProxySnapshot)); 7] = [
-            ("not there", &|s| s.apps.clear()),
-            ("routed twice", &|s| s.routes.push(route("a.localhost", "a"))),
-            ("lower case", &|s| s.routes.push(route("A.localhost", "a"))),
-            ("app `a` is there twice", &|s| s.apps.push(app("a", "ins_2", "127.0.0.1:1"))),
-            ("instance `ins_1` is there twice", &|s| s.apps.push(app("b", "ins_1", "127.0.0.1:1"))),
-            ("not IP:port", &|s| s.apps.push(app("b", "ins_2", "localhost:1"))),
-            ("empty", &|s| s.certificates.push(Default::default())),
+        assert!(read(|_| ()).is_ok());
+        type Fault = (&'static str, fn(&mut ProxySnapshot));
+        let faults: [Fault; 7] = [
+            ("not there", |s| s.apps.clear()),
+            ("routed twice", |s| s.routes.push(route("a.localhost", "a"))),
+            ("lower case", |s| s.routes.push(route("A.localhost", "a"))),
+            ("app `a` is there twice", |s| s.apps.push(app("a", "ins_2", "127.0.0.1:1"))),
+            ("instance `ins_1` is there twice", |s| s.apps.push(app("b", "ins_1", "127.0.0.1:1"))),
+            ("not IP:port", |s| s.apps.push(app("b", "ins_2", "localhost:1"))),
+            ("empty", |s| s.certificates.push(Default::default())),
         ];
         for (reason, change) in faults {
             let error = read(change).unwrap_err();

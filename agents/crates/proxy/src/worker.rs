@@ -51,19 +51,21 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn spawn(options: WorkerOptions) -> io::Result<Self> {
         let (commands, received) = mpsc::unbounded_channel();
-        // Looks for new events more often than the default 61 polls: a core's tasks are short.
-        let runtime =
-            Builder::new_current_thread().enable_all().event_interval(31).build_local(LocalOptions::default());
-        // Built here first so that a refusal of the system is an error and not a dead thread.
-        drop(runtime?);
+        let (started, has_started) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("core-{}", options.index)).spawn(move || {
+            // Looks for new events more often than every 61 polls, the default: a core's tasks are short.
             let runtime =
                 Builder::new_current_thread().enable_all().event_interval(31).build_local(LocalOptions::default());
-            match runtime {
-                Ok(runtime) => runtime.block_on(serve(options, received)),
-                Err(error) => tracing::error!(%error, "a core has no runtime"),
+            let (runtime, outcome) = match runtime {
+                Ok(runtime) => (Some(runtime), Ok(())),
+                Err(error) => (None, Err(error)),
+            };
+            if let (Ok(()), Some(runtime)) = (started.send(outcome), runtime) {
+                runtime.block_on(serve(options, received));
             }
         })?;
+        // A thread that ended without a word panicked.
+        has_started.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
         Ok(Self { commands, thread })
     }
 

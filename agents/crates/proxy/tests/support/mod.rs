@@ -1,0 +1,200 @@
+//! A proxy of this process on free ports, apps of raw sockets behind it, and clients of raw sockets in front.
+#![allow(dead_code)] // Each test program uses its own part.
+
+pub mod app;
+pub mod client;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_base::CancellationToken;
+use fairlead_proxy::{Limits, ListenerKind, ProxyError, Sockets};
+use fairlead_tls::LocalAuthority;
+use fairlead_wire::LocalChannel;
+use fairlead_wire::local::{
+    ProxyApp, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot,
+    ProxyStats, ProxyUpstream, proxy_command, proxy_event,
+};
+use rustls::{ClientConfig, RootCertStore};
+use tempfile::TempDir;
+use tokio::net::UnixStream;
+use tokio::task::JoinHandle;
+
+pub const HOST: &str = "hello.localhost";
+pub const APP: &str = "app_hello/env_production";
+
+type Channel = LocalChannel<ProxyCommand, ProxyEvent>;
+
+/// Deadlines short enough to wait for and long enough for a busy machine.
+pub fn quick() -> Limits {
+    Limits { tick: Duration::from_millis(10), ..Limits::default() }
+}
+
+/// A running proxy and `run`'s end of its channel.
+pub struct Proxy {
+    pub https: SocketAddr,
+    pub http: SocketAddr,
+    pub authority: LocalAuthority,
+    pub served: JoinHandle<Result<(), ProxyError>>,
+    certificates: Vec<ProxyCertificate>,
+    channel: Channel,
+    generation: u64,
+    control_path: PathBuf,
+    shutdown: CancellationToken,
+    _folder: TempDir,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shutdown.cancel();
+    }
+}
+
+/// An instance of the usual app.
+pub fn upstream(id: &str, address: SocketAddr) -> ProxyUpstream {
+    ProxyUpstream { instance_id: id.to_owned(), address: address.to_string(), draining: false }
+}
+
+impl Proxy {
+    /// A proxy whose one route leads `HOST` to one instance at `app`.
+    pub async fn before(app: SocketAddr) -> Self {
+        Self::with(quick(), vec![upstream("ins_1", app)]).await
+    }
+
+    pub async fn with(limits: Limits, upstreams: Vec<ProxyUpstream>) -> Self {
+        let mut proxy = Self::bare(limits).await;
+        proxy.route(upstreams).await;
+        proxy
+    }
+
+    /// A proxy that has no snapshot yet.
+    pub async fn bare(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let control_path = folder.path().join("proxy.sock");
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let sockets = Sockets::bind(&[any], &[any], 2, &control_path).unwrap();
+        let (https, http) =
+            (sockets.address(ListenerKind::Https).unwrap(), sockets.address(ListenerKind::Http).unwrap());
+        let shutdown = CancellationToken::new();
+        let token = shutdown.clone();
+        let served = tokio::spawn(async move { fairlead_proxy::serve("0.0.0-test", limits, sockets, &token).await });
+        let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
+        let leaf = authority.leaf(HOST).unwrap();
+        let certificates = vec![ProxyCertificate {
+            hosts: vec![HOST.to_owned()],
+            chain_der: leaf.chain_der,
+            key_pkcs8_der: leaf.key_pkcs8_der,
+        }];
+        let channel = connect(&control_path).await;
+        Self {
+            https,
+            http,
+            authority,
+            served,
+            certificates,
+            channel,
+            generation: 0,
+            control_path,
+            shutdown,
+            _folder: folder,
+        }
+    }
+
+    /// Sends a snapshot; the error is the proxy's reason for refusing it.
+    pub async fn apply(&mut self, mut snapshot: ProxySnapshot) -> Result<(), String> {
+        self.generation += 1;
+        snapshot.generation = self.generation;
+        self.command(proxy_command::Body::Snapshot(snapshot)).await;
+        loop {
+            if let proxy_event::Body::Applied(applied) = self.event().await {
+                assert_eq!(applied.generation, self.generation);
+                return if applied.error.is_empty() { Ok(()) } else { Err(applied.error) };
+            }
+        }
+    }
+
+    pub fn snapshot(&self, upstreams: Vec<ProxyUpstream>) -> ProxySnapshot {
+        ProxySnapshot {
+            generation: 0,
+            routes: vec![ProxyRoute { host: HOST.to_owned(), path_prefix: "/".to_owned(), app_key: APP.to_owned() }],
+            certificates: self.certificates.clone(),
+            apps: vec![ProxyApp { app_key: APP.to_owned(), upstreams, measured: true }],
+        }
+    }
+
+    pub async fn route(&mut self, upstreams: Vec<ProxyUpstream>) {
+        let snapshot = self.snapshot(upstreams);
+        self.apply(snapshot).await.unwrap();
+    }
+
+    pub async fn command(&self, body: proxy_command::Body) {
+        self.channel.send(&ProxyCommand { body: Some(body) }, &[]).await.unwrap();
+    }
+
+    pub async fn drain(&self, timeout_ms: u32) {
+        self.command(proxy_command::Body::Drain(ProxyDrain { timeout_ms })).await;
+    }
+
+    pub async fn event(&mut self) -> proxy_event::Body {
+        self.channel.receive().await.unwrap().unwrap().body.unwrap()
+    }
+
+    /// Statistics, summed up until `enough`.
+    pub async fn stats_until(&mut self, enough: impl Fn(&ProxyStats) -> bool) -> ProxyStats {
+        let mut sum = ProxyStats::default();
+        loop {
+            if let proxy_event::Body::Stats(stats) = self.event().await {
+                add(&mut sum, stats);
+                if enough(&sum) {
+                    return sum;
+                }
+            }
+        }
+    }
+
+    /// `run` goes away, and another comes.
+    pub async fn reconnect(&mut self) {
+        self.channel = connect(&self.control_path).await;
+    }
+
+    pub fn tls(&self, alpn: &[&str]) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.authority.root_der().to_vec().into()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+        Arc::new(config)
+    }
+}
+
+fn add(sum: &mut ProxyStats, stats: ProxyStats) {
+    for app in stats.apps {
+        match sum.apps.iter_mut().find(|known| known.app_key == app.app_key) {
+            Some(known) => {
+                known.requests += app.requests;
+                known.errors += app.errors;
+                known.client_errors += app.client_errors;
+                known.bytes_received += app.bytes_received;
+                known.bytes_sent += app.bytes_sent;
+                known.latency_count.extend(app.latency_count);
+                known.in_flight = app.in_flight;
+            }
+            None => sum.apps.push(app),
+        }
+    }
+    sum.instances = stats.instances;
+    sum.open_connections = stats.open_connections;
+    sum.malformed_requests += stats.malformed_requests;
+}
+
+async fn connect(path: &std::path::Path) -> Channel {
+    let mut channel = Channel::new(UnixStream::connect(path).await.unwrap());
+    let hello = ProxyHello { protocol_version: 1, agent_version: "0.0.0-test".to_owned(), pid: std::process::id() };
+    channel.send(&ProxyCommand { body: Some(proxy_command::Body::Hello(hello)) }, &[]).await.unwrap();
+    let event = channel.receive().await.unwrap().unwrap();
+    assert!(matches!(event.body, Some(proxy_event::Body::Hello(_))));
+    channel
+}
