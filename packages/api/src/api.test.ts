@@ -85,6 +85,31 @@ test('an app is made, shown, renamed and deleted', async () => {
   await expect(caller.app.get({ slug: 'shop' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
+test('the logs of a deleted app go with it, once its deletion is certain', async () => {
+  const caller = api.caller(owner.cookie);
+  const { id, deploymentId } = await caller.app.create({ name: 'Chatty', repositoryUrl, serverId: api.world.serverId });
+  if (deploymentId === null) throw new Error('a deployment was expected');
+  const objectKey = `${api.world.organizationId}/${deploymentId}/0.json.zst`;
+  await api.parts.logs.put(objectKey, new Uint8Array([1]));
+  await api.world.system(({ tx }) =>
+    tx.logChunk.create({
+      data: {
+        id: newId('lgc'),
+        organizationId: api.world.organizationId,
+        deploymentId,
+        firstLine: 0,
+        lineCount: 1,
+        objectKey,
+        sizeBytes: 1,
+      },
+    }),
+  );
+  await expect(caller.app.delete({ appId: id, confirmName: 'Quiet' })).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+  expect(await api.parts.logs.get(objectKey)).not.toBeNull();
+  await caller.app.delete({ appId: id, confirmName: 'Chatty' });
+  expect(await api.parts.logs.get(objectKey)).toBeNull();
+});
+
 test('what fails leaves nothing behind', async () => {
   const caller = api.caller(owner.cookie);
   await caller.app.create({ name: 'First', repositoryUrl, serverId: api.world.serverId, host: 'first.example.test' });

@@ -57,12 +57,16 @@ export function memberStream(permission: Permission) {
   });
 }
 
-/** Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take. */
+/**
+ * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
+ * `ctx.afterCommit` holds work on what no transaction covers.
+ */
 export function memberProcedure(permission: Permission) {
-  return memberStream(permission).use(async ({ ctx, next }) => {
+  return memberStream(permission).use(async ({ ctx, path, next }) => {
     const { member } = ctx;
+    const afterCommit: (() => Promise<void>)[] = [];
     try {
-      return await ctx.database.tenant(member.organizationId, async (tx) => {
+      const committed = await ctx.database.tenant(member.organizationId, async (tx) => {
         const core: Ctx = {
           tx,
           organizationId: member.organizationId,
@@ -70,11 +74,18 @@ export function memberProcedure(permission: Permission) {
           clock: ctx.clock,
           log: ctx.log,
         };
-        const result = await next({ ctx: { core } });
+        const result = await next({
+          ctx: { core, afterCommit: (work: () => Promise<void>) => void afterCommit.push(work) },
+        });
         // tRPC returns failures as values; the transaction rolls back only for what is thrown.
         if (!result.ok) throw new FailedResult(result);
         return result;
       });
+      // The change stands whatever becomes of its aftermath, so a failure there is the log's business only.
+      for (const work of afterCommit) {
+        await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'the aftermath of a change failed'));
+      }
+      return committed;
     } catch (error) {
       if (error instanceof FailedResult) return error.result as never;
       throw error;

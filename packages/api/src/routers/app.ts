@@ -15,6 +15,7 @@ import {
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
+import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const appRouter = router({
@@ -41,5 +42,10 @@ export const appRouter = router({
   delete: memberProcedure('app.delete')
     .input(deleteAppInputSchema)
     .output(appIdentitySchema)
-    .mutation(({ ctx, input }) => deleteApp(ctx.core, input)),
+    .mutation(async ({ ctx, input }) => {
+      const objectKeys = await listAppLogs(ctx.core, input);
+      const deleted = await deleteApp(ctx.core, input);
+      ctx.afterCommit(() => deleteLogs(ctx.logs, objectKeys));
+      return deleted;
+    }),
 });

@@ -1,0 +1,21 @@
+// Owns the end of an app's logs. Objects are outside of every transaction: they are listed while the index is there, and
+// deleted when its deletion is certain. A crash in between leaves objects that nothing points at, never the reverse.
+import type { Ctx } from '../kernel/index.ts';
+import type { LogStore } from './store.ts';
+
+const atOnce = 16;
+
+/** The objects of all deployments of an app. */
+export async function listAppLogs(ctx: Ctx, input: { readonly appId: string }): Promise<string[]> {
+  const rows = await ctx.tx.logChunk.findMany({
+    where: { organizationId: ctx.organizationId, deployment: { appId: input.appId } },
+    select: { objectKey: true },
+  });
+  return rows.map(({ objectKey }) => objectKey);
+}
+
+export async function deleteLogs(store: LogStore, objectKeys: readonly string[]): Promise<void> {
+  for (let from = 0; from < objectKeys.length; from += atOnce) {
+    await Promise.all(objectKeys.slice(from, from + atOnce).map((key) => store.delete(key)));
+  }
+}
