@@ -103,6 +103,11 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     })
     .await?;
     let RuntimeOutput { view, log } = output;
+    // At once, before anything else may run: what the runtime shows before it knows the apps would lead routes nowhere.
+    let saved = ends.desired.borrow().state.clone();
+    if let Some(state) = &saved {
+        apps.apply(state.apps.clone());
+    }
     let (keeper, stats) = ProxyKeeper::start(KeeperOptions {
         program,
         control_path: folders.proxy_socket(),
@@ -151,7 +156,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         lines,
         pushes: ends.pushes,
         report: ends.report,
-        applied: None,
+        applied: saved,
     };
     let sources =
         Sources { desired: ends.desired, view, routed, stats, runtime_log: log, build_events, benchmark_events };

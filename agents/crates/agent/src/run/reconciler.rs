@@ -55,7 +55,7 @@ pub(crate) struct Reconciler {
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
     pub(crate) pushes: PushSender,
     pub(crate) report: watch::Sender<Option<agent::Report>>,
-    /// The state that was acted on last; none right after a start.
+    /// The state whose apps the runtime knows; none before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
 }
 
