@@ -1,3 +1,4 @@
+// Owns the making of an app: its row, where it lives, its first domain. Must never deploy by itself: deployment does.
 import { newId } from '@fairlead/contract/ids';
 import { createDeployment } from '../deployment/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';

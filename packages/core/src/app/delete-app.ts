@@ -1,3 +1,5 @@
+// Owns the end of an app and of all rows that belong to it. Logs are outside of the database: the log feature ends
+// them.
 import { parseId } from '@fairlead/contract/ids';
 import { lockApps } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';

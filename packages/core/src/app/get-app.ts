@@ -1,3 +1,4 @@
+// Owns what the page of one app shows.
 import { parseId } from '@fairlead/contract/ids';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

@@ -1,3 +1,4 @@
+// The door to apps.
 export { createApp } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { getApp } from './get-app.ts';

@@ -1,3 +1,4 @@
+// Owns the list of apps and its pages.
 import type { AppLinks } from '../domain/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import type { AppSummary, ListAppsInput } from './schema.ts';

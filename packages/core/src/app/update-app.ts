@@ -1,3 +1,4 @@
+// Owns the change of an app's settings. Must never touch a release: they are immutable.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { AppIdentity, UpdateAppInput } from './schema.ts';

@@ -1,3 +1,4 @@
+// Owns the early end of a benchmark run that somebody asked for.
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { BenchmarkRef } from './schema.ts';

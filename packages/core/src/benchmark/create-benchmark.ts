@@ -1,3 +1,4 @@
+// Owns who may be measured, by which plan, and that only one run at a time loads a server.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';

@@ -1,3 +1,4 @@
+// Owns the end of runs that their server forgot.
 import { errorTable } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';

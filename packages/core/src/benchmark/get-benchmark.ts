@@ -1,3 +1,4 @@
+// Owns what the page of one run shows.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { toRowView } from './rules.ts';
 import type { BenchmarkDetail, BenchmarkRef } from './schema.ts';

@@ -1,3 +1,4 @@
+// The door to benchmarks.
 export { cancelBenchmark } from './cancel-benchmark.ts';
 export { createBenchmark } from './create-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';

@@ -1,3 +1,4 @@
+// Owns the list of runs and its pages.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import type { BenchmarkSummary, ListBenchmarksInput } from './schema.ts';
 import { loadRuns } from './store.ts';

@@ -1,3 +1,4 @@
+// Owns what becomes of reported benchmark work. Must never trust a number or an id that an agent sent.
 import {
   BenchmarkProtocol,
   type BenchmarkRow,

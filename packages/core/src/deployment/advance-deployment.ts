@@ -1,3 +1,4 @@
+// Owns the step that a worker takes with a deployment. Decisions are the machine's.
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { isFinished, step } from './machine.ts';

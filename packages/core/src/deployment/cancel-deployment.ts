@@ -1,3 +1,4 @@
+// Owns the early end of a deployment that somebody asked for.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { isFinished, step } from './machine.ts';

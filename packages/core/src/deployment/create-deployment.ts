@@ -1,3 +1,4 @@
+// Owns the wish to deploy a ref.
 import type { Ctx } from '../kernel/index.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';

@@ -1,3 +1,4 @@
+// Owns what no worker and no server takes care of any more: deadlines and lost leases. Runs above organizations.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type SystemCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';

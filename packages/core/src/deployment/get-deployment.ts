@@ -1,3 +1,4 @@
+// Owns what the page of one deployment shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { isFinished } from './machine.ts';

@@ -1,3 +1,4 @@
+// The door to deployments.
 export { advanceDeployment } from './advance-deployment.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { createDeployment } from './create-deployment.ts';

@@ -1,3 +1,4 @@
+// Owns the list of deployments and its pages.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import type { DeploymentSummary, ListDeploymentsInput } from './schema.ts';
 import { loadDeployments } from './views.ts';

@@ -1,3 +1,4 @@
+// Owns what becomes of reported builds and roll-outs. Must never trust a value that an agent sent.
 import type { BuildStatus, RolloutStatus } from '@fairlead/contract/agent';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';

@@ -1,3 +1,4 @@
+// Owns the wish to build and roll out the same again.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DeploymentRef } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';

@@ -1,3 +1,4 @@
+// Owns the wish to go back to an older release.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DeploymentRef, RollbackAppInput } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';

@@ -1,3 +1,4 @@
+// Owns a host name getting its app.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';

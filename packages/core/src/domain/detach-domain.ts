@@ -1,3 +1,4 @@
+// Owns a host name losing its app.
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { DetachDomainInput } from './schema.ts';

@@ -1,3 +1,4 @@
+// The door to domains.
 export { attachDomain } from './attach-domain.ts';
 export { detachDomain } from './detach-domain.ts';
 export { listDomains } from './list-domains.ts';

@@ -1,3 +1,4 @@
+// Owns the list of domains and its pages.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import type { AppLinks } from './rules.ts';
 import type { DomainView, ListDomainsInput } from './schema.ts';

@@ -1,3 +1,4 @@
+// The door to the kernel.
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
 export {
   type Actor,

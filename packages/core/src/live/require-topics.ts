@@ -1,3 +1,4 @@
+// Owns which topics an organization may watch. Live data passes no row security on its way, so this is the only wall.
 import type { LiveTopic } from '@fairlead/contract/live';
 import { AppError, type ErrorCode, type OrganizationCtx } from '../kernel/index.ts';
 

@@ -1,3 +1,4 @@
+// The door to logs.
 export { decodeLogLines, encodeLogLines } from './codec.ts';
 export { deleteLogs, listAppLogs } from './delete-app-logs.ts';
 export { readLog } from './read-log.ts';

@@ -1,3 +1,4 @@
+// Owns finding who somebody is in an organization. Must never tell an unknown organization from a foreign one.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 import { type Role, roleSchema } from '../role/index.ts';

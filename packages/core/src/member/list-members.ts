@@ -1,3 +1,4 @@
+// Owns the list of members.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { roleSchema } from '../role/index.ts';

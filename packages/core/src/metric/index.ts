@@ -1,3 +1,4 @@
+// The door to metrics.
 export { getAppMetric } from './get-app-metric.ts';
 export { getServerMetric } from './get-server-metric.ts';
 export { loadTraffic, noTraffic, type Traffic, type TrafficTarget } from './load-traffic.ts';

@@ -1,2 +1,3 @@
+// The door to organizations.
 export { listMemberships } from './list-memberships.ts';
 export * from './schema.ts';

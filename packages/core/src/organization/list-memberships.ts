@@ -1,3 +1,4 @@
+// Owns where a person belongs.
 import { parseId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 import { permissionsOf, roleSchema } from '../role/index.ts';

@@ -1,3 +1,4 @@
+// Owns what the first page shows, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
 import { loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';

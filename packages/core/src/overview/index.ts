@@ -1,2 +1,3 @@
+// The door to the first page.
 export { getOverview } from './get-overview.ts';
 export * from './schema.ts';

@@ -1,2 +1,3 @@
+// The door to releases.
 export { listReleases } from './list-releases.ts';
 export * from './schema.ts';

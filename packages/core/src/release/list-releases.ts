@@ -1,3 +1,4 @@
+// Owns the list of releases and its pages.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx, type Page, toPage } from '../kernel/index.ts';
 import type { ListReleasesInput, ReleaseView } from './schema.ts';

@@ -1,2 +1,3 @@
+// The door to roles and permissions.
 export { can, permissionsOf } from './rules.ts';
 export { type Permission, permissionSchema, type Role, roleSchema } from './schema.ts';

@@ -1,3 +1,4 @@
+// Owns the permission for one machine to become a server. Must never store the token itself.
 import { type EnrolmentId, newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx, mintToken } from '../kernel/index.ts';
 

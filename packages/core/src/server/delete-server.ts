@@ -1,3 +1,4 @@
+// Owns the end of a server.
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { DeleteServerInput, GetServerInput } from './schema.ts';
 

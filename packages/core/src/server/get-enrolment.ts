@@ -1,3 +1,4 @@
+// Owns what is shown of an enrolment while somebody waits for the new server.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { isConnected } from './rules.ts';

@@ -1,3 +1,4 @@
+// Owns what the page of one server shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { GetServerInput, ServerDetail } from './schema.ts';

@@ -1,3 +1,4 @@
+// The door to servers and their enrolment.
 export { type AcceptEnrolmentInput, type AcceptedEnrolment, acceptEnrolment } from './accept-enrolment.ts';
 export { bumpLocalServers } from './bump-local-servers.ts';
 export { bumpServer } from './bump-server.ts';

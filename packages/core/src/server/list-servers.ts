@@ -1,3 +1,4 @@
+// Owns the list of servers.
 import type { Ctx } from '../kernel/index.ts';
 import type { ServerSummary } from './schema.ts';
 import { loadServers } from './store.ts';

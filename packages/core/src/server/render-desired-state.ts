@@ -1,3 +1,5 @@
+// Owns gathering the rows that a server's desired state is made of. Making the message is desired-state.ts, which is
+// pure.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { AppError, type SystemCtx } from '../kernel/index.ts';
 import { type ControlRoute, toDesiredState } from './desired-state.ts';

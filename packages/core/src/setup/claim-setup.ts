@@ -1,3 +1,4 @@
+// Owns the moment the first account becomes the owner. Must never succeed twice for one token.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
 

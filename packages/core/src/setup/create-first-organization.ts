@@ -1,3 +1,4 @@
+// Owns what a control plane starts with: one organization that nobody owns yet.
 import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { type SystemCtx, toSlug } from '../kernel/index.ts';
 

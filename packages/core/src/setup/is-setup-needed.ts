@@ -1,3 +1,4 @@
+// Owns the one fact that strangers may learn.
 import type { SystemCtx } from '../kernel/index.ts';
 
 /** True until the first account owns an organization. */

@@ -1,3 +1,4 @@
+// Owns the check that comes before an account is made.
 import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
 
 /** Throws unless the token may still be claimed: no account is made for somebody who cannot show one. */

@@ -1,3 +1,4 @@
+// Owns the setup token that each start prints anew. Must never store the token itself.
 import { newId, type OrganizationId } from '@fairlead/contract/ids';
 import { mintToken, type SystemCtx } from '../kernel/index.ts';
 
