@@ -2,9 +2,12 @@
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { type BenchmarkPlan, type BenchmarkRowView, benchmarkProtocolSchema, benchmarkTargetSchema } from './schema.ts';
 
-/** Direct rows speak HTTP/1.1 only: apps behind the proxy need not know HTTP/2. */
+/** Apps speak HTTP/1.1: HTTP/2 is the proxy's alone to measure. The agent's bench crate counts the same way. */
 export function rowsOf(plan: BenchmarkPlan): number {
-  return plan.targets.length * plan.protocols.length * plan.concurrency.length * plan.repeats;
+  const pairs = plan.targets.flatMap((target) =>
+    plan.protocols.filter((protocol) => target === 'proxy' || protocol === 'http1'),
+  );
+  return pairs.length * plan.concurrency.length * plan.repeats;
 }
 
 /** Every row as long as planned, and as much again for starting, ramping and reporting. */

@@ -102,7 +102,12 @@ export const listBenchmarksInputSchema = pageInputSchema.extend({ appId: appIdSc
 export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
 export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
 
-export const createBenchmarkInputSchema = z.object({ appId: appIdSchema, plan: benchmarkPlanSchema });
+const measurablePlanSchema = benchmarkPlanSchema.refine(
+  ({ targets, protocols }) => targets.includes('proxy') || protocols.includes('http1'),
+  { path: ['protocols'], message: 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.' },
+);
+
+export const createBenchmarkInputSchema = z.object({ appId: appIdSchema, plan: measurablePlanSchema });
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
 export const benchmarkRefSchema = z.object({ runId: runIdSchema });
