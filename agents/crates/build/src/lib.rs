@@ -1,1 +1,100 @@
-//! placeholder
+//! Source to artifact: clone and pin, detect, install, build, pack; and an artifact back to a folder.
+//! Owns the working folder of a build and everything that runs in it. Never runs anything through a shell, never as
+//! root, and never believes a path that a repository or an archive gives.
+
+mod build;
+mod command;
+mod detect;
+mod error;
+mod git;
+mod leftover;
+mod lines;
+mod pack;
+mod unpack;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use fairlead_model::{Artifact, Commit, LogLine, StepStatus};
+
+pub use build::{build, clear_abandoned};
+pub use error::BuildError;
+pub use unpack::{UnpackError, unpack};
+
+/// Where and as whom builds run.
+#[derive(Debug, Clone)]
+pub struct BuildOptions {
+    /// Working folders, one a deployment; gone when the build ends.
+    pub builds: PathBuf,
+    /// Packed artifacts by digest.
+    pub artifacts: PathBuf,
+    /// What builds keep for the next one, a folder an app.
+    pub caches: PathBuf,
+    /// User and group of everything that runs; `None`: those of the agent.
+    pub user: Option<u32>,
+    /// `PATH` of everything that runs.
+    pub path: OsString,
+    /// What the surroundings add, see `inherited_environment`.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What a build made, and of what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildOutcome {
+    /// The commit it was pinned to.
+    pub commit: Commit,
+    /// The packed artifact.
+    pub artifact: Artifact,
+}
+
+/// Hears of a build while it runs. Must not block.
+pub trait BuildSink: Send {
+    /// A line of the log.
+    fn line(&mut self, line: LogLine);
+    /// A step that began or ended.
+    fn step(&mut self, step: StepStatus);
+    /// The commit was pinned.
+    fn commit(&mut self, commit: &Commit);
+}
+
+/// Where the artifact of a digest lies; `None` when it is no `sha256:<64 hex digits>`.
+pub fn artifact_path(artifacts: &Path, digest: &str) -> Option<PathBuf> {
+    let hex = digest.strip_prefix("sha256:")?;
+    let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    valid.then(|| artifacts.join(format!("{hex}.tar.zst")))
+}
+
+/// What of the agent's own environment a build needs to reach the world: proxies, authorities and the npm registry.
+pub fn inherited_environment() -> BTreeMap<String, String> {
+    const NAMES: [&str; 12] = [
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "GIT_SSL_CAINFO",
+        "NPM_CONFIG_REGISTRY",
+        "npm_config_registry",
+    ];
+    NAMES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_that_could_leave_the_folder_of_artifacts_has_no_path() {
+        let folder = Path::new("/a");
+        let hex = "0".repeat(64);
+        assert_eq!(artifact_path(folder, &format!("sha256:{hex}")), Some(folder.join(format!("{hex}.tar.zst"))));
+        for bad in ["", "sha256:", "sha256:../x", &format!("md5:{hex}"), &format!("sha256:{}", "G".repeat(64))] {
+            assert_eq!(artifact_path(folder, bad), None, "{bad}");
+        }
+    }
+}

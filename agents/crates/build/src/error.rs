@@ -1,0 +1,80 @@
+//! Why a build failed, as a sentence that says what to do, with its code of the contract's error table.
+
+use std::io;
+use std::time::Duration;
+
+use fairlead_model::Failure;
+
+/// A build that made nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Desired state no longer asks for it.
+    #[error("The build was cancelled.")]
+    Cancelled,
+    /// It took longer than it may.
+    #[error("The build took longer than {} min, while it ran `{command}`. Make that quicker, or look in the log for what it waits for.", minutes(.limit))]
+    Timeout {
+        /// How long it might take.
+        limit: Duration,
+        /// What ran when the time was over.
+        command: String,
+    },
+    /// The repository can't be read.
+    #[error("{0}")]
+    Clone(String),
+    /// It has no such branch, tag or commit.
+    #[error("{0}")]
+    RefNotFound(String),
+    /// It has no such folder.
+    #[error("{0}")]
+    RootFolderMissing(String),
+    /// Nothing in it is known to the builder.
+    #[error("{0}")]
+    NotDetected(String),
+    /// A command failed.
+    #[error("{0}")]
+    Command(String),
+    /// The server's disk is full.
+    #[error("The server's disk is full, so the build could not go on. Free some space on it, then redeploy.")]
+    DiskFull,
+    /// The server itself could not do it.
+    #[error("The build could not run on this server: {what} failed ({source}).")]
+    Server {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl BuildError {
+    /// Names what was tried; a full disk has its own sentence wherever it shows.
+    pub(crate) fn server(what: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
+            _ => Self::Server { what, source },
+        }
+    }
+
+    /// The failure as it is reported.
+    pub fn failure(&self) -> Failure {
+        let code = match self {
+            Self::Cancelled => "build.cancelled",
+            Self::Timeout { .. } => "build.timeout",
+            Self::Clone(_) => "build.clone_failed",
+            Self::RefNotFound(_) => "build.ref_not_found",
+            Self::RootFolderMissing(_) => "build.root_folder_missing",
+            Self::NotDetected(_) => "build.not_detected",
+            Self::Command(_) => "build.command_failed",
+            Self::DiskFull => "build.disk_full",
+            Self::Server { .. } => "build.internal",
+        };
+        Failure { code: code.to_owned(), message: self.to_string() }
+    }
+}
+
+fn minutes(limit: &Duration) -> String {
+    let minutes = limit.as_secs_f64() / 60.0;
+    if minutes.fract() == 0.0 { format!("{minutes:.0}") } else { format!("{minutes:.1}") }
+}

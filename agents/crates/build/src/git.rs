@@ -1,0 +1,244 @@
+//! A repository at a pinned commit, without its history. Git runs as the build's user, speaks http and https only, asks
+//! nobody anything and reads no configuration but its own. Owns the sentences about what a repository lacks.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use fairlead_model::{BuildSpec, Commit, Step};
+
+use crate::BuildError;
+use crate::command::{Order, Outcome, Workshop};
+
+/// Given on every call, before the subcommand. Nothing a repository contains may add to it.
+const CONFIG: [&str; 14] = [
+    "-c",
+    "credential.helper=",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "http.lowSpeedLimit=1000",
+    "-c",
+    "http.lowSpeedTime=60",
+    "-c",
+    "advice.detachedHead=false",
+    "-c",
+    "init.defaultBranch=main",
+];
+const ENVIRONMENT: [(&str, &str); 7] = [
+    ("GIT_ALLOW_PROTOCOL", "http:https"),
+    ("GIT_PROTOCOL_FROM_USER", "0"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Sentences are recognized by git's English words.
+    ("LC_ALL", "C.UTF-8"),
+    ("LANGUAGE", "C"),
+];
+
+/// What a ref turned out to be.
+struct Found {
+    /// What to fetch: a full ref name or a commit hash.
+    name: String,
+    /// In words, for the log.
+    words: String,
+}
+
+/// Clones into `folder`, which exists and is empty, and pins the commit.
+pub(crate) async fn clone(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path) -> Result<Commit, BuildError> {
+    check_url(&spec.repository_url)?;
+    check_ref(&spec.git_ref)?;
+    let found = find(workshop, spec, folder).await?;
+    workshop.say(Step::Clone, format!("Fetching {} of {}", found.words, spec.repository_url));
+    git(workshop, folder, false, &["init", "--quiet", "."]).await.and_then(|done| succeeded(&done, spec))?;
+    let pinned = fetch(workshop, spec, folder, &found.name).await?;
+    let done = git(workshop, folder, false, &["checkout", "--quiet", "--detach", &pinned]).await?;
+    succeeded(&done, spec)?;
+    let commit = read_commit(workshop, spec, folder).await?;
+    workshop.say(Step::Clone, format!("Pinned {} {} ({})", &commit.hash[..12], commit.subject, commit.author));
+    if folder.join(".gitmodules").exists() {
+        workshop.say(Step::Clone, "The repository has submodules; they are not fetched.");
+    }
+    Ok(commit)
+}
+
+/// Asks the server which branch or tag is meant; a full hash is believed as it is.
+async fn find(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path) -> Result<Found, BuildError> {
+    let wanted = spec.git_ref.as_str();
+    if is_hash(wanted) {
+        return Ok(Found { name: wanted.to_owned(), words: format!("commit {}", &wanted[..12]) });
+    }
+    let candidates = match wanted.strip_prefix("refs/") {
+        Some(_) => vec![(wanted.to_owned(), wanted.to_owned())],
+        None => vec![
+            (format!("refs/heads/{wanted}"), format!("branch {wanted}")),
+            (format!("refs/tags/{wanted}"), format!("tag {wanted}")),
+        ],
+    };
+    let mut arguments = vec!["ls-remote", "--quiet", "--", spec.repository_url.as_str()];
+    arguments.extend(candidates.iter().map(|(name, _)| name.as_str()));
+    let listed = git(workshop, folder, true, &arguments).await?;
+    succeeded(&listed, spec)?;
+    let text = String::from_utf8_lossy(&listed.captured);
+    let has = |name: &str| text.lines().any(|line| line.split('\t').nth(1) == Some(name));
+    let found = candidates.into_iter().find(|(name, _)| has(name));
+    found.map(|(name, words)| Found { name, words }).ok_or_else(|| not_found(spec))
+}
+
+/// Fetches and returns what to check out.
+async fn fetch(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path, name: &str) -> Result<String, BuildError> {
+    let url = spec.repository_url.as_str();
+    let one = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--", url, name];
+    let done = git(workshop, folder, false, &one).await?;
+    if done.status.success() || !is_hash(name) {
+        return succeeded(&done, spec).map(|()| "FETCH_HEAD".to_owned());
+    }
+    if done.disk_full() {
+        return Err(BuildError::DiskFull);
+    }
+    // A server may refuse to give a commit that no branch points at: then it must be among all that it does give.
+    workshop.say(Step::Clone, "The repository does not give that commit alone; fetching all branches and tags.");
+    let (heads, tags) = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*");
+    let all = ["fetch", "--quiet", "--no-recurse-submodules", "--", url, heads, tags];
+    let done = git(workshop, folder, false, &all).await?;
+    succeeded(&done, spec)?;
+    let commit = format!("{name}^{{commit}}");
+    let known = git(workshop, folder, true, &["rev-parse", "--quiet", "--verify", &commit]).await?;
+    if known.status.success() { Ok(name.to_owned()) } else { Err(not_found(spec)) }
+}
+
+async fn read_commit(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path) -> Result<Commit, BuildError> {
+    let shown = git(workshop, folder, true, &["log", "-1", "--format=%H%x00%s%x00%an%x00%ct"]).await?;
+    succeeded(&shown, spec)?;
+    let text = String::from_utf8_lossy(&shown.captured).into_owned();
+    let mut fields = text.trim_end().split('\0').map(str::to_owned);
+    let mut next = || fields.next().unwrap_or_default();
+    let (hash, subject, author, seconds) = (next(), next(), next(), next());
+    if !is_hash(&hash) {
+        return Err(BuildError::Clone("The commit could not be read from the repository.".to_owned()));
+    }
+    let committed_unix_ms = seconds.parse::<u64>().unwrap_or_default().saturating_mul(1000);
+    let short = |text: String| text.chars().take(200).collect();
+    Ok(Commit { hash, subject: short(subject), author: short(author), committed_unix_ms })
+}
+
+async fn git(
+    workshop: &mut Workshop<'_>,
+    folder: &Path,
+    capture: bool,
+    arguments: &[&str],
+) -> Result<Outcome, BuildError> {
+    let arguments: Vec<&OsStr> = CONFIG.iter().chain(arguments).map(OsStr::new).collect();
+    let order =
+        Order { step: Step::Clone, program: "git", arguments: &arguments, folder, environment: &ENVIRONMENT, capture };
+    workshop.run(&order).await
+}
+
+fn succeeded(done: &Outcome, spec: &BuildSpec) -> Result<(), BuildError> {
+    match done.status.success() {
+        true => Ok(()),
+        false if done.disk_full() => Err(BuildError::DiskFull),
+        false => Err(explain(done, spec)),
+    }
+}
+
+/// Git's words to a sentence that says what to do.
+fn explain(done: &Outcome, spec: &BuildSpec) -> BuildError {
+    let tail = &done.tail;
+    let url = &spec.repository_url;
+    let fatal =
+        tail.iter().rev().find_map(|line| line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: ")));
+    let silent = format!("git ended with {}", done.status);
+    let said = fatal.or(tail.last().map(String::as_str)).unwrap_or(&silent).trim();
+    let has = |words: &str| tail.iter().any(|line| line.contains(words));
+    if has("couldn't find remote ref") || has("not our ref") || has("did not match any") {
+        return not_found(spec);
+    }
+    let advice = if has("could not read Username") || has("Authentication failed") || has("403") || has("401") {
+        "It does not exist or is private. Check the address; private repositories can't be read yet."
+    } else if has("not found") || has("404") || has("does not appear to be a git repository") {
+        "There is no repository at this address. Check it in the settings of the app."
+    } else if has("Could not resolve host") {
+        "The server can't find that host. Check the address, and the server's DNS."
+    } else if has("SSL certificate") || has("certificate verify") || has("TLS") {
+        "The host's certificate is not trusted by the server."
+    } else if has("Failed to connect") || has("Connection refused") || has("timed out") || has("Could not connect") {
+        "The server can't connect to that host. Check the address and the server's firewall."
+    } else {
+        "Check the address in the settings of the app, and that the server can reach it."
+    };
+    BuildError::Clone(format!("The repository {url} could not be cloned: {said}. {advice}"))
+}
+
+fn not_found(spec: &BuildSpec) -> BuildError {
+    let what = if is_hash(&spec.git_ref) { "commit" } else { "branch or tag" };
+    BuildError::RefNotFound(format!(
+        "The repository {} has no {what} `{}`. Push it, or change it in the settings of the app.",
+        spec.repository_url, spec.git_ref
+    ))
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// The address is data of a user: it must be one of the two protocols and hold nothing else.
+fn check_url(url: &str) -> Result<(), BuildError> {
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let clean = url.len() <= 2048 && url.bytes().all(|byte| byte.is_ascii_graphic());
+    let authority = host.and_then(|host| host.split('/').next()).unwrap_or_default();
+    if clean && !authority.is_empty() && !authority.contains('@') && !authority.starts_with('-') {
+        return Ok(());
+    }
+    Err(BuildError::Clone(
+        "The address of the repository can't be used. It must begin with https:// or http:// and hold no user name, password or space.".to_owned(),
+    ))
+}
+
+/// The rules of git-check-ref-format(1), as far as they matter for an argument.
+fn check_ref(name: &str) -> Result<(), BuildError> {
+    const FORBIDDEN: &[u8] = b" ~^:?*[\\\"'`$;&|<>(){}!";
+    let clean = name.bytes().all(|byte| byte > b' ' && byte != 0x7f && !FORBIDDEN.contains(&byte));
+    let shaped = !name.is_empty() && name.len() <= 255 && !name.starts_with(['-', '/', '.']) && !name.contains("..");
+    if clean && shaped && !name.contains("@{") {
+        return Ok(());
+    }
+    Err(BuildError::RefNotFound(format!(
+        "`{}` is not the name of a branch, tag or commit. Change it in the settings of the app.",
+        name.chars().take(80).filter(|char| !char.is_control()).collect::<String>()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_refs_that_could_be_more_than_data_are_refused() {
+        for good in ["https://example.com/a.git", "http://127.0.0.1:8080/x/y"] {
+            assert!(check_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "file:///etc",
+            "ssh://host/x",
+            "git@host:x",
+            "https://",
+            "https://user:word@host/x",
+            "ext::sh -c x",
+            "https://host/a b",
+            "--upload-pack=x",
+            "https://-oProxyCommand=x/",
+            "https://host/\n",
+        ] {
+            assert!(check_url(bad).is_err(), "{bad}");
+        }
+        for good in ["main", "feature/a-b_c.d", "v1.2.3", "refs/pull/1/head", "日本"] {
+            assert!(check_ref(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-x", "--upload-pack=x", "a b", "a..b", "a^", "a:b", "$(x)", "`x`", "a;b", "@{-1}", "a\nb"] {
+            assert!(check_ref(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! An artifact to a folder: whole and with the right digest, or not at all. Believes nothing that the archive says about
+//! paths, owners or modes. Never writes outside of the folder it makes.
+
+use std::collections::HashSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use fairlead_base::file;
+use fairlead_model::Failure;
+use tar::EntryType;
+
+use crate::pack::stays_inside;
+
+/// An archive that unpacks to more is a mistake or an attack.
+const BYTES_MAX: u64 = 16 << 30;
+const ENTRIES_MAX: u64 = 2_000_000;
+
+/// Why there is no folder.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// The artifact isn't here.
+    #[error("The server no longer holds this release's artifact. Redeploy its commit to build it again.")]
+    Missing,
+    /// Its bytes are not those that were built.
+    #[error("The release's artifact on this server is damaged. Redeploy its commit to build it again.")]
+    Damaged,
+    /// It holds what no artifact of ours holds.
+    #[error("The release's artifact was refused: {0}. Redeploy its commit to build it again.")]
+    Refused(String),
+    /// The server's disk is full.
+    #[error(
+        "The server's disk is full, so the release could not be unpacked. Free some space on it, then deploy again."
+    )]
+    DiskFull,
+    /// The server itself could not do it.
+    #[error("The release could not be unpacked on this server ({0}).")]
+    Server(#[source] io::Error),
+}
+
+impl UnpackError {
+    /// The failure as it is reported.
+    pub fn failure(&self) -> Failure {
+        let code = match self {
+            Self::Missing | Self::Damaged | Self::Refused(_) => "rollout.artifact_missing",
+            Self::DiskFull => "build.disk_full",
+            Self::Server(_) => "rollout.internal",
+        };
+        Failure { code: code.to_owned(), message: self.to_string() }
+    }
+}
+
+impl From<io::Error> for UnpackError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
+            // What the decoders say of bytes that they can't read.
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Self::Damaged,
+            _ => Self::Server(error),
+        }
+    }
+}
+
+/// Unpacks an artifact into `into`, unless that is there: it only ever appears whole. Blocking.
+/// Everything belongs to the agent and is readable by all; nothing is writable by others or has set-user bits.
+pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackError> {
+    if into.is_dir() {
+        return Ok(());
+    }
+    let file = match File::open(artifact) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(UnpackError::Missing),
+        file => file?,
+    };
+    let name =
+        into.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?.to_string_lossy().into_owned();
+    let partial = into.with_file_name(format!("{name}.partial"));
+    // What a crash left of an earlier attempt.
+    remove(&partial)?;
+    let result = fill(file, digest, &partial).and_then(|()| {
+        fs::rename(&partial, into)?;
+        file::sync_folder(into)?;
+        Ok(())
+    });
+    if result.is_err() {
+        remove(&partial)?;
+    }
+    result
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
+    make_folder(partial)?;
+    let hashing = Hashing { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
+    let mut decoder = zstd::Decoder::with_buffer(io::BufReader::with_capacity(1 << 17, hashing))?;
+    let mut unpacker = Unpacker { root: partial, links: HashSet::new(), bytes: 0, entries: 0 };
+    {
+        let mut archive = tar::Archive::new(&mut decoder);
+        for entry in archive.entries()? {
+            unpacker.entry(&mut entry?)?;
+        }
+    }
+    // What follows the archive is part of the digest too.
+    io::copy(&mut decoder, &mut io::sink())?;
+    let mut hashing = decoder.finish().into_inner();
+    io::copy(&mut hashing, &mut io::sink())?;
+    let hex: String = hashing.hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    if format!("sha256:{hex}") == digest { Ok(()) } else { Err(UnpackError::Damaged) }
+}
+
+struct Unpacker<'a> {
+    root: &'a Path,
+    /// Links made so far: nothing is ever written through one.
+    links: HashSet<PathBuf>,
+    bytes: u64,
+    entries: u64,
+}
+
+impl Unpacker<'_> {
+    fn entry<R: Read>(&mut self, entry: &mut tar::Entry<'_, R>) -> Result<(), UnpackError> {
+        let refused = |why: &str, at: &Path| UnpackError::Refused(format!("{} {why}", at.display()));
+        let at = entry.path()?.into_owned();
+        self.entries += 1;
+        self.bytes = self.bytes.saturating_add(entry.header().entry_size()?);
+        if self.entries > ENTRIES_MAX || self.bytes > BYTES_MAX {
+            return Err(UnpackError::Refused("it is too large".to_owned()));
+        }
+        if at.as_os_str().is_empty() || !at.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(refused("leads outside of the app", &at));
+        }
+        if at.ancestors().skip(1).any(|parent| self.links.contains(parent)) {
+            return Err(refused("lies behind a link", &at));
+        }
+        let path = self.root.join(&at);
+        match entry.header().entry_type() {
+            EntryType::Directory => make_folder(&path)?,
+            EntryType::Regular => {
+                let executable = entry.header().mode()? & 0o111 != 0;
+                let mode = if executable { 0o755 } else { 0o644 };
+                let mut file = OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(mode)
+                    .custom_flags(libc::O_NOFOLLOW)
+                    .open(&path)?;
+                io::copy(entry, &mut file)?;
+                // The umask may have taken some bits away.
+                file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+            }
+            EntryType::Symlink => {
+                let target = entry.link_name()?.ok_or_else(|| refused("is a link to nothing", &at))?.into_owned();
+                if !stays_inside(&at, &target) {
+                    return Err(refused("is a link that leads outside of the app", &at));
+                }
+                symlink(&target, &path)?;
+                self.links.insert(at);
+            }
+            _ => return Err(refused("is neither file, folder nor link", &at)),
+        }
+        Ok(())
+    }
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o755).create(path)?;
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+}
+
+/// Hashes what is read.
+struct Hashing<R> {
+    inner: R,
+    hash: Context,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(bytes)?;
+        self.hash.update(&bytes[..count]);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use fairlead_base::CancellationToken;
+    use tar::Header;
+
+    use super::*;
+
+    /// An archive as an attacker would write it, and its digest.
+    fn artifact(folder: &Path, entries: &[(&str, EntryType, &str)]) -> (PathBuf, String) {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, kind, text) in entries {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(0o6777);
+            // `set_path` would refuse what this is about.
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            let body = if *kind == EntryType::Regular { text.as_bytes() } else { b"" };
+            if *kind != EntryType::Regular && !text.is_empty() {
+                header.set_link_name(text).unwrap();
+            }
+            header.set_size(body.len() as u64);
+            header.set_cksum();
+            archive.append(&header, body).unwrap();
+        }
+        let bytes = zstd::encode_all(archive.into_inner().unwrap().as_slice(), 1).unwrap();
+        let path = folder.join("artifact");
+        fs::write(&path, &bytes).unwrap();
+        let hash = aws_lc_rs::digest::digest(&SHA256, &bytes);
+        let hex: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        (path, format!("sha256:{hex}"))
+    }
+
+    #[test]
+    fn what_was_packed_comes_back_without_rights_it_should_not_have() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("source");
+        fs::create_dir_all(source.join("bin")).unwrap();
+        fs::write(source.join("bin/run"), "go").unwrap();
+        fs::set_permissions(source.join("bin/run"), fs::Permissions::from_mode(0o4755)).unwrap();
+        fs::write(source.join("data"), "x".repeat(100_000)).unwrap();
+        symlink("bin/run", source.join("link")).unwrap();
+        let packed = crate::pack::pack(&source, dir.path(), "a", &CancellationToken::new()).unwrap();
+        let artifact = crate::artifact_path(dir.path(), &packed.digest).unwrap();
+        let into = dir.path().join("rel_1");
+        unpack(&artifact, &packed.digest, &into).unwrap();
+        unpack(&artifact, &packed.digest, &into).unwrap();
+        assert_eq!(fs::read_to_string(into.join("link")).unwrap(), "go");
+        let mode = |name: &str| fs::metadata(into.join(name)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("bin"), mode("bin/run"), mode("data")), (0o755, 0o755, 0o644));
+        assert!(!dir.path().join("rel_1.partial").exists());
+    }
+
+    #[test]
+    fn an_archive_that_reaches_outside_is_refused_and_leaves_nothing() {
+        use EntryType::{Block, Link, Regular, Symlink};
+        let cases: [&[(&str, EntryType, &str)]; 8] = [
+            &[("../evil", Regular, "x")],
+            &[("/tmp/evil", Regular, "x")],
+            &[("a/../../evil", Regular, "x")],
+            &[("link", Symlink, "/etc/passwd")],
+            &[("link", Symlink, "../evil")],
+            &[("link", Symlink, "."), ("link/evil", Regular, "x")],
+            &[("hard", Link, "/etc/passwd")],
+            &[("device", Block, "")],
+        ];
+        for entries in cases {
+            let dir = tempfile::tempdir().unwrap();
+            let (path, digest) = artifact(dir.path(), entries);
+            let error = unpack(&path, &digest, &dir.path().join("in/rel_1")).unwrap_err();
+            assert!(matches!(error, UnpackError::Server(_)), "its folder must exist: {error:?}");
+            fs::create_dir(dir.path().join("in")).unwrap();
+            let error = unpack(&path, &digest, &dir.path().join("in/rel_1")).unwrap_err();
+            assert!(matches!(error, UnpackError::Refused(_)), "{entries:?}: {error:?}");
+            assert_eq!(fs::read_dir(dir.path().join("in")).unwrap().count(), 0);
+            assert!(!dir.path().join("evil").exists());
+        }
+    }
+
+    #[test]
+    fn a_missing_a_damaged_and_a_foreign_artifact_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, digest) = artifact(dir.path(), &[("a", EntryType::Regular, "hello")]);
+        let into = dir.path().join("rel_1");
+        let missing = unpack(&dir.path().join("absent"), &digest, &into).unwrap_err();
+        assert_eq!(missing.failure().code, "rollout.artifact_missing");
+        let foreign = format!("sha256:{}", "0".repeat(64));
+        assert!(matches!(unpack(&path, &foreign, &into).unwrap_err(), UnpackError::Damaged));
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.truncate(bytes.len() / 2);
+        fs::write(&path, bytes).unwrap();
+        let cut = unpack(&path, &digest, &into).unwrap_err();
+        assert!(matches!(cut, UnpackError::Damaged | UnpackError::Server(_)), "{cut:?}");
+        assert!(!into.exists());
+    }
+}

@@ -1,0 +1,305 @@
+//! Builds with the real git, npm and node, from a git host on loopback.
+#![cfg(test)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairlead_base::{CancellationToken, Folders};
+use fairlead_build::{
+    BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, unpack,
+};
+use fairlead_model::{AppId, BuildSpec, Commit, DeploymentId, LogLine, StepState, StepStatus};
+use support::GitHost;
+
+/// Where this test works when it runs itself as another user.
+const FOLDER: &str = "FAIRLEAD_TEST_FOLDER";
+
+struct Server {
+    folder: tempfile::TempDir,
+    options: BuildOptions,
+}
+
+/// Keeps all it hears; cancels when a line says so.
+#[derive(Default)]
+struct Ears {
+    lines: Vec<String>,
+    steps: Vec<(&'static str, StepState)>,
+    commit: Option<Commit>,
+    cancel_at: Option<(&'static str, CancellationToken)>,
+}
+
+impl BuildSink for Ears {
+    fn line(&mut self, line: LogLine) {
+        if let Some((words, cancel)) = &self.cancel_at
+            && line.text.contains(words)
+        {
+            cancel.cancel();
+        }
+        self.lines.push(line.text);
+    }
+
+    fn step(&mut self, step: StepStatus) {
+        assert_eq!(step.finished_unix_ms == 0, step.state == StepState::Running);
+        self.steps.push((step.step.name(), step.state));
+    }
+
+    fn commit(&mut self, commit: &Commit) {
+        self.commit = Some(commit.clone());
+    }
+}
+
+impl Server {
+    fn new() -> Self {
+        let parent = std::env::var(FOLDER).map_or_else(|_| std::env::temp_dir(), PathBuf::from);
+        let folder = tempfile::Builder::new().prefix("fl").tempdir_in(parent).unwrap();
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let folders = Folders::new(folder.path()).unwrap();
+        folders.create().unwrap();
+        let options = BuildOptions {
+            builds: folders.builds(),
+            artifacts: folders.artifacts(),
+            caches: folders.caches(),
+            user: rustix::process::geteuid().is_root().then_some(71_234),
+            path: std::env::var_os("PATH").unwrap(),
+            environment: BTreeMap::new(),
+        };
+        Self { folder, options }
+    }
+
+    async fn build(&self, spec: &BuildSpec, ears: &mut Ears) -> Result<BuildOutcome, BuildError> {
+        let cancel = ears.cancel_at.as_ref().map(|(_, cancel)| cancel.clone()).unwrap_or_default();
+        let result = build(spec, &self.options, ears, cancel).await;
+        assert_eq!(std::fs::read_dir(&self.options.builds).unwrap().count(), 0, "the working folder is gone");
+        result
+    }
+
+    async fn fails(&self, spec: &BuildSpec, code: &str, words: &str) -> Ears {
+        let mut ears = Ears::default();
+        let failure = self.build(spec, &mut ears).await.unwrap_err().failure();
+        assert_eq!(failure.code, code, "{}\n{}", failure.message, ears.lines.join("\n"));
+        assert!(failure.message.contains(words), "{}", failure.message);
+        assert!(ears.lines.contains(&failure.message), "the log says it too: {:?}", ears.lines);
+        assert_eq!(std::fs::read_dir(&self.options.artifacts).unwrap().count(), 0);
+        ears
+    }
+}
+
+fn spec(url: String, git_ref: &str) -> BuildSpec {
+    BuildSpec {
+        // A build ends every process that carries its id, so no two tests may share one.
+        deployment: DeploymentId::parse(&format!("dep_{}", fairlead_base::random::alphanumeric(20))).unwrap(),
+        app: AppId::parse("app_a").unwrap(),
+        repository_url: url,
+        git_ref: git_ref.into(),
+        root_folder: String::new(),
+        timeout: Duration::from_secs(120),
+    }
+}
+
+const PACKAGE: &str = r#"{"name":"a","version":"1.0.0","scripts":{"build":"node build.js","start":"node server.js"}}"#;
+const LOCK: &str = r#"{"name":"a","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"a","version":"1.0.0"}}}"#;
+const BUILD: &str = "const fs = require('fs'); fs.mkdirSync('dist'); fs.writeFileSync('dist/who', String(process.getuid()));\
+    fs.writeFileSync('dist/home', process.env.HOME.replace(/dep_[^/]+/, 'dep')); console.log('built it'); console.error('a warning');";
+
+#[tokio::test]
+async fn a_pushed_app_becomes_an_artifact_that_holds_what_its_build_made() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let files = [("package.json", PACKAGE), ("package-lock.json", LOCK), ("build.js", BUILD), ("server.js", "// x")];
+    let repository = host.repository("app.git", &files);
+    let hash = repository.git(&["rev-parse", "HEAD"]);
+    let mut ears = Ears::default();
+    let made = server.build(&spec(host.url("app.git"), "main"), &mut ears).await.unwrap();
+    assert_eq!((made.commit.hash.as_str(), made.commit.subject.as_str()), (hash.as_str(), "First commit"));
+    assert_eq!(made.commit.author, "Ada");
+    assert_eq!(ears.commit.as_ref(), Some(&made.commit));
+    assert_eq!(made.artifact.command, ["node", "server.js"]);
+    use StepState::{Done, Running};
+    let steps =
+        [("clone", Running), ("clone", Done), ("build", Running), ("build", Done), ("pack", Running), ("pack", Done)];
+    assert_eq!(ears.steps, steps);
+    for words in ["built it", "a warning", "$ npm ci", "$ npm run build"] {
+        assert!(ears.lines.iter().any(|line| line.contains(words)), "{words}: {:#?}", ears.lines);
+    }
+    let into = server.folder.path().join("releases/rel_1");
+    let artifact = artifact_path(&server.options.artifacts, &made.artifact.digest).unwrap();
+    assert_eq!(std::fs::metadata(&artifact).unwrap().len(), made.artifact.size_bytes);
+    unpack(&artifact, &made.artifact.digest, &into).unwrap();
+    let user = server.options.user.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+    assert_eq!(std::fs::read_to_string(into.join("dist/who")).unwrap(), user.to_string());
+    assert!(std::fs::read_to_string(into.join("dist/home")).unwrap().ends_with("/home"));
+    assert!(!into.join(".git").exists());
+    assert_eq!(std::fs::metadata(into.join("server.js")).unwrap().uid(), rustix::process::geteuid().as_raw());
+
+    let again = server.build(&spec(host.url("app.git"), &hash), &mut Ears::default()).await.unwrap();
+    assert_eq!(again.artifact, made.artifact, "the same commit makes the same artifact");
+}
+
+#[tokio::test]
+async fn branches_tags_and_commits_are_found_wherever_they_are() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let repository = host.repository("app.git", &[("package.json", "{}"), ("index.js", "1")]);
+    let first = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&["tag", "-a", "v1", "-m", "one"]);
+    let second = repository.commit("Second: \"quoted\" $(x)", &[("index.js", "2")]);
+    repository.git(&["branch", "feature/x"]);
+    repository.commit("Third", &[("index.js", "3")]);
+    for (wanted, hash) in
+        [("v1", &first), ("feature/x", &second), (first.as_str(), &first), ("refs/heads/feature/x", &second)]
+    {
+        let made = server.build(&spec(host.url("app.git"), wanted), &mut Ears::default()).await.unwrap();
+        assert_eq!(&made.commit.hash, hash, "{wanted}");
+    }
+    let absent = "0123456789".repeat(4);
+    server.options.artifacts.read_dir().unwrap().for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
+    server.fails(&spec(host.url("app.git"), "nowhere"), "build.ref_not_found", "no branch or tag `nowhere`").await;
+    server.fails(&spec(host.url("app.git"), &absent), "build.ref_not_found", "no commit").await;
+    server.fails(&spec(host.url("app.git"), "--upload-pack=x"), "build.ref_not_found", "not the name").await;
+}
+
+#[tokio::test]
+async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
+    let (host, server) = (GitHost::start(), Server::new());
+    server.fails(&spec(host.url("absent.git"), "main"), "build.clone_failed", "no repository at this address").await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    server.fails(&spec(format!("http://{closed}/x"), "main"), "build.clone_failed", "can't connect").await;
+    server.fails(&spec("file:///etc".into(), "main"), "build.clone_failed", "https://").await;
+
+    let repository = host.repository(
+        "app.git",
+        &[
+            ("README", "x"),
+            ("web/package.json", r#"{"scripts":{"build":"node no.js"},"main":"a.js"}"#),
+            ("web/a.js", ""),
+        ],
+    );
+    repository.link("out", "/etc");
+    repository.commit("Link", &[]);
+    server.fails(&spec(host.url("app.git"), "main"), "build.not_detected", "no package.json").await;
+    for root in ["nope", "../..", "out", "/etc"] {
+        let spec = BuildSpec { root_folder: root.into(), ..spec(host.url("app.git"), "main") };
+        server.fails(&spec, "build.root_folder_missing", "root folder").await;
+    }
+    let spec = BuildSpec { root_folder: "web".into(), ..spec(host.url("app.git"), "main") };
+    let ears = server.fails(&spec, "build.command_failed", "`npm run build` failed with exit code 1").await;
+    assert!(ears.lines.iter().any(|line| line.contains("Cannot find module")), "{:#?}", ears.lines);
+    assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
+}
+
+/// A build that starts a process in a session of its own, says so, and waits for ever.
+const ENDLESS: &str = "const c = require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });\
+    c.unref(); console.log('child ' + c.pid); setInterval(() => {}, 1000);";
+
+fn child(ears: &Ears) -> String {
+    ears.lines.iter().find_map(|line| line.strip_prefix("child ")).unwrap().to_owned()
+}
+
+fn runs(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+#[tokio::test]
+async fn a_cancelled_build_stops_at_once_with_everything_it_started() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let package = r#"{"scripts":{"build":"node endless.js","start":"node a.js"}}"#;
+    host.repository("app.git", &[("package.json", package), ("endless.js", ENDLESS)]);
+    let mut ears = Ears { cancel_at: Some(("child ", CancellationToken::new())), ..Ears::default() };
+    let error = server.build(&spec(host.url("app.git"), "main"), &mut ears).await.unwrap_err();
+    assert!(matches!(error, BuildError::Cancelled), "{error}");
+    assert!(!runs(&child(&ears)));
+    assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
+}
+
+#[tokio::test]
+async fn a_build_over_its_time_is_ended_and_names_the_command() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let package = r#"{"scripts":{"build":"node endless.js","start":"node a.js"}}"#;
+    host.repository("app.git", &[("package.json", package), ("endless.js", ENDLESS)]);
+    let spec = BuildSpec { timeout: Duration::from_secs(6), ..spec(host.url("app.git"), "main") };
+    let ears = server.fails(&spec, "build.timeout", "npm run build").await;
+    assert!(!runs(&child(&ears)));
+}
+
+#[test]
+fn what_a_killed_agent_left_of_builds_is_ended_and_cleared_but_not_of_those_that_go_on() {
+    let server = Server::new();
+    let ids =
+        [(); 2].map(|()| DeploymentId::parse(&format!("dep_{}", fairlead_base::random::alphanumeric(20))).unwrap());
+    let mut processes = Vec::new();
+    for id in &ids {
+        std::fs::create_dir_all(server.options.builds.join(id.as_str()).join("source")).unwrap();
+        std::fs::write(server.options.artifacts.join(format!("{id}.part")), "x").unwrap();
+        let mut command = std::process::Command::new("sleep");
+        processes.push(command.arg("1000").env("FAIRLEAD_BUILD_ID", id.as_str()).spawn().unwrap());
+    }
+    clear_abandoned(&server.options, &ids[1..]).unwrap();
+    for folder in [&server.options.builds, &server.options.artifacts] {
+        let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.len() == 1 && left[0].to_str().unwrap().starts_with(ids[1].as_str()), "{left:?}");
+    }
+    assert!(!processes[0].wait().unwrap().success());
+    assert_eq!(processes[1].try_wait().unwrap(), None);
+    processes[1].kill().unwrap();
+    processes[1].wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_build_without_npm_says_what_is_missing() {
+    let (host, server) = (GitHost::start(), Server::new());
+    host.repository("app.git", &[("package.json", PACKAGE), ("package-lock.json", LOCK), ("build.js", "")]);
+    let tools = server.folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/git", tools.join("git")).unwrap();
+    let mut server = server;
+    server.options.path = tools.into();
+    server.fails(&spec(host.url("app.git"), "main"), "build.command_failed", "`npm` is not installed").await;
+}
+
+/// A file system of a few MiB, so that it fills up; only root can make one.
+#[tokio::test]
+async fn a_full_disk_says_so() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    let (host, server) = (GitHost::start(), Server::new());
+    host.repository("app.git", &[("package.json", PACKAGE), ("build.js", "")]);
+    mount("tmpfs", &server.options.builds, "tmpfs", MountFlags::NOSUID, Some(c"size=8m,mode=0755")).unwrap();
+    let failure = {
+        let mut ears = Ears::default();
+        server.build(&spec(host.url("app.git"), "main"), &mut ears).await.unwrap_err().failure()
+    };
+    unmount(&server.options.builds, UnmountFlags::DETACH).unwrap();
+    assert_eq!(failure.code, "build.disk_full");
+    assert!(failure.message.contains("Free some space"), "{}", failure.message);
+}
+
+/// The same for an agent without root: this test runs one of the others as another user.
+#[tokio::test]
+async fn an_agent_without_root_builds_as_itself() {
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let path = folder.path().to_owned();
+    let output = tokio::task::spawn_blocking(move || {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_pushed_app_becomes_an_artifact_that_holds_what_its_build_made", "--nocapture"])
+            .env(FOLDER, &path)
+            .env("TMPDIR", &path)
+            .env("HOME", &path)
+            .current_dir("/")
+            .uid(65_534)
+            .gid(65_534)
+            .output()
+            .unwrap()
+    });
+    let output = output.await.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}
