@@ -86,7 +86,7 @@ impl ProxyKeeper {
     }
 
     /// Drains the proxy and ends it.
-    pub async fn stop(self, patience: Duration) {
+    pub async fn stop(&self, patience: Duration) {
         let (stopped, answer) = oneshot::channel();
         if self.requests.send(Request::Stop(patience, stopped)).await.is_ok() && answer.await.is_err() {
             tracing::warn!("the proxy's keeper ended before the proxy");

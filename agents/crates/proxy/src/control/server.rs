@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairlead_base::CancellationToken;
+use fairlead_base::{CancellationToken, clock};
 use fairlead_tls::CertificateStore;
 use fairlead_wire::local::{
     ProxyAppStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxySnapshot, ProxyStats,
@@ -13,7 +13,7 @@ use fairlead_wire::local::{
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval_at, timeout};
 
 use super::{ProxyError, Sockets};
 use crate::core::{AppNumbers, CoreStats};
@@ -53,7 +53,9 @@ impl ControlServer {
         let control = self.sockets.control().and_then(UnixListener::from_std);
         let control = control.map_err(ProxyError::system("cannot listen on the control socket"))?;
         self.greet().await;
-        let mut ticks = interval(STATS_EVERY);
+        // Near the wall clock's seconds, so that frames of many servers line up in charts.
+        let into_second = Duration::from_millis(clock::unix_ms() % 1000);
+        let mut ticks = interval_at(tokio::time::Instant::now() + (STATS_EVERY - into_second), STATS_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
