@@ -59,6 +59,27 @@ pub async fn build(
     result
 }
 
+/// Ends and clears what a former run of the agent left of builds other than `keep`. Blocking; call it at start.
+pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Result<()> {
+    let kept = |name: &str| keep.iter().any(|deployment| deployment.as_str() == name);
+    for entry in fs::read_dir(&options.builds)? {
+        let entry = entry?;
+        let deployment = entry.file_name().to_str().and_then(|name| DeploymentId::parse(name).ok());
+        if let Some(deployment) = deployment.filter(|deployment| !kept(deployment.as_str())) {
+            leftover::end(&deployment);
+            remove(&entry.path())?;
+        }
+    }
+    for entry in fs::read_dir(&options.artifacts)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".part"));
+        if name.is_some_and(|name| !kept(name)) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
 async fn steps(workshop: &mut Workshop<'_>, spec: &BuildSpec, places: &Places) -> Result<BuildOutcome, BuildError> {
     let commit = {
         let mut step = Running::begin(workshop, Step::Clone);

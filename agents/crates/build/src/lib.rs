@@ -49,7 +49,7 @@ pub struct BuildOutcome {
 }
 
 /// Hears of a build while it runs. Must not block.
-pub trait BuildSink: Send {
+pub trait BuildSink: Send + Sync {
     /// A line of the log.
     fn line(&mut self, line: LogLine);
     /// A step that began or ended.

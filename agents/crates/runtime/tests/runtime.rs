@@ -309,7 +309,11 @@ async fn apps_outlive_the_agent_and_are_adopted_with_their_checks_and_their_end(
     let before = server.healthy(1).await.remove(0);
     server.restart_agent().await;
     assert_eq!(get(address(&before)).await, "one");
+    assert_eq!(server.output.view.borrow().generation, 0, "nothing is told before it is known what should run");
     server.desire([live(release(1, &["serve", "one"]))]);
+    timeout(PATIENCE, server.output.view.changed()).await.unwrap().unwrap();
+    let first = server.output.view.borrow_and_update().upstreams[&key("app_a")].clone();
+    assert_eq!(first.iter().map(|upstream| &upstream.instance).collect::<Vec<_>>(), [&before.id], "routes never empty");
     let after = server.healthy(1).await.remove(0);
     assert_eq!((&after.id, after.pid, after.started_unix_ms), (&before.id, before.pid, before.started_unix_ms));
 

@@ -206,6 +206,10 @@ impl Driver {
 
     /// Tells what is true now, if it differs from what was told.
     fn publish(&mut self) {
+        // Adopted instances are nobody's yet: a view without them would take their routes away.
+        if !self.applied {
+            return;
+        }
         let old = self.view.borrow().clone();
         let mut view = View { generation: old.generation, ..View::default() };
         for (key, state) in &self.apps {
@@ -232,7 +236,7 @@ impl Driver {
             .filter(|(key, local)| self.told.get(key) != Some(local))
             .collect();
         // The first state that was applied always makes a first generation, also one without apps.
-        let first = self.applied && old.generation == 0;
+        let first = old.generation == 0;
         if first || !changed.is_empty() || view.upstreams != old.upstreams {
             view.generation += 1;
         }
