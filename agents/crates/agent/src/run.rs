@@ -24,6 +24,7 @@ use std::time::Duration;
 use fairlead_base::{Folders, config, shutdown};
 use fairlead_build::BuildOptions;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
+use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_proxy::{KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
 use fairlead_tls::LocalAuthority;
@@ -128,7 +129,9 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         caches: folders.caches(),
         user: None,
         path,
+        environment: fairlead_build::inherited_environment(),
     };
+    clear_abandoned_builds(options.clone(), saved.as_deref()).await;
     let (builds, build_events) = Builds::new(options, identities, lines.clone());
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let (routed_end, routed) = watch::channel(Routed::default());
@@ -182,6 +185,15 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     stopped("link", tokio::time::timeout(LINK_STOP_TIMEOUT, &mut link).await);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends what a killed `run` left of builds that nobody asks for any more. Before any build starts: it knows them by their folders.
+async fn clear_abandoned_builds(options: BuildOptions, saved: Option<&DesiredState>) {
+    let keep: Vec<DeploymentId> = saved.map(|state| state.builds.keys().cloned().collect()).unwrap_or_default();
+    let cleared = tokio::task::spawn_blocking(move || fairlead_build::clear_abandoned(&options, &keep)).await;
+    if let Err(error) = cleared.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        tracing::warn!(%error, "what former builds left can't be cleared");
+    }
 }
 
 /// Two `run`s of one folder would fight over its apps: the second one is told so and ends.

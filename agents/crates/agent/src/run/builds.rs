@@ -133,7 +133,7 @@ impl Builds {
                     options.user = user;
                     build(&spec, &options, &mut sink, token).await
                 }
-                Err(source) => Err(BuildError::from(source)),
+                Err(source) => Err(BuildError::Server { what: "finding a user for the build", source }),
             };
             sink.tell_lost();
             if events.send(BuildEvent::Finished(outcome)).is_err() {
