@@ -7,10 +7,13 @@ export interface EmptyStateProps {
   readonly title: string;
   readonly children?: ReactNode;
   readonly action?: ReactNode;
+  /** 1 when it is all that the page has. */
+  readonly level?: 1 | 2;
   readonly className?: string;
 }
 
-export function EmptyState({ icon, title, children, action, className }: EmptyStateProps) {
+export function EmptyState({ icon, title, children, action, level = 2, className }: EmptyStateProps) {
+  const Heading = level === 1 ? 'h1' : 'h2';
   return (
     <div className={cn('flex flex-col items-center px-6 py-12 text-center', className)}>
       {icon ? (
@@ -18,7 +21,7 @@ export function EmptyState({ icon, title, children, action, className }: EmptySt
           {icon}
         </div>
       ) : null}
-      <h2 className="text-lg font-semibold text-ink">{title}</h2>
+      <Heading className="text-lg font-semibold text-ink">{title}</Heading>
       {children ? <div className="mt-1.5 max-w-[46ch] text-pretty text-ink-soft">{children}</div> : null}
       {action ? <div className="mt-5 flex flex-wrap items-center justify-center gap-2">{action}</div> : null}
     </div>

@@ -2,7 +2,7 @@
 import { cn } from './lib/class-names.ts';
 import { type LogRow, type LogViewLine, splitMatches } from './lib/log-rows.ts';
 
-export const LOG_ROW_PX = 20;
+export const LOG_ROW_PX = 24;
 
 const TONE: Record<LogViewLine['tone'], string> = {
   plain: 'text-ink',
@@ -23,7 +23,7 @@ export function LineRow({ index, line, query, marked, onLink }: LineRowProps) {
   return (
     <div
       className={cn(
-        'flex h-5 items-center whitespace-pre pr-4 hover:bg-hover',
+        'flex h-6 items-center whitespace-pre pr-4 hover:bg-hover',
         line.tone === 'error' && 'bg-bad-wash',
         marked && 'bg-accent-wash shadow-[inset_2px_0_0_var(--accent)]',
       )}
@@ -35,7 +35,7 @@ export function LineRow({ index, line, query, marked, onLink }: LineRowProps) {
           event.preventDefault();
           onLink();
         }}
-        className="tabular sticky left-0 w-14 shrink-0 select-none pr-4 text-right text-ink-faint hover:text-ink focus-visible:-outline-offset-2"
+        className="tabular sticky left-0 flex h-6 w-14 shrink-0 select-none items-center justify-end pr-4 text-right text-ink-faint hover:text-ink focus-visible:-outline-offset-2"
       >
         {index + 1}
       </a>
@@ -67,7 +67,7 @@ export function GroupRow({ title, row, onToggle }: GroupRowProps) {
       type="button"
       aria-expanded={!row.folded}
       onClick={onToggle}
-      className="flex h-5 w-full items-center gap-2 pl-4 text-left font-sans text-xs text-ink-faint hover:text-ink focus-visible:-outline-offset-2"
+      className="flex h-6 w-full items-center gap-2 pl-4 text-left font-sans text-xs text-ink-faint hover:text-ink focus-visible:-outline-offset-2"
     >
       <svg
         width="10"

@@ -134,7 +134,7 @@ export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, f
         role="log"
         aria-live="off"
         aria-label="Log lines"
-        className="min-h-0 flex-1 overflow-auto overscroll-contain py-2 font-mono text-xs focus-visible:-outline-offset-2"
+        className="min-h-0 flex-1 overflow-auto overscroll-contain py-2 font-mono text-sm focus-visible:-outline-offset-2"
       >
         {lines.length === 0 ? <p className="px-4 py-2 font-sans text-base text-ink-faint">{emptyText}</p> : null}
         <div className="relative w-max min-w-full" style={{ height: rows.length * LOG_ROW_PX }}>

@@ -2,11 +2,9 @@
 export function LogoMark({ size = 24 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 24 24" fill="none" aria-hidden="true">
-      <circle cx="12" cy="12" r="7" stroke="var(--accent)" strokeWidth="3.5" />
-      {/* The line passes behind the near side of the ring and out in front of the far one. */}
-      <path d="M1.5 20.5 8.6 14.6" stroke="currentColor" strokeWidth="2.5" strokeLinecap="round" />
-      <path d="M11 12.6 22.5 3.5" stroke="var(--surface)" strokeWidth="6" />
-      <path d="M11 12.6 22.5 3.5" stroke="currentColor" strokeWidth="2.5" strokeLinecap="round" />
+      {/* The line comes from behind the ring, goes through it and leaves in front: only there the ring gives way. */}
+      <path d="M16.9 5.6A8 8 0 1 0 19.7 9.8" stroke="var(--accent)" strokeWidth="3.25" strokeLinecap="butt" />
+      <path d="M1.75 20.75 5 18M8.3 15.2 22.25 3.25" stroke="currentColor" strokeWidth="2.25" strokeLinecap="round" />
     </svg>
   );
 }

@@ -29,7 +29,7 @@ export function Steps({ steps, label }: { readonly steps: readonly Step[]; reado
     <ol aria-label={label} className="flex flex-col">
       {steps.map((step, index) => (
         <li key={step.id} className="relative flex gap-3 pb-4 last:pb-0">
-          {index < steps.length - 1 ? <Line filled={step.state === 'done' || step.state === 'skipped'} /> : null}
+          {index < steps.length - 1 ? <Line filled={step.state === 'done'} /> : null}
           <StepMark state={step.state} />
           <div className="min-w-0 flex-1 pt-px">
             <div className="flex items-baseline gap-3">

@@ -3,8 +3,16 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import Link from 'next/link';
 import type { ReactNode } from 'react';
 
-export function Page({ children, className }: { readonly children: ReactNode; readonly className?: string }) {
-  return <div className={cn('mx-auto w-full max-w-[1200px] px-4 py-6 sm:px-8 sm:py-8', className)}>{children}</div>;
+export interface PageProps {
+  /** Forms stand narrow, lists normal, logs wide. */
+  readonly width?: 'narrow' | 'normal' | 'wide';
+  readonly children: ReactNode;
+}
+
+const WIDTH = { narrow: 'max-w-[784px]', normal: 'max-w-[1264px]', wide: 'max-w-[1664px]' } as const;
+
+export function Page({ width = 'normal', children }: PageProps) {
+  return <div className={cn('mx-auto w-full px-4 py-6 sm:px-8 sm:py-8', WIDTH[width])}>{children}</div>;
 }
 
 export interface Crumb {

@@ -12,22 +12,25 @@ import { serverLook } from './states.ts';
 export interface ServerCardProps {
   readonly server: ServerSummary;
   readonly sample: ServerSample | undefined;
+  /** Below which heading it stands. */
+  readonly level: 2 | 3;
 }
 
-export function ServerCard({ server, sample }: ServerCardProps) {
+export function ServerCard({ server, sample, level }: ServerCardProps) {
+  const Heading = level === 2 ? 'h2' : 'h3';
   const { paths } = useMe();
   const gauges = gaugesOf(server, sample);
   return (
     <article className="relative rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
       <div className="flex items-center gap-2">
-        <h3 className="min-w-0 truncate font-semibold">
+        <Heading className="min-w-0 truncate font-semibold">
           <Link
             href={paths.server(server.id)}
             className="after:absolute after:inset-0 after:content-[''] focus-visible:outline-none"
           >
             {server.name}
           </Link>
-        </h3>
+        </Heading>
         <span className="ml-auto">
           <LookText look={serverLook[server.state]} />
         </span>
@@ -62,10 +65,15 @@ function gaugesOf(server: ServerSummary, sample: ServerSample | undefined): Gaug
   const disk = sample?.diskUsedBytes ?? server.diskUsedBytes;
   const diskTotal = sample?.diskTotalBytes ?? server.diskTotalBytes;
   return [
-    { label: 'CPU', share: shareOf(cpu, server.host.cpuCount * 1000), text: formatCpu(cpu) },
-    { label: 'Memory', share: shareOf(memory, memoryTotal), text: formatBytes(memory) },
-    { label: 'Disk', share: shareOf(disk, diskTotal), text: formatBytes(disk) },
+    gauge('CPU', shareOf(cpu, server.host.cpuCount * 1000), formatCpu(cpu)),
+    gauge('Memory', shareOf(memory, memoryTotal), formatBytes(memory)),
+    gauge('Disk', shareOf(disk, diskTotal), formatBytes(disk)),
   ];
+}
+
+/** A share of the whole says most; without a whole it is the bare amount. */
+function gauge(label: string, share: number | null, amount: string): Gauge {
+  return { label, share, text: share === null ? amount : `${Math.round(share * 100)} %` };
 }
 
 function shareOf(part: number | null, whole: number | null): number | null {

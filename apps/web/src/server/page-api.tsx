@@ -33,6 +33,10 @@ export async function pageApi(organization: string | null) {
         return await answer(error);
       }
     },
+    /** The page's title; the page itself answers when what it shows is not there. */
+    async title<Data>(query: Promise<Data>, titleOf: (data: Data) => string): Promise<string> {
+      return query.then(titleOf, () => 'Not found');
+    },
     /** Loads ahead. A failure is left to the browser, which shows it in its place with a way to try again. */
     async load(...queries: readonly Promise<unknown>[]): Promise<void> {
       await Promise.allSettled(queries);

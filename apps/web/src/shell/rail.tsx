@@ -20,7 +20,10 @@ export interface RailProps {
 export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
   const current = placeOf(places, pathname);
   return (
-    <div className="sticky top-0 flex h-dvh flex-col gap-1 border-line border-r bg-sunken px-2 py-3 max-md:hidden">
+    <aside
+      aria-label="Sidebar"
+      className="sticky top-0 flex h-dvh flex-col gap-1 border-line border-r bg-sunken px-2 py-3 max-md:hidden"
+    >
       <div className="mb-2 flex items-center gap-2 lg:px-1">
         <Link
           href={places[0]?.href ?? '/'}
@@ -76,6 +79,6 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
         <ControlHealth />
         <AccountMenu onHelp={onHelp} />
       </div>
-    </div>
+    </aside>
   );
 }

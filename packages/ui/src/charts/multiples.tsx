@@ -13,19 +13,20 @@ export interface MultiplesProps {
   /** The colour of each series, by its name. */
   readonly colors: Readonly<Record<string, string>>;
   readonly format: (value: number) => string;
+  readonly base?: 1000 | 1024;
   readonly xLabel: string;
   readonly height?: number;
   readonly className?: string;
 }
 
-const AXIS_WIDTH = 52;
+const AXIS_WIDTH = 60;
 const AXIS_HEIGHT = 22;
 const LABEL_WIDTH = 64;
 const MARGIN = { top: 8, right: LABEL_WIDTH, bottom: 0, left: 0 } as const;
 
 export function Multiples(props: MultiplesProps) {
-  const { title, detail, measurements, height = 190, className } = props;
-  const { panels, xs, scale } = prepareMultiples(measurements);
+  const { title, detail, measurements, base = 1000, height = 190, className } = props;
+  const { panels, xs, scale } = prepareMultiples(measurements, base);
   return (
     <figure className={cn('min-w-0', className)}>
       <figcaption className="flex flex-wrap items-baseline gap-x-3">
@@ -61,7 +62,7 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
 
   return (
     <div className="min-w-0">
-      <h4 className="text-sm text-ink-faint">{panel.title}</h4>
+      <p className="text-sm text-ink-faint">{panel.title}</p>
       <div role="img" aria-label={sayPanel(title, panel, format, xLabel)} className="relative mt-1" style={{ height }}>
         <ResponsiveContainer width="100%" height="100%" initialDimension={{ width: 400, height }}>
           <ComposedChart data={rows} margin={MARGIN} accessibilityLayer={false}>
@@ -124,7 +125,7 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
               className="absolute left-0 -translate-y-1/2 truncate text-xs font-medium"
               style={{
                 top: `${label.top * 100}%`,
-                color: `color-mix(in oklch, ${colors[label.series] ?? 'var(--series-grey)'} 65%, var(--ink))`,
+                color: `color-mix(in oklab, ${colors[label.series] ?? 'var(--series-grey)'} 65%, var(--ink))`,
               }}
             >
               {label.series}

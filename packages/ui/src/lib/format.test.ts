@@ -6,6 +6,7 @@ import {
   formatCount,
   formatCpu,
   formatDuration,
+  formatFixed,
   formatMs,
   formatPercent,
   formatRatio,
@@ -59,6 +60,10 @@ describe('numbers', () => {
     expect(formatPercent(0.1234)).toBe('12.3 %');
     expect(formatRatio(1.418)).toBe('1.42×');
     expect(formatRatio(Number.POSITIVE_INFINITY)).toBe('–');
+  });
+
+  test('a column keeps its decimals and leaves what was not measured empty', () => {
+    expect([0.5, 12, null, Number.NaN].map((value) => formatFixed(value, 2))).toEqual(['0.50', '12.00', '', '']);
   });
 
   test('plural', () => {

@@ -54,6 +54,11 @@ export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) ? `${ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2)}×` : '–';
 }
 
+/** For a column of one unit: a fixed number of decimals lines up on the point; empty where nothing was measured. */
+export function formatFixed(value: number | null, decimals: number): string {
+  return value === null || !Number.isFinite(value) ? '' : value.toFixed(decimals);
+}
+
 /** How long something took: `840 ms`, `4.2 s`, `2 m 05 s`, `1 h 03 m`. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';

@@ -5,7 +5,7 @@ import { Page } from '../../common/page.tsx';
 export default function NotFound() {
   return (
     <Page>
-      <EmptyState title="There is nothing here" action={<HomeLink />}>
+      <EmptyState level={1} title="There is nothing here" action={<HomeLink />}>
         It may have been deleted, or the address has a typing error.
       </EmptyState>
     </Page>

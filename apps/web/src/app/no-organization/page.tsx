@@ -7,7 +7,7 @@ export const metadata: Metadata = { title: 'No organization' };
 export default function NoOrganizationPage() {
   return (
     <main className="grid min-h-dvh place-content-center">
-      <EmptyState title="You belong to no organization" action={<SignOutButton />}>
+      <EmptyState level={1} title="You belong to no organization" action={<SignOutButton />}>
         Ask an owner to add you, then open this page again.
       </EmptyState>
     </main>

@@ -38,7 +38,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
 
   return (
     <div className="flex flex-col gap-6">
-      <Figures app={app} />
+      <Figures app={app} points={metric.data?.points ?? []} />
       <Card>
         <CardHeader
           title="Traffic and resources"

@@ -3,11 +3,17 @@
 import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
-import type { AppDetail } from '../../api/types.ts';
+import type { AppDetail, AppMetric } from '../../api/types.ts';
 import { useLiveAppFigures } from '../../common/use-live-figures.ts';
 
-export function Figures({ app }: { readonly app: AppDetail }) {
-  const sample = useLiveAppFigures().get(app.id);
+export interface FiguresProps {
+  readonly app: AppDetail;
+  /** What was measured before the first second streams in. */
+  readonly points: AppMetric['points'];
+}
+
+export function Figures({ app, points }: FiguresProps) {
+  const sample = useLiveAppFigures().get(app.id) ?? points.findLast((point) => point.memoryBytes !== null);
   const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
   const figures = [
     { label: 'Requests/s', text: formatCount(sample?.requestsPerSecond ?? app.requestsPerSecond) },

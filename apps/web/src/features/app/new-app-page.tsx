@@ -24,7 +24,7 @@ export function NewAppPage() {
   const trpc = useTRPC();
   const servers = useQuery(trpc.server.list.queryOptions());
   return (
-    <Page className="max-w-[720px]">
+    <Page width="narrow">
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
         title="New app"

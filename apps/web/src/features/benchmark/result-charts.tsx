@@ -43,6 +43,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
           title="Memory of the proxy"
           measurements={charts.memory}
           format={formatBytes}
+          base={1024}
           height={130}
         />
       </div>

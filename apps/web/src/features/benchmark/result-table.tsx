@@ -1,6 +1,6 @@
 // Every measured cell as a line, with the ratio to the direct one.
 import { cn } from '@fairlead/ui/lib/class-names';
-import { formatBytes, formatCount, formatInteger, formatMs, formatRatio } from '@fairlead/ui/lib/format';
+import { formatFixed, formatInteger, formatRatio } from '@fairlead/ui/lib/format';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
 
@@ -13,12 +13,12 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell>Target</HeadCell>
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
-        <HeadCell numeric>p50</HeadCell>
-        <HeadCell numeric>p90</HeadCell>
-        <HeadCell numeric>p99</HeadCell>
+        <HeadCell numeric>p50 ms</HeadCell>
+        <HeadCell numeric>p90 ms</HeadCell>
+        <HeadCell numeric>p99 ms</HeadCell>
         <HeadCell numeric>Errors</HeadCell>
-        <HeadCell numeric>CPU/request</HeadCell>
-        <HeadCell numeric>Memory</HeadCell>
+        <HeadCell numeric>CPU µs/req</HeadCell>
+        <HeadCell numeric>Memory MiB</HeadCell>
       </TableHead>
       <tbody>
         {summariseRows(rows).map((line) => (
@@ -35,19 +35,23 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
               />
               {targetLabel[line.target]}
             </Cell>
-            <Cell numeric>{formatCount(line.requestsPerSecond)}</Cell>
+            <Cell numeric>{formatInteger(line.requestsPerSecond)}</Cell>
             <Cell numeric>{line.ratio === null ? '' : formatRatio(line.ratio)}</Cell>
-            <Cell numeric>{formatMs(line.p50Ms)}</Cell>
-            <Cell numeric>{formatMs(line.p90Ms)}</Cell>
-            <Cell numeric>{formatMs(line.p99Ms)}</Cell>
+            <Cell numeric>{formatFixed(line.p50Ms, 2)}</Cell>
+            <Cell numeric>{formatFixed(line.p90Ms, 2)}</Cell>
+            <Cell numeric>{formatFixed(line.p99Ms, 2)}</Cell>
             <Cell numeric className={line.errors > 0 ? 'text-bad-text' : ''}>
               {formatInteger(line.errors)}
             </Cell>
-            <Cell numeric>{line.cpuUsPerRequest === null ? '' : `${formatCount(line.cpuUsPerRequest)} µs`}</Cell>
-            <Cell numeric>{line.target === 'proxy' ? formatBytes(line.memoryBytes) : ''}</Cell>
+            <Cell numeric>{formatFixed(line.cpuUsPerRequest, 1)}</Cell>
+            <Cell numeric>{line.target === 'proxy' ? formatFixed(mebibytes(line.memoryBytes), 1) : ''}</Cell>
           </tr>
         ))}
       </tbody>
     </Table>
   );
+}
+
+function mebibytes(bytes: number | null): number | null {
+  return bytes === null ? null : bytes / (1024 * 1024);
 }

@@ -33,7 +33,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
   const deployment = useQuery(trpc.deployment.get.queryOptions({ deploymentId })).data ?? initial;
   return (
     <LivePage topics={[{ kind: 'deployment', id: deploymentId }]}>
-      <Page className="max-w-[1600px]">
+      <Page width="wide">
         <PageHeader
           breadcrumb={
             <Crumbs

@@ -4,7 +4,7 @@ import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { type FormEvent, useState } from 'react';
-import { type SignInOutcome, signIn } from '../../common/sign-in.ts';
+import { type SignInOutcome, signIn } from '../../common/session-calls.ts';
 
 const MESSAGE: Record<Exclude<SignInOutcome, 'ok'>, string> = {
   wrong: 'E-mail or password is wrong.',

@@ -103,7 +103,7 @@ function Servers({ overview }: { readonly overview: Overview }) {
       </div>
       <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
         {overview.servers.map((server) => (
-          <ServerCard key={server.id} server={server} sample={figures.get(server.id)} />
+          <ServerCard key={server.id} server={server} sample={figures.get(server.id)} level={3} />
         ))}
       </div>
     </section>

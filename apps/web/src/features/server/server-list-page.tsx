@@ -77,7 +77,7 @@ function ServerGrid({ servers, search }: { readonly servers: readonly ServerSumm
   return (
     <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
       {shown.map((server) => (
-        <ServerCard key={server.id} server={server} sample={figures.get(server.id)} />
+        <ServerCard key={server.id} server={server} sample={figures.get(server.id)} level={2} />
       ))}
     </div>
   );

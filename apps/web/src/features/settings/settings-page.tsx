@@ -14,7 +14,7 @@ export function SettingsPage() {
   const { user, organization } = useMe();
   const signOut = useSignOut();
   return (
-    <Page className="max-w-[720px]">
+    <Page width="narrow">
       <PageHeader title="Settings" />
       <div className="flex flex-col gap-6">
         <Card>

@@ -9,7 +9,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { ApiProvider, useTRPC } from '../../api/trpc.tsx';
 import { IdentityFrame } from '../../common/identity-frame.tsx';
-import { signIn } from '../../common/sign-in.ts';
+import { signIn } from '../../common/session-calls.ts';
 import { SetupProgress } from './setup-progress.tsx';
 import { SetupSteps } from './setup-steps.tsx';
 

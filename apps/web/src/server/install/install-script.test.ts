@@ -52,7 +52,9 @@ test('a digest that is none is refused', () => {
 test('a shell can parse it, and without a token it does nothing but say so', async () => {
   await withScript(async (path) => {
     await run('sh', ['-n', path]);
-    const failed = await run('sh', [path], { env: { ...process.env, FAIRLEAD_ENROL_TOKEN: '' } }).catch((error: unknown) => error);
+    const failed = await run('sh', [path], { env: { ...process.env, FAIRLEAD_ENROL_TOKEN: '' } }).catch(
+      (error: unknown) => error,
+    );
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('FAIRLEAD_ENROL_TOKEN is not set') });
   });
 });

@@ -30,7 +30,7 @@ export interface Multiples {
 }
 
 /** Panels and lines keep the order in which they first appear: a colour never moves while results come in. */
-export function prepareMultiples(measurements: readonly Measurement[]): Multiples {
+export function prepareMultiples(measurements: readonly Measurement[], base: 1000 | 1024 = 1000): Multiples {
   const panels = new Map<string, Map<string, Map<number, number[]>>>();
   const xs = new Set<number>();
   for (const { panel, series, x, value } of measurements) {
@@ -51,7 +51,7 @@ export function prepareMultiples(measurements: readonly Measurement[]): Multiple
     0,
     ...drawn.flatMap((panel) => panel.lines.flatMap((line) => line.cells.map((cell) => cell.high))),
   );
-  return { panels: drawn, xs: [...xs].sort((left, right) => left - right), scale: niceScale(peak, 4) };
+  return { panels: drawn, xs: [...xs].sort((left, right) => left - right), scale: niceScale(peak, 4, base) };
 }
 
 function summarise(x: number, values: readonly number[]): Cell {

@@ -11,8 +11,9 @@ interface Props {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { organization, slug } = await params;
   const api = await pageApi(organization);
-  const app = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
-  return { title: app.name };
+  return {
+    title: await api.title(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })), (app) => app.name),
+  };
 }
 
 export default async function AppLayout({ params, children }: Props) {

@@ -9,8 +9,8 @@ interface Props {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { organization, id } = await params;
   const api = await pageApi(organization);
-  const run = await api.require(api.queryClient.fetchQuery(api.trpc.benchmark.get.queryOptions({ runId: id })));
-  return { title: `Benchmark of ${run.appName}` };
+  const found = api.queryClient.fetchQuery(api.trpc.benchmark.get.queryOptions({ runId: id }));
+  return { title: await api.title(found, (run) => `Benchmark of ${run.appName}`) };
 }
 
 export default async function Page({ params }: Props) {

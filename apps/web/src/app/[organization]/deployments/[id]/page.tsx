@@ -9,10 +9,8 @@ interface Props {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { organization, id } = await params;
   const api = await pageApi(organization);
-  const deployment = await api.require(
-    api.queryClient.fetchQuery(api.trpc.deployment.get.queryOptions({ deploymentId: id })),
-  );
-  return { title: `${deployment.appName} #${deployment.number}` };
+  const found = api.queryClient.fetchQuery(api.trpc.deployment.get.queryOptions({ deploymentId: id }));
+  return { title: await api.title(found, (deployment) => `${deployment.appName} #${deployment.number}`) };
 }
 
 export default async function Page({ params }: Props) {

@@ -12,9 +12,8 @@ interface Props {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { organization, id } = await params;
   const api = await pageApi(organization);
-  return {
-    title: (await api.require(api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: id })))).name,
-  };
+  const found = api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: id }));
+  return { title: await api.title(found, (server) => server.name) };
 }
 
 export default async function Page({ params, searchParams }: Props) {
