@@ -43,6 +43,7 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         crate::h1::or_alarm(polled, &alarm, cx)
     });
     let Some(Ok(connection)) = shaken.await else { return };
+    alarm.clear();
     let mut served = Served {
         core,
         origin: Rc::new(origin),
@@ -75,7 +76,6 @@ impl Served {
             }
             match self.connection.poll_accept(cx) {
                 Poll::Ready(Some(Ok((request, respond)))) => {
-                    self.idle = false;
                     let open = OpenStream::enter(&self.streams);
                     let (core, origin) = (Rc::clone(&self.core), Rc::clone(&self.origin));
                     tokio::task::spawn_local(stream::serve(core, origin, request, respond, open));

@@ -1,5 +1,6 @@
 //! A proxy of this process on free ports, apps of raw sockets behind it, and clients of raw sockets in front.
-#![allow(dead_code)] // Each test program uses its own part.
+// Each test program uses its own part; those with their own `main` are not `cfg(test)` to the lints.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 pub mod app;
 pub mod client;

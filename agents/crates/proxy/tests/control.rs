@@ -1,0 +1,204 @@
+//! The proxy under its control socket: snapshots, drains, numbers, and a `run` that goes and comes.
+#![cfg(test)]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use fairlead_proxy::Limits;
+use fairlead_wire::local::ProxyUpstream;
+use support::app::App;
+use support::client::{self, get};
+use support::{HOST, Proxy, quick, upstream};
+use tokio::sync::Semaphore;
+
+/// An app that answers with its name.
+async fn named(name: &'static str) -> App {
+    App::new(move |mut peer, _| async move {
+        while peer.request().await.is_some() {
+            peer.write(&format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len())).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn clients_wait_for_the_first_snapshot_instead_of_failing() {
+    let app = named("a").await;
+    let mut proxy = Proxy::bare(quick()).await;
+    let config = proxy.tls(&["http/1.1"]);
+    let address = proxy.https;
+    let asking = tokio::spawn(async move {
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let name = rustls::pki_types::ServerName::try_from(HOST).unwrap();
+        let stream = tokio_rustls::TlsConnector::from(config).connect(name, stream).await.unwrap();
+        client::Client::new(stream).ask(&get("/")).await.status
+    });
+    proxy.route(vec![upstream("ins_1", app.address)]).await;
+    assert_eq!(asking.await.unwrap(), 200);
+}
+
+#[tokio::test]
+async fn a_bad_snapshot_is_refused_whole_and_the_one_before_serves_on() {
+    let app = named("a").await;
+    let mut proxy = Proxy::before(app.address).await;
+    let mut bad = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    bad.routes[0].host = "other.localhost".to_owned();
+    bad.certificates[0].key_pkcs8_der[20] ^= 0xff;
+    assert!(proxy.apply(bad).await.unwrap_err().contains("can't be used"));
+    let mut bad = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    bad.routes[0].app_key = "nobody".to_owned();
+    assert!(proxy.apply(bad).await.unwrap_err().contains("`nobody`, which is not there"));
+    assert_eq!(client::tls(&proxy).await.ask(&get("/")).await.text(), "a");
+}
+
+#[tokio::test]
+async fn swapping_snapshots_under_load_fails_no_request() {
+    let apps = [named("a").await, named("b").await];
+    let mut proxy = Proxy::before(apps[0].address).await;
+    let (stop, failed, served) =
+        (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        let mut client = client::tls(&proxy).await;
+        let (stop, failed, served) = (Arc::clone(&stop), Arc::clone(&failed), Arc::clone(&served));
+        clients.push(tokio::spawn(async move {
+            let mut body = 0;
+            while !stop.load(Ordering::Relaxed) {
+                body += 1;
+                let text = "x".repeat(body % 50);
+                client
+                    .send(&format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {}\r\n\r\n{text}", text.len()))
+                    .await;
+                match client.response(false).await {
+                    Some(response) if response.status == 200 => served.fetch_add(1, Ordering::Relaxed),
+                    _ => failed.fetch_add(1, Ordering::Relaxed),
+                };
+            }
+        }));
+    }
+    for round in 0..200usize {
+        // New instances come, old ones drain, then go; an instance may also come back.
+        let (new, old) = (round % 2, (round + 1) % 2);
+        let draining =
+            ProxyUpstream { draining: true, ..upstream(&format!("ins_{}", round / 2 + 1000 * old), apps[old].address) };
+        proxy.route(vec![upstream(&format!("ins_{}", round / 2 + 1000 * new), apps[new].address), draining]).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.unwrap();
+    }
+    assert_eq!(failed.load(Ordering::Relaxed), 0, "of {}", served.load(Ordering::Relaxed));
+    assert!(served.load(Ordering::Relaxed) > 100);
+}
+
+#[tokio::test]
+async fn a_draining_instance_ends_what_it_has_and_gets_nothing_new() {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let old = App::new(move |mut peer, _| {
+        let gate = Arc::clone(&opened);
+        async move {
+            while peer.request().await.is_some() {
+                gate.acquire().await.unwrap().forget();
+                peer.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nold").await;
+            }
+        }
+    })
+    .await;
+    let new = named("new").await;
+    let mut proxy = Proxy::with(quick(), vec![upstream("ins_old", old.address)]).await;
+    let mut slow = client::tls(&proxy).await;
+    slow.send(&get("/")).await;
+    proxy.stats_until(|stats| stats.instances[0].in_flight == 1).await;
+    let draining = ProxyUpstream { draining: true, ..upstream("ins_old", old.address) };
+    proxy.route(vec![draining.clone(), upstream("ins_new", new.address)]).await;
+    for _ in 0..10 {
+        assert_eq!(client::tls(&proxy).await.ask(&get("/")).await.text(), "new");
+    }
+    // Gone from the snapshot, it still ends what it has, and is told of until then.
+    proxy.route(vec![upstream("ins_new", new.address)]).await;
+    proxy.stats_until(|stats| stats.instances.iter().any(|i| i.instance_id == "ins_old" && i.in_flight == 1)).await;
+    gate.add_permits(1);
+    assert_eq!(slow.response(false).await.unwrap().text(), "old");
+    proxy.stats_until(|stats| stats.instances.iter().all(|instance| instance.instance_id != "ins_old")).await;
+}
+
+#[tokio::test]
+async fn an_app_without_instances_is_unavailable() {
+    let proxy = Proxy::with(quick(), Vec::new()).await;
+    let response = client::tls(&proxy).await.ask(&get("/")).await;
+    assert_eq!((response.status, response.header("retry-after")), (503, Some("1")));
+}
+
+#[tokio::test]
+async fn numbers_go_on_while_run_is_away_and_none_is_lost() {
+    let app = App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let status = request.head.split(['/', ' ']).nth(2).unwrap().to_owned();
+            peer.write(&format!("HTTP/1.1 {status} X\r\nContent-Length: 4\r\n\r\nbody")).await;
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    proxy.reconnect().await;
+    let mut client = client::tls(&proxy).await;
+    for path in ["/200", "/201", "/404", "/500", "/503"] {
+        client.send(&format!("POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 3\r\n\r\nabc")).await;
+        assert_eq!(client.response(false).await.unwrap().text(), "body");
+    }
+    let stats = proxy.stats_until(|stats| stats.apps[0].requests == 5).await;
+    let app = &stats.apps[0];
+    assert_eq!((app.errors, app.client_errors, app.bytes_received, app.bytes_sent), (2, 1, 15, 20));
+    assert_eq!(app.latency_count.iter().sum::<u64>(), 5);
+    assert_eq!(stats.open_connections, 1);
+}
+
+#[tokio::test]
+async fn a_drained_proxy_ends_what_is_in_flight_then_itself() {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let app = App::new(move |mut peer, _| {
+        let gate = Arc::clone(&opened);
+        async move {
+            while peer.request().await.is_some() {
+                gate.acquire().await.unwrap().forget();
+                peer.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nend").await;
+            }
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let (mut idle, mut busy) = (client::tls(&proxy).await, client::tls(&proxy).await);
+    busy.send(&get("/")).await;
+    proxy.stats_until(|stats| stats.instances[0].in_flight == 1).await;
+    proxy.drain(60_000).await;
+    assert!(idle.at_end().await);
+    gate.add_permits(1);
+    let last = busy.response(false).await.unwrap();
+    assert_eq!((last.text(), last.header("connection")), ("end", Some("close")));
+    (&mut proxy.served).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn clients_beyond_the_limit_wait_until_one_leaves() {
+    let app = named("a").await;
+    let limits = Limits { connections_max: 1, ..quick() };
+    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let config = proxy.tls(&["http/1.1"]);
+    // More than one for each of the two cores; each leaves once it is served, and so lets the next one in.
+    let mut asking = Vec::new();
+    for _ in 0..20 {
+        let (config, address) = (Arc::clone(&config), proxy.https);
+        asking.push(tokio::spawn(async move {
+            let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            let name = rustls::pki_types::ServerName::try_from(HOST).unwrap();
+            let stream = tokio_rustls::TlsConnector::from(config).connect(name, stream).await.unwrap();
+            client::Client::new(stream).ask(&get("/")).await.status
+        }));
+    }
+    for client in asking {
+        assert_eq!(client.await.unwrap(), 200);
+    }
+}

@@ -1,0 +1,177 @@
+//! The keeper with a real proxy process: started, killed with -9 under load, adopted by the next `run`, stopped.
+//! This program is both the test and, as `PROGRAM proxy`, the proxy that it starts.
+
+// Not `cfg(test)` to the lints, because it has its own `main`.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use fairlead_proxy::{KeeperOptions, ProxyKeeper};
+use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyStats};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use support::app::App;
+use support::client::Client;
+use support::{APP, HOST, upstream};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some("proxy") {
+        fairlead_proxy::run("0.0.0-test").unwrap();
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        a_killed_proxy_is_followed_at_once_and_refuses_nobody().await;
+        println!("ok: a killed proxy is followed at once and refuses nobody");
+        a_new_run_adopts_the_proxy_that_serves().await;
+        println!("ok: a new run adopts the proxy that serves");
+        used_up_descriptors_pause_accepting_and_it_recovers().await;
+        println!("ok: used-up descriptors pause accepting, and it recovers");
+    });
+    println!("test result: ok. 3 passed; 0 failed");
+}
+
+fn options(folder: &Path) -> KeeperOptions {
+    KeeperOptions {
+        program: std::env::current_exe().unwrap(),
+        control_path: folder.join("proxy.sock"),
+        https: vec!["127.0.0.1:0".parse().unwrap()],
+        http: vec!["127.0.0.1:0".parse().unwrap()],
+        workers: 2,
+    }
+}
+
+/// Plain HTTP under a path that is not redirected, so that no certificate is needed.
+fn snapshot(app: SocketAddr) -> ProxySnapshot {
+    ProxySnapshot {
+        generation: 0,
+        routes: vec![ProxyRoute { host: HOST.to_owned(), path_prefix: "/".to_owned(), app_key: APP.to_owned() }],
+        certificates: Vec::new(),
+        apps: vec![ProxyApp { app_key: APP.to_owned(), upstreams: vec![upstream("ins_1", app)], measured: true }],
+    }
+}
+
+const ASK: &str = "GET /.well-known/acme-challenge/x HTTP/1.1\r\nHost: hello.localhost\r\n\r\n";
+
+async fn ask(address: SocketAddr) -> Option<u16> {
+    let mut client = Client::new(TcpStream::connect(address).await.expect("refused"));
+    // A proxy that is killed now cuts this connection.
+    tokio::io::AsyncWriteExt::write_all(&mut client.stream, ASK.as_bytes()).await.ok()?;
+    client.response(false).await.map(|response| response.status)
+}
+
+fn kill(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+}
+
+/// Reads statistics on, so that the keeper never has to drop any.
+fn discard(mut stats: mpsc::Receiver<ProxyStats>) {
+    tokio::spawn(async move { while stats.recv().await.is_some() {} });
+}
+
+async fn until(condition: impl AsyncFn() -> bool) {
+    while !condition().await {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    discard(stats);
+    keeper.apply(snapshot(app.address)).await.unwrap();
+    let mut bad = snapshot(app.address);
+    bad.routes[0].app_key = "nobody".to_owned();
+    assert!(keeper.apply(bad).await.unwrap_err().contains("nobody"));
+    let address = keeper.http_address().unwrap();
+    let (stop, cut, served) =
+        (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let (stop, cut, served) = (Arc::clone(&stop), Arc::clone(&cut), Arc::clone(&served));
+            tokio::spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    match ask(address).await {
+                        Some(status) => {
+                            assert_eq!(status, 200);
+                            served.fetch_add(1, Ordering::Relaxed);
+                        }
+                        None => {
+                            cut.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+            })
+        })
+        .collect();
+    for _ in 0..3 {
+        let (before, pid) = (served.load(Ordering::Relaxed), keeper.pid());
+        until(async || served.load(Ordering::Relaxed) > before + 50).await;
+        kill(pid, Signal::KILL);
+        until(async || keeper.pid() != pid).await;
+    }
+    let before = served.load(Ordering::Relaxed);
+    until(async || served.load(Ordering::Relaxed) > before + 50).await;
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.unwrap();
+    }
+    // Only requests that were in flight: at most one a client and kill.
+    assert!(cut.load(Ordering::Relaxed) <= 12, "{} were cut", cut.load(Ordering::Relaxed));
+    keeper.stop(Duration::from_secs(5)).await;
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+async fn a_new_run_adopts_the_proxy_that_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let (first, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    first.apply(snapshot(app.address)).await.unwrap();
+    let (pid, address) = (first.pid(), first.http_address().unwrap());
+    drop((first, stats));
+    assert_eq!(ask(address).await, Some(200));
+    let (second, mut stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    assert_eq!((second.pid(), second.http_address()), (pid, Some(address)));
+    // What was counted while nobody listened comes first.
+    let frame = stats.recv().await.unwrap();
+    assert_eq!(frame.apps.iter().map(|app| app.requests).sum::<u32>(), 1);
+    discard(stats);
+    second.apply(snapshot(app.address)).await.unwrap();
+    // The adopted one is followed too, with the sockets it handed over.
+    kill(pid, Signal::KILL);
+    until(async || second.pid() != pid).await;
+    assert_eq!(ask(address).await, Some(200));
+    second.stop(Duration::from_secs(5)).await;
+}
+
+async fn used_up_descriptors_pause_accepting_and_it_recovers() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    discard(stats);
+    keeper.apply(snapshot(app.address)).await.unwrap();
+    let (pid, address) = (Pid::from_raw(keeper.pid() as i32).unwrap(), keeper.http_address().unwrap());
+    let open = std::fs::read_dir(format!("/proc/{}/fd", keeper.pid())).unwrap().count() as u64;
+    // The proxy raised its soft limit to the hard one, which it has from us.
+    let hard = rustix::process::getrlimit(Resource::Nofile).maximum;
+    let limit = |current| prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum: hard }).unwrap();
+    limit(Some(open + 4));
+    let mut idle = Vec::new();
+    for _ in 0..12 {
+        idle.push(TcpStream::connect(address).await.unwrap());
+    }
+    let waiting = tokio::spawn(ask(address));
+    limit(hard);
+    assert_eq!(waiting.await.unwrap(), Some(200));
+    drop(idle);
+    assert_eq!(ask(address).await, Some(200));
+    keeper.stop(Duration::from_secs(5)).await;
+}
