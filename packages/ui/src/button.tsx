@@ -3,13 +3,14 @@ import type { ComponentProps, ReactNode } from 'react';
 import { cn } from './lib/class-names.ts';
 import { Spinner } from './spinner.tsx';
 
-export type ButtonVariant = 'accent' | 'plain' | 'ghost' | 'danger';
+export type ButtonVariant = 'accent' | 'plain' | 'ghost' | 'danger' | 'danger-outline';
 export type ButtonSize = 'small' | 'medium' | 'large';
 
 const VARIANT: Record<ButtonVariant, string> = {
   accent: 'bg-accent text-accent-ink hover:bg-accent-hover active:bg-accent-hover font-medium',
   plain: 'bg-surface text-ink border border-line-strong hover:bg-sunken active:bg-pressed font-medium',
   ghost: 'text-ink-soft hover:text-ink hover:bg-hover active:bg-pressed',
+  'danger-outline': 'bg-surface text-bad-text border border-line-strong hover:bg-bad-wash font-medium',
   danger: 'bg-bad text-bad-ink hover:opacity-90 font-medium',
 };
 

@@ -45,17 +45,12 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       )}
     >
       {open ? (
-        <div>
-          <header className="flex items-start gap-3 px-5 pt-4">
-            <div className="min-w-0">
-              <h2 id={titleId} className="text-lg font-semibold">
-                {title}
-              </h2>
-              {detail ? <p className="mt-1 text-ink-soft">{detail}</p> : null}
-            </div>
-            <IconButton label="Close" onClick={onClose} className="-mt-0.5 -mr-2 ml-auto">
-              <CrossIcon />
-            </IconButton>
+        <div className="relative">
+          <header className="px-5 pt-4 pr-14">
+            <h2 id={titleId} className="text-lg font-semibold">
+              {title}
+            </h2>
+            {detail ? <p className="mt-1 text-pretty text-ink-soft">{detail}</p> : null}
           </header>
           <div className="px-5 py-4">{children}</div>
           {footer ? (
@@ -63,6 +58,10 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
               {footer}
             </footer>
           ) : null}
+          {/* Last in order: the first thing focused is what the dialog is about. */}
+          <IconButton label="Close" onClick={onClose} className="absolute top-3 right-3">
+            <CrossIcon />
+          </IconButton>
         </div>
       ) : null}
     </dialog>

@@ -15,10 +15,12 @@ export interface LineRowProps {
   readonly line: LogViewLine | undefined;
   readonly query: string;
   readonly marked: boolean;
+  readonly from: number;
+  readonly to: number;
   readonly onLink: () => void;
 }
 
-export function LineRow({ index, line, query, marked, onLink }: LineRowProps) {
+export function LineRow({ index, line, query, marked, from, to, onLink }: LineRowProps) {
   if (line === undefined) return null;
   return (
     <div
@@ -28,19 +30,24 @@ export function LineRow({ index, line, query, marked, onLink }: LineRowProps) {
         marked && 'bg-accent-wash shadow-[inset_2px_0_0_var(--accent)]',
       )}
     >
-      <a
-        href={`#L${index + 1}`}
-        aria-label={`Link to line ${index + 1}`}
-        onClick={(event) => {
-          event.preventDefault();
-          onLink();
-        }}
-        className="tabular sticky left-0 flex h-6 w-14 shrink-0 select-none items-center justify-end pr-4 text-right text-ink-faint hover:text-ink focus-visible:-outline-offset-2"
-      >
-        {index + 1}
-      </a>
+      {from === 0 ? (
+        <a
+          href={`#L${index + 1}`}
+          aria-label={`Link to line ${index + 1}`}
+          onClick={(event) => {
+            event.preventDefault();
+            onLink();
+          }}
+          className="tabular flex h-6 w-14 shrink-0 select-none items-center justify-end pr-4 text-right text-ink-faint hover:text-ink focus-visible:-outline-offset-2"
+        >
+          {index + 1}
+        </a>
+      ) : (
+        // The number stands once, beside the first row of its line.
+        <span className="w-14 shrink-0" />
+      )}
       <span className={TONE[line.tone]}>
-        {splitMatches(line.text, query).map((part, at) =>
+        {splitMatches(line.text, query, from, to).map((part, at) =>
           part.matched ? (
             // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one line never move
             <mark key={at} className="rounded-[2px] bg-warn text-accent-ink">

@@ -20,6 +20,11 @@ export interface LogViewProps {
 }
 
 const NEAR_END_PX = 32;
+/** The numbers at the left and the room at the right, as log-row.tsx draws them. */
+const MARGINS_PX = 56 + 16;
+/** Until the width is known. */
+const COLUMNS_FIRST = 100;
+const RULER_CHARACTERS = 100;
 
 export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, fileName, className }: LogViewProps) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -28,19 +33,28 @@ export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, f
   const [matchAt, setMatchAt] = useState(0);
   const [following, setFollowing] = useState(true);
   const [linked, setLinked] = useState<number | null>(null);
-  const [view, setView] = useState({ top: 0, height: 480 });
+  const ruler = useRef<HTMLSpanElement>(null);
+  const [view, setView] = useState({ top: 0, height: 480, columns: COLUMNS_FIRST });
 
   const searched = useDeferredValue(query);
   const matches = useMemo(() => findMatches(lines, searched), [lines, searched]);
   // A search looks into folded groups too: what it found must be visible.
-  const rows = useMemo(() => layoutRows(lines, searched.trim() === '' ? folded : new Set()), [lines, folded, searched]);
+  const rows = useMemo(
+    () => layoutRows(lines, searched.trim() === '' ? folded : new Set(), view.columns),
+    [lines, folded, searched, view.columns],
+  );
   const window_ = visibleWindow(view.top, view.height, LOG_ROW_PX, rows.length);
   const current = matches[Math.min(matchAt, matches.length - 1)];
 
   const measure = useCallback(() => {
     const element = scroller.current;
     if (element === null) return;
-    setView({ top: element.scrollTop, height: element.clientHeight });
+    const characterPx = (ruler.current?.offsetWidth ?? 0) / RULER_CHARACTERS || 8;
+    setView({
+      top: element.scrollTop,
+      height: element.clientHeight,
+      columns: Math.floor((element.clientWidth - MARGINS_PX) / characterPx),
+    });
   }, []);
 
   useEffect(() => {
@@ -134,10 +148,11 @@ export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, f
         role="log"
         aria-live="off"
         aria-label="Log lines"
-        className="min-h-0 flex-1 overflow-auto overscroll-contain py-2 font-mono text-sm focus-visible:-outline-offset-2"
+        className="min-h-0 relative flex-1 overflow-y-auto overflow-x-hidden overscroll-contain py-2 font-mono text-sm focus-visible:-outline-offset-2"
       >
         {lines.length === 0 ? <p className="px-4 py-2 font-sans text-base text-ink-faint">{emptyText}</p> : null}
-        <div className="relative w-max min-w-full" style={{ height: rows.length * LOG_ROW_PX }}>
+        <span ref={ruler} aria-hidden="true" className="invisible absolute w-[100ch]" />
+        <div className="relative" style={{ height: rows.length * LOG_ROW_PX }}>
           <div className="absolute inset-x-0" style={{ top: window_.first * LOG_ROW_PX }}>
             {rows
               .slice(window_.first, window_.last)
@@ -151,10 +166,12 @@ export function LogView({ lines, live, groupTitle, initiallyFolded, emptyText, f
                   />
                 ) : (
                   <LineRow
-                    key={row.index}
+                    key={`${row.index} ${row.from}`}
                     index={row.index}
                     line={lines[row.index]}
                     query={searched}
+                    from={row.from}
+                    to={row.to}
                     marked={row.index === linked || row.index === current}
                     onLink={() => link(row.index)}
                   />

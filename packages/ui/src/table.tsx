@@ -3,11 +3,23 @@
 import type { ComponentProps, KeyboardEvent } from 'react';
 import { cn } from './lib/class-names.ts';
 
-export function Table({ className, ...rest }: ComponentProps<'table'>) {
+export interface TableProps extends ComponentProps<'table'> {
+  /** Names the table when it has more columns than a phone has room: it then scrolls, by keyboard too. */
+  readonly scrollLabel?: string;
+}
+
+export function Table({ className, scrollLabel, ...rest }: TableProps) {
+  const table = <table {...rest} onKeyDown={walkRows} className={cn('w-full border-collapse text-left', className)} />;
+  if (scrollLabel === undefined) return <div className="relative w-full overflow-x-auto">{table}</div>;
   return (
-    <div className="relative w-full overflow-x-auto">
-      <table {...rest} onKeyDown={walkRows} className={cn('w-full border-collapse text-left', className)} />
-    </div>
+    <section
+      aria-label={scrollLabel}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      className="relative w-full overflow-x-auto focus-visible:-outline-offset-2"
+    >
+      {table}
+    </section>
   );
 }
 

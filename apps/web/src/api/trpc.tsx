@@ -8,7 +8,9 @@ import { type ReactNode, useState } from 'react';
 import superjson from 'superjson';
 import { makeQueryClient } from './query-client.ts';
 
-export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>();
+const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>();
+
+export { useTRPC, useTRPCClient };
 
 const ENDPOINT = '/api/trpc';
 

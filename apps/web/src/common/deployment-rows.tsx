@@ -22,7 +22,7 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
     <Table>
       <TableHead>
         <HeadCell>{withApp ? 'App' : 'Number'}</HeadCell>
-        <HeadCell>Commit</HeadCell>
+        <HeadCell className="max-sm:hidden">Commit</HeadCell>
         <HeadCell>State</HeadCell>
         <HeadCell numeric className="max-md:hidden">
           Duration
@@ -34,15 +34,18 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
       <tbody>
         {deployments.map((deployment) => (
           <Row key={deployment.id}>
-            <Cell className="whitespace-nowrap">
+            <Cell className="max-sm:w-full max-sm:max-w-0 sm:whitespace-nowrap">
               <Link href={paths.deployment(deployment.id)} {...rowLink} prefetch={false}>
                 {withApp ? deployment.appName : null}
                 <span className={cn('tabular font-mono text-sm', withApp ? 'ml-1.5 font-normal text-ink-faint' : '')}>
                   #{deployment.number}
                 </span>
               </Link>
+              <span className="block truncate text-sm text-ink-faint sm:hidden">
+                <RelativeTime at={deployment.queuedAt} /> · {deployment.commitSubject ?? deployment.ref}
+              </span>
             </Cell>
-            <Cell className="w-full max-w-0">
+            <Cell className="w-full max-w-0 max-sm:hidden">
               <CommitLine
                 hash={deployment.commitHash}
                 subject={deployment.commitSubject}
@@ -52,10 +55,6 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
               <span className="mt-0.5 block truncate text-sm text-ink-faint">
                 {triggerLabel[deployment.trigger]}
                 {deployment.actorName === null ? null : ` by ${deployment.actorName}`}
-                <span className="sm:hidden">
-                  {' · '}
-                  <RelativeTime at={deployment.queuedAt} />
-                </span>
               </span>
             </Cell>
             <Cell>

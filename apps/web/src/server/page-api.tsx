@@ -55,7 +55,7 @@ async function answer(error: unknown): Promise<never> {
   throw error;
 }
 
-export async function signInPath(): Promise<string> {
+async function signInPath(): Promise<string> {
   const path = (await headers()).get('x-fairlead-path') ?? '/';
   return path === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(path)}`;
 }

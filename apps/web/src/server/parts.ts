@@ -6,7 +6,7 @@ import type { ApiParts } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
-import { createDatabase } from '@fairlead/db';
+import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { agentDownload } from './agent-download.ts';
 import type { WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
@@ -18,9 +18,6 @@ export interface WebParts extends ApiParts {
   readonly env: WebEnv;
   readonly binaries: AgentBinaries;
 }
-
-/** This process's share of the connections that web, gateway and worker have together. */
-const POOL_MAX = 10;
 
 // Next may load this module once for pages and once for route handlers; the parts are still one set a process.
 const holder: { fairleadParts?: Promise<WebParts> } = globalThis as object;
@@ -40,7 +37,7 @@ async function createParts(): Promise<WebParts> {
   const secret = await readSecret(env.FAIRLEAD_AUTH_SECRET_FILE);
   const database = createDatabase({
     url: env.DATABASE_URL,
-    poolMax: POOL_MAX,
+    poolMax: connectionBudgets.web,
     applicationName: 'fairlead-web',
     onConnectionError: (error) => log.warn({ err: error }, 'a database connection broke'),
   });

@@ -23,24 +23,35 @@ const lines = [
 
 describe('rows', () => {
   test('each group has a title row before its lines', () => {
-    expect(layoutRows(lines, new Set())).toEqual([
+    expect(layoutRows(lines, new Set(), 80)).toEqual([
       { kind: 'group', group: 'clone', lineCount: 2, folded: false },
-      { kind: 'line', index: 0 },
-      { kind: 'line', index: 1 },
+      { kind: 'line', index: 0, from: 0, to: 7 },
+      { kind: 'line', index: 1, from: 0, to: 22 },
       { kind: 'group', group: 'build', lineCount: 2, folded: false },
-      { kind: 'line', index: 2 },
-      { kind: 'line', index: 3 },
+      { kind: 'line', index: 2, from: 0, to: 6 },
+      { kind: 'line', index: 3, from: 0, to: 16 },
     ]);
   });
 
   test('a folded group keeps its title and hides its lines', () => {
-    const rows = layoutRows(lines, new Set(['clone']));
+    const rows = layoutRows(lines, new Set(['clone']), 80);
     expect(rows[0]).toEqual({ kind: 'group', group: 'clone', lineCount: 2, folded: true });
     expect(rowOfLine(rows, 0)).toBe(-1);
     expect(rowOfLine(rows, 2)).toBe(2);
   });
 
-  test('no lines, no rows', () => expect(layoutRows([], new Set())).toEqual([]));
+  test('a line that is too long goes on in the next row, and is still one line', () => {
+    const rows = layoutRows([line('0123456789')], new Set(), 4);
+    expect(rows.slice(1)).toEqual([
+      { kind: 'line', index: 0, from: 0, to: 4 },
+      { kind: 'line', index: 0, from: 4, to: 8 },
+      { kind: 'line', index: 0, from: 8, to: 10 },
+    ]);
+    expect(rowOfLine(rows, 0)).toBe(1);
+    expect(layoutRows([line('')], new Set(), 4)).toHaveLength(2);
+  });
+
+  test('no lines, no rows', () => expect(layoutRows([], new Set(), 80)).toEqual([]));
 });
 
 describe('search', () => {
@@ -56,6 +67,18 @@ describe('search', () => {
       { text: 'error', matched: true },
     ]);
     expect(splitMatches('abc', '')).toEqual([{ text: 'abc', matched: false }]);
+    expect(splitMatches('', 'x')).toEqual([]);
+  });
+
+  test('a match over the end of a row is marked in both rows', () => {
+    expect(splitMatches('an error here', 'error', 0, 5)).toEqual([
+      { text: 'an ', matched: false },
+      { text: 'er', matched: true },
+    ]);
+    expect(splitMatches('an error here', 'error', 5, 10)).toEqual([
+      { text: 'ror', matched: true },
+      { text: ' h', matched: false },
+    ]);
   });
 });
 
@@ -79,5 +102,5 @@ test('terminal codes disappear and an overwritten line shows its last state', ()
   expect(plainText('10%\r50%\r100%')).toBe('100%');
   expect(plainText('windows line\r')).toBe('windows line');
   expect(plainText('\u001b]8;;https://a\u0007link')).toBe('link');
-  expect(plainText('a\tb')).toBe('a\tb');
+  expect(plainText('a\tb')).toBe('a    b');
 });

@@ -10,9 +10,12 @@ export interface LogViewLine {
 
 export type LogRow =
   | { readonly kind: 'group'; readonly group: string; readonly lineCount: number; readonly folded: boolean }
-  | { readonly kind: 'line'; readonly index: number };
+  /** A line, or the part of a long one that fits the width: characters `from` to `to`, the end not included. */
+  | { readonly kind: 'line'; readonly index: number; readonly from: number; readonly to: number };
 
-export function layoutRows(lines: readonly LogViewLine[], folded: ReadonlySet<string>): LogRow[] {
+/** `columns` is how many characters fit side by side; longer lines go on in the next row. */
+export function layoutRows(lines: readonly LogViewLine[], folded: ReadonlySet<string>, columns: number): LogRow[] {
+  const width = Math.max(1, columns);
   const rows: LogRow[] = [];
   let start = 0;
   while (start < lines.length) {
@@ -21,13 +24,19 @@ export function layoutRows(lines: readonly LogViewLine[], folded: ReadonlySet<st
     while (end < lines.length && lines[end]?.group === group) end += 1;
     const isFolded = folded.has(group);
     rows.push({ kind: 'group', group, lineCount: end - start, folded: isFolded });
-    if (!isFolded) for (let index = start; index < end; index += 1) rows.push({ kind: 'line', index });
+    for (let index = start; index < end && !isFolded; index += 1) {
+      const length = lines[index]?.text.length ?? 0;
+      rows.push({ kind: 'line', index, from: 0, to: Math.min(length, width) });
+      for (let from = width; from < length; from += width) {
+        rows.push({ kind: 'line', index, from, to: Math.min(length, from + width) });
+      }
+    }
     start = end;
   }
   return rows;
 }
 
-/** Where a line stands among the rows, or -1 while its group is folded. */
+/** Where a line begins among the rows, or -1 while its group is folded. */
 export function rowOfLine(rows: readonly LogRow[], lineIndex: number): number {
   return rows.findIndex((row) => row.kind === 'line' && row.index === lineIndex);
 }
@@ -48,19 +57,24 @@ export interface TextPart {
   readonly matched: boolean;
 }
 
-/** A line cut at what was searched, for highlighting. */
-export function splitMatches(text: string, query: string): TextPart[] {
+/** The part of a line from `from` to `to`, cut at what was searched; a match that goes on in the next row is cut there. */
+export function splitMatches(text: string, query: string, from = 0, to = text.length): TextPart[] {
   const wanted = query.trim().toLowerCase();
-  if (wanted === '') return [{ text, matched: false }];
   const parts: TextPart[] = [];
+  const add = (start: number, end: number, matched: boolean) => {
+    const [first, last] = [Math.max(start, from), Math.min(end, to)];
+    if (first < last) parts.push({ text: text.slice(first, last), matched });
+  };
   const lower = text.toLowerCase();
   let at = 0;
-  for (let hit = lower.indexOf(wanted); hit !== -1; hit = lower.indexOf(wanted, at)) {
-    if (hit > at) parts.push({ text: text.slice(at, hit), matched: false });
-    parts.push({ text: text.slice(hit, hit + wanted.length), matched: true });
+  while (wanted !== '') {
+    const hit = lower.indexOf(wanted, at);
+    if (hit === -1) break;
+    add(at, hit, false);
+    add(hit, hit + wanted.length, true);
     at = hit + wanted.length;
   }
-  if (at < text.length) parts.push({ text: text.slice(at), matched: false });
+  add(at, text.length, false);
   return parts;
 }
 
@@ -84,7 +98,7 @@ export function visibleWindow(scrollTop: number, height: number, rowHeight: numb
   return { first: Math.min(first, last), last };
 }
 
-// Colour codes and cursor moves of a terminal, and other control characters except the tab. Put together from escapes,
+// Colour codes and cursor moves of a terminal, and other control characters except the tab, which becomes columns. Put together from escapes,
 // so that no control character stands in the source.
 const CONTROL = new RegExp(
   [
@@ -95,8 +109,11 @@ const CONTROL = new RegExp(
   'g',
 );
 
-/** A line as plain text; what a carriage return overwrote is gone, as on a terminal. */
+/** A line as plain text in columns; what a carriage return overwrote is gone, as on a terminal. */
 export function plainText(text: string): string {
   const withoutReturn = text.endsWith('\r') ? text.slice(0, -1) : text;
-  return withoutReturn.slice(withoutReturn.lastIndexOf('\r') + 1).replace(CONTROL, '');
+  return withoutReturn
+    .slice(withoutReturn.lastIndexOf('\r') + 1)
+    .replace(CONTROL, '')
+    .replaceAll('\t', '    ');
 }

@@ -44,7 +44,7 @@ export function AppListPage() {
           label="Search apps"
           value={search.typed}
           onValueChange={search.setTyped}
-          className="mb-4 max-w-80"
+          className="mb-4 sm:max-w-80"
         />
         <Card>
           <QueryView query={apps} skeleton={<SkeletonRows rows={8} />}>

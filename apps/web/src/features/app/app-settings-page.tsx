@@ -131,7 +131,7 @@ function DeleteCard({ app }: { readonly app: AppDetail }) {
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
         It stops at once. Its deployments, logs, releases, domains and benchmarks go with it.
       </p>
-      <Button className="text-bad-text" onClick={() => setOpen(true)}>
+      <Button variant="danger-outline" onClick={() => setOpen(true)}>
         Delete {app.name}
       </Button>
       <ConfirmDelete

@@ -27,10 +27,10 @@ export function Figures({ app, points }: FiguresProps) {
   return (
     <dl
       aria-label="Now"
-      className="grid grid-cols-[repeat(auto-fit,minmax(7.5rem,1fr))] gap-px overflow-hidden rounded-card border border-line bg-line"
+      className="grid grid-cols-2 gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-4 xl:grid-cols-7"
     >
       {figures.map((figure) => (
-        <div key={figure.label} className="bg-surface px-4 py-3">
+        <div key={figure.label} className="bg-surface px-4 py-3 last:max-xl:col-span-2">
           <dt className="text-sm text-ink-faint">{figure.label}</dt>
           <dd className={cn('mt-0.5 text-xl font-semibold tracking-[-0.01em]', figure.bad === true && 'text-bad-text')}>
             <RollingNumber text={figure.text} />

@@ -58,7 +58,10 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
                 <ResultCharts rows={run.rows} />
               </Card>
               <Card>
-                <CardHeader title="Every cell" detail="Medians over rounds; the ratio is against direct" />
+                <CardHeader
+                  title="Every cell"
+                  detail="Medians over rounds; the ratio is against direct, over HTTP/1.1 where that is all there is"
+                />
                 <ResultTable rows={run.rows} />
               </Card>
             </>

@@ -3,9 +3,13 @@
 import { Multiples } from '@fairlead/ui/charts/multiples';
 import { formatBytes, formatCount, formatMs, formatPercent } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
-import { cleanShare, measurementsOf, type ResultRow, targetLabel } from './results.ts';
+import { cleanShare, measurementsOf, type ResultRow, referenceLabel, targetLabel } from './results.ts';
 
-const COLORS = { [targetLabel.proxy]: 'var(--series-orange)', [targetLabel.direct]: 'var(--series-blue)' };
+const COLORS = {
+  [targetLabel.proxy]: 'var(--series-orange)',
+  [targetLabel.direct]: 'var(--series-blue)',
+  [referenceLabel]: 'var(--series-grey)',
+};
 const X_LABEL = 'Connections at once';
 
 export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) {
@@ -14,7 +18,10 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
       throughput: measurementsOf(rows, (row) => row.requestsPerSecond),
       p99: measurementsOf(rows, (row) => row.p99Ms),
       clean: measurementsOf(rows, cleanShare),
-      memory: measurementsOf(rows, (row) => (row.target === 'proxy' ? row.proxyMemoryBytes : null)),
+      memory: measurementsOf(
+        rows.filter((row) => row.target === 'proxy'),
+        (row) => row.proxyMemoryBytes,
+      ),
     }),
     [rows],
   );

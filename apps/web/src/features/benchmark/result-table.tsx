@@ -6,7 +6,7 @@ import { protocolLabel, type ResultRow, summariseRows, targetLabel } from './res
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   return (
-    <Table>
+    <Table scrollLabel="Every cell">
       <TableHead>
         <HeadCell>Protocol</HeadCell>
         <HeadCell numeric>At once</HeadCell>

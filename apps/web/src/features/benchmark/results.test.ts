@@ -42,6 +42,16 @@ test('without a direct row of the same cell there is no ratio', () => {
   expect(lines.find((line) => line.target === 'proxy')?.ratio).toBeNull();
 });
 
+test('a protocol without direct rows is set against direct HTTP/1.1', () => {
+  const rows = [row({ protocol: 'http2', requestsPerSecond: 30 }), row({ target: 'direct', requestsPerSecond: 60 })];
+  expect(summariseRows(rows).find((line) => line.protocol === 'http2')?.ratio).toBe(0.5);
+  expect(measurementsOf(rows, (each) => each.requestsPerSecond)).toEqual([
+    { panel: 'HTTP/2', series: 'Fairlead', x: 8, value: 30 },
+    { panel: 'HTTP/2', series: 'Direct 1.1', x: 8, value: 60 },
+    { panel: 'HTTP/1.1', series: 'Direct', x: 8, value: 60 },
+  ]);
+});
+
 test('lines are ordered by protocol, then by concurrency as a number', () => {
   const lines = summariseRows([
     row({ concurrency: 32 }),

@@ -8,14 +8,25 @@ export type ResultRow = BenchmarkDetail['rows'][number];
 export const targetLabel: Record<ResultRow['target'], string> = { proxy: 'Fairlead', direct: 'Direct' };
 export const protocolLabel: Record<ResultRow['protocol'], string> = { http1: 'HTTP/1.1', http2: 'HTTP/2' };
 
+/** Apps speak HTTP/1.1: where a protocol has no direct rows of its own, those are what it is set against. */
+export const referenceLabel = 'Direct 1.1';
+
 type Measure = (row: ResultRow) => number | null;
 
 /** What a chart draws of each row; rows without the figure are left out. */
 export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Measurement[] {
-  return rows.flatMap((row) => {
-    const value = measure(row);
-    if (value === null) return [];
-    return [{ panel: protocolLabel[row.protocol], series: targetLabel[row.target], x: row.concurrency, value }];
+  const of = (some: readonly ResultRow[], panel: string, seriesOf: (row: ResultRow) => string) =>
+    some.flatMap((row) => {
+      const value = measure(row);
+      return value === null ? [] : [{ panel, series: seriesOf(row), x: row.concurrency, value }];
+    });
+  const protocols = [...new Set(rows.map((row) => row.protocol))];
+  const reference = rows.filter((row) => row.target === 'direct' && row.protocol === 'http1');
+  return protocols.flatMap((protocol) => {
+    const own = rows.filter((row) => row.protocol === protocol);
+    const drawn = of(own, protocolLabel[protocol], (row) => targetLabel[row.target]);
+    if (own.some((row) => row.target === 'direct')) return drawn;
+    return [...drawn, ...of(reference, protocolLabel[protocol], () => referenceLabel)];
   });
 }
 
@@ -31,7 +42,7 @@ export interface ResultLine {
   readonly concurrency: number;
   readonly repeats: number;
   readonly requestsPerSecond: number;
-  /** Against the direct line of the same protocol and concurrency; null where there is none. */
+  /** Against direct at the same concurrency, over the same protocol or else HTTP/1.1; null where there is neither. */
   readonly ratio: number | null;
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
@@ -52,7 +63,9 @@ export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
   const direct = new Map(lines.map((line) => [line.key, line.requestsPerSecond]));
   return lines
     .map((line) => {
-      const baseline = direct.get(cellKey(line.protocol, line.concurrency, 'direct'));
+      const baseline =
+        direct.get(cellKey(line.protocol, line.concurrency, 'direct')) ??
+        direct.get(cellKey('http1', line.concurrency, 'direct'));
       const comparable = line.target === 'proxy' && baseline !== undefined && baseline > 0;
       return { ...line, ratio: comparable ? line.requestsPerSecond / baseline : null };
     })

@@ -36,6 +36,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
     <>
       {deployment.canRedeploy ? (
         <Button
+          variant={deployment.state === 'failed' ? 'accent' : 'plain'}
           icon={<RotateCcw size={15} aria-hidden="true" />}
           pending={redeploy.pending}
           onClick={() => redeploy.run({ deploymentId: deployment.id })}

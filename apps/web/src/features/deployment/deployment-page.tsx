@@ -84,13 +84,13 @@ function Outcome({ deployment }: { readonly deployment: DeploymentDetail }) {
   const url = app?.url ?? null;
   if (deployment.state !== 'live' || !deployment.isCurrent || url === null) return null;
   return (
-    <section className="mb-6 flex animate-arrive flex-wrap items-center gap-x-3 gap-y-1 rounded-card border border-line bg-surface px-4 py-4">
+    <section className="mb-6 flex animate-arrive items-center gap-3 rounded-card border border-line bg-surface px-4 py-4">
       <StateMark tone="live" />
       <a
         href={url}
         target="_blank"
         rel="noreferrer"
-        className="min-w-0 break-all rounded-mark text-xl font-semibold tracking-[-0.01em] hover:underline"
+        className="min-w-0 break-all rounded-mark text-lg sm:text-xl font-semibold tracking-[-0.01em] hover:underline"
       >
         {url.replace(/^https?:\/\//, '')}
       </a>

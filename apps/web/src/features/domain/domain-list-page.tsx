@@ -36,7 +36,7 @@ export function DomainListPage() {
           label="Search domains"
           value={search.typed}
           onValueChange={search.setTyped}
-          className="mb-4 max-w-80"
+          className="mb-4 sm:max-w-80"
         />
         <Card>
           <QueryView query={domains} skeleton={<SkeletonRows rows={8} />}>

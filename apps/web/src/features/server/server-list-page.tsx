@@ -50,7 +50,7 @@ export function ServerListPage() {
                   label="Search servers"
                   value={search.typed}
                   onValueChange={search.setTyped}
-                  className="mb-4 max-w-80"
+                  className="mb-4 sm:max-w-80"
                 />
                 <ServerGrid servers={items} search={search.value} />
               </>
