@@ -44,8 +44,12 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     cancelRequestedAt: row.cancelRequestedAt,
     canCancel: !finished,
     canRedeploy: finished,
+    // A release whose roll-out failed or was cancelled never served: it is no place to go back to.
     canRollBackTo:
-      finished && summary.releaseId !== null && placement !== null && placement.liveReleaseId !== summary.releaseId,
+      summary.state === 'live' &&
+      summary.releaseId !== null &&
+      placement !== null &&
+      placement.liveReleaseId !== summary.releaseId,
     logLineCount: lastChunk === null ? 0 : lastChunk.firstLine + lastChunk.lineCount,
   };
 }

@@ -30,7 +30,6 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
   const rollBack = useAction(useMutation(trpc.deployment.rollback.mutationOptions()), "It wasn't rolled back", open);
 
   if (!can('deployment.write')) return null;
-  // A release that never became live is no place to go back to.
   const { releaseId } = deployment;
   return (
     <>
@@ -44,7 +43,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
           Redeploy
         </Button>
       ) : null}
-      {deployment.state === 'live' && deployment.canRollBackTo && releaseId !== null ? (
+      {deployment.canRollBackTo && releaseId !== null ? (
         <Button
           variant="accent"
           icon={<Undo2 size={15} aria-hidden="true" />}
