@@ -53,7 +53,7 @@ test('a bad commit fails with its log kept while the old release serves on; a ro
   await repository.commit('Break the build', failingBuild('the rope chafes'));
   const bad = await system.deploy(first.appId);
   expect(bad).toMatchObject({ state: 'failed', failureCode: 'build.command_failed' });
-  expect(bad.failureMessage).toMatch(/^[A-Z].*\.$/s);
+  expect(bad.failureMessage).toMatch(/^[A-Z`].*\.$/s);
   await waitFor(async () => (await system.log(bad.id)).some((line) => line.includes('the rope chafes')), {
     what: 'the line of the failing build in the stored log',
     timeoutMs: 10_000,

@@ -16,24 +16,25 @@ function expectFailure(deployment: DeploymentDetail, code: string): string {
   expect(deployment).toMatchObject({ state: 'failed', failureCode: code });
   const message = deployment.failureMessage ?? '';
   // A whole sentence, not a code or a stack.
-  expect(message).toMatch(/^[A-Z].{20,}\.$/s);
+  expect(message).toMatch(/^[A-Z`].{20,}\.$/s);
   expect(message).not.toMatch(/\bat .+:\d+:\d+|Error:|undefined|panicked/);
   return message;
 }
 
-test('a repository that does not exist', async () => {
+// Side by side: waiting for an app that never listens takes the whole of its time.
+test.concurrent('a repository that does not exist', async () => {
   const url = (await system.repositories.create('some', answering('x'))).url.replace('/some.git', '/none.git');
   const deployment = await system.createApp('nowhere', { url });
   expectFailure(deployment, 'build.clone_failed');
 });
 
-test('an app that never listens is told which port to listen on', async () => {
+test.concurrent('an app that never listens is told which port to listen on', async () => {
   const repository = await system.repositories.create('silent', NEVER_LISTENING);
   const message = expectFailure(await system.createApp('silent', repository), 'rollout.not_listening');
   expect(message).toContain('PORT');
 });
 
-test('an app that listens on another port is told which one', async () => {
+test.concurrent('an app that listens on another port is told which one', async () => {
   const port = await freePort();
   const repository = await system.repositories.create('elsewhere', listeningOn(port));
   const message = expectFailure(await system.createApp('elsewhere', repository), 'rollout.wrong_port');
@@ -41,7 +42,7 @@ test('an app that listens on another port is told which one', async () => {
   expect(message).toContain('PORT');
 });
 
-test('an app that crashes in a loop fails, its output kept, and what served before serves on', async () => {
+test.concurrent('an app that crashes in a loop fails, its output kept, and what served before serves on', async () => {
   const repository = await system.repositories.create('fragile', answering('steady'));
   const good = await system.createApp('fragile', repository);
   expect(good).toMatchObject({ state: 'live' });
