@@ -17,7 +17,11 @@ export function CommandDialog({ open, onClose, query, onQueryChange, placeholder
   useEffect(() => {
     const element = dialog.current;
     if (element === null) return;
-    if (open && !element.open) element.showModal();
+    if (open && !element.open) {
+      element.showModal();
+      // The dialog would focus the first thing that can be, which is not the field.
+      element.querySelector('input')?.focus();
+    }
     if (!open && element.open) element.close();
   }, [open]);
 
@@ -35,7 +39,6 @@ export function CommandDialog({ open, onClose, query, onQueryChange, placeholder
       {open ? (
         <Command label="Search and commands" loop>
           <Command.Input
-            autoFocus
             value={query}
             onValueChange={onQueryChange}
             placeholder={placeholder}

@@ -49,7 +49,7 @@ function describe(server: ServerSummary): string {
   const { host } = server;
   const size = host.cpuCount > 0 ? `${host.cpuCount} cores · ${formatBytes(host.memoryBytes)}` : '';
   const apps = server.appCount === 1 ? '1 app' : `${server.appCount} apps`;
-  return [host.os, size, apps].filter((part) => part !== '').join(' · ');
+  return [apps, size, host.os].filter((part) => part !== '').join(' · ');
 }
 
 interface Gauge {

@@ -2,7 +2,6 @@
 // Cmd+K: does things, and goes to places. Apps and servers are asked for when it opens.
 import { CommandDialog, CommandGroup, CommandItem } from '@fairlead/ui/command';
 import { Kbd } from '@fairlead/ui/kbd';
-import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { ChartSpline, LogOut, Moon, Play, Plus, Server, SquareStack, Sun } from 'lucide-react';
 import { useRouter } from 'next/navigation';
@@ -26,7 +25,6 @@ export function Palette({ open, places, onClose }: PaletteProps) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
-  const toast = useToast();
   const signOut = useSignOut();
   const { theme, setTheme } = useTheme();
   const [query, setQuery] = useState('');
@@ -37,7 +35,6 @@ export function Palette({ open, places, onClose }: PaletteProps) {
     useMutation(trpc.deployment.create.mutationOptions()),
     "The app wasn't deployed",
     (created) => {
-      toast({ tone: 'busy', title: 'Deployment started' });
       router.push(paths.deployment(created.deploymentId));
     },
   );

@@ -9,7 +9,7 @@ import { fractionOf } from './prepare/time-series.ts';
 
 /** The geometry that the chart and its overlay agree on, in pixels. */
 export const PLOT = {
-  axisWidth: 56,
+  axisWidth: 60,
   axisHeight: 22,
   margin: { top: 8, right: 4, bottom: 0, left: 0 },
 } as const;

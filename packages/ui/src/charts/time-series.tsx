@@ -29,6 +29,8 @@ export interface TimeSeriesChartProps {
   readonly series: readonly Series[];
   readonly band?: Band;
   readonly format: (value: number) => string;
+  /** For the marks at the left, where the unit of a rate may be left out. */
+  readonly formatAxis?: (value: number) => string;
   readonly base?: 1000 | 1024;
   /** The scale never shrinks below this. */
   readonly floor?: number;
@@ -85,7 +87,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
                 width={PLOT.axisWidth}
                 domain={[0, scale.max]}
                 ticks={[...scale.ticks]}
-                tickFormatter={format}
+                tickFormatter={props.formatAxis ?? format}
                 axisLine={false}
                 tickLine={false}
                 tick={AXIS_TEXT}

@@ -50,10 +50,10 @@ describe('numbers', () => {
     [undefined, '–'],
   ])('bytes %s read %s', (value, text) => expect(formatBytes(value)).toBe(text));
 
-  test('a share of a core turns into cores from one on', () => {
+  test('CPU is a share of one core, above it too', () => {
     expect(formatCpu(4)).toBe('0.4 %');
     expect(formatCpu(999)).toBe('99.9 %');
-    expect(formatCpu(1500)).toBe('1.5 cores');
+    expect(formatCpu(1500)).toBe('150 %');
   });
 
   test('shares and ratios', () => {
@@ -106,4 +106,5 @@ test('commits and repositories are shortened the way people say them', () => {
   expect(shortHash('0123456789abcdef')).toBe('0123456');
   expect(repositoryName('https://github.com/fairlead/hello.git')).toBe('fairlead/hello');
   expect(repositoryName('https://git.example.com/a/b/c/')).toBe('b/c');
+  expect(repositoryName('http://127.0.0.1:4402/fairlead.git')).toBe('fairlead');
 });

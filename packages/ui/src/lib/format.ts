@@ -39,10 +39,9 @@ export function formatBytes(bytes: number | null | undefined): string {
   return `${unit === 0 ? Math.round(value) : trim(value)} ${BYTE_UNITS[unit] ?? 'B'}`;
 }
 
-/** Thousandths of a core, as cores or as a share of one core. */
+/** Thousandths of a core as a share of one core: 150 % is one core and a half, as `top` says it. */
 export function formatCpu(millis: number | null | undefined): string {
-  if (millis === null || millis === undefined || !Number.isFinite(millis)) return '–';
-  return millis >= 1000 ? `${trim(millis / 1000)} cores` : `${trim(millis / 10)} %`;
+  return millis === null || millis === undefined || !Number.isFinite(millis) ? '–' : `${trim(millis / 10)} %`;
 }
 
 export function formatPercent(share: number): string {
@@ -106,10 +105,13 @@ export function shortHash(hash: string): string {
   return hash.slice(0, 7);
 }
 
-/** The last part of a repository's address, which is how people name it. */
+/** The path of a repository's address, which is how people name it: `owner/name`. */
 export function repositoryName(url: string): string {
-  const path = url.replace(/[/]+$/, '').replace(/\.git$/, '');
-  return path.split('/').slice(-2).join('/').replace(/^.*:/, '');
+  const path = url
+    .replace(/^[a-z+]+:\/\/[^/]*\//, '')
+    .replace(/\/+$/, '')
+    .replace(/\.git$/, '');
+  return path.split('/').slice(-2).join('/');
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

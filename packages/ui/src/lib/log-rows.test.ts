@@ -51,6 +51,14 @@ describe('rows', () => {
     expect(layoutRows([line('')], new Set(), 4)).toHaveLength(2);
   });
 
+  test('rows end between words where they can', () => {
+    const text = 'building the server now';
+    const parts = layoutRows([line(text)], new Set(), 13).flatMap((row) =>
+      row.kind === 'line' ? [text.slice(row.from, row.to)] : [],
+    );
+    expect(parts).toEqual(['building the ', 'server now']);
+  });
+
   test('no lines, no rows', () => expect(layoutRows([], new Set(), 80)).toEqual([]));
 });
 

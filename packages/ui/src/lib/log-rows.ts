@@ -25,15 +25,24 @@ export function layoutRows(lines: readonly LogViewLine[], folded: ReadonlySet<st
     const isFolded = folded.has(group);
     rows.push({ kind: 'group', group, lineCount: end - start, folded: isFolded });
     for (let index = start; index < end && !isFolded; index += 1) {
-      const length = lines[index]?.text.length ?? 0;
-      rows.push({ kind: 'line', index, from: 0, to: Math.min(length, width) });
-      for (let from = width; from < length; from += width) {
-        rows.push({ kind: 'line', index, from, to: Math.min(length, from + width) });
+      const text = lines[index]?.text ?? '';
+      for (let from = 0; ; ) {
+        const to = breakAt(text, from, width);
+        rows.push({ kind: 'line', index, from, to });
+        if (to >= text.length) break;
+        from = to;
       }
     }
     start = end;
   }
   return rows;
+}
+
+/** After the last space that fits, so that words stay whole; a word longer than most of the width is cut. */
+function breakAt(text: string, from: number, width: number): number {
+  if (text.length - from <= width) return text.length;
+  const space = text.lastIndexOf(' ', from + width - 1);
+  return space - from > width / 2 ? space + 1 : from + width;
 }
 
 /** Where a line begins among the rows, or -1 while its group is folded. */

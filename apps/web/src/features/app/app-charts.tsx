@@ -68,5 +68,5 @@ const LATENCY = [
 ] as const;
 const LATENCY_BAND = { low: 'p50', high: 'p99', color: 'var(--latency-p95)' } as const;
 const ERRORS = [{ key: 'errors', label: 'per second', color: 'var(--series-red)', shape: 'area' }] as const;
-const CPU = [{ key: 'cpu', label: '', color: 'var(--series-teal)', shape: 'area' }] as const;
+const CPU = [{ key: 'cpu', label: 'of one core', color: 'var(--series-teal)', shape: 'area' }] as const;
 const MEMORY = [{ key: 'memory', label: '', color: 'var(--series-grey)', shape: 'area' }] as const;

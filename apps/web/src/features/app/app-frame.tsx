@@ -4,7 +4,6 @@ import { Button, buttonClass, IconButton } from '@fairlead/ui/button';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { TabBar, tabClass } from '@fairlead/ui/tabs';
-import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { ChartSpline, Ellipsis, ExternalLink, History, Play, Settings } from 'lucide-react';
 import Link from 'next/link';
@@ -91,14 +90,10 @@ function AppActions({ app }: { readonly app: AppDetail }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
-  const toast = useToast();
   const deploy = useAction(
     useMutation(trpc.deployment.create.mutationOptions()),
     "The app wasn't deployed",
-    ({ deploymentId }) => {
-      toast({ tone: 'busy', title: `Deploying ${app.name}`, detail: `The newest commit of ${app.branch}.` });
-      router.push(paths.deployment(deploymentId));
-    },
+    ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );
   const { url, lastDeployment } = app;
   return (

@@ -60,7 +60,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           {(data) => <AppCharts appId={app.id} range={range} metric={data} />}
         </QueryView>
       </Card>
-      <div className="grid gap-6 lg:grid-cols-[1fr_20rem]">
+      <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <Card>
           <CardHeader
             title="Latest deployments"

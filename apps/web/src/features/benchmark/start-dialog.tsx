@@ -87,7 +87,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label="App" error={failure?.fields.appId}>
           {(control) => (
-            <Select {...control} value={appId} onChange={(event) => setAppId(event.target.value)}>
+            <Select {...control} autoFocus value={appId} onChange={(event) => setAppId(event.target.value)}>
               {apps.map((app) => (
                 <option key={app.id} value={app.id}>
                   {app.name}

@@ -84,7 +84,7 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
     <div className="flex flex-col gap-5">
       <div>
         <p className="mb-2">
-          Run this on the server, as root for full isolation. The token in it works once, until{' '}
+          Run this on the server, as root for full isolation. The token in it works once and expires{' '}
           <RelativeTime at={enrolment.expiresAt} className="text-ink-soft" />.
         </p>
         <div className="flex items-start gap-2 rounded-control border border-line bg-sunken py-2 pr-2 pl-3">

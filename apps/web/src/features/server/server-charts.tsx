@@ -32,7 +32,13 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
   return (
     <ChartGroup span={span} stepMs={stepMs}>
       <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
-        <TimeSeriesChart title="CPU" rows={rows} series={CPU} format={formatCpu} floor={server.host.cpuCount * 250} />
+        <TimeSeriesChart
+          title="CPU"
+          rows={rows}
+          series={CPU}
+          format={shareOf(server.host.cpuCount)}
+          floor={server.host.cpuCount * 1000}
+        />
         <TimeSeriesChart
           title="Memory"
           rows={rows}
@@ -46,6 +52,7 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
           rows={rows}
           series={NETWORK}
           format={formatRate}
+          formatAxis={formatBytes}
           base={1024}
           floor={16 * 1024}
         />
@@ -69,6 +76,11 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
       </div>
     </ChartGroup>
   );
+}
+
+/** Of the whole machine; of one core where nobody knows how many there are. */
+function shareOf(cpuCount: number): (millis: number) => string {
+  return (millis) => formatCpu(cpuCount > 0 ? millis / cpuCount : millis);
 }
 
 function formatRate(bytes: number): string {

@@ -12,7 +12,7 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
   const { paths } = useMe();
   const { host } = server;
   return (
-    <div className="grid gap-6 lg:grid-cols-[20rem_1fr]">
+    <div className="grid items-start gap-6 lg:grid-cols-[20rem_minmax(0,1fr)]">
       <Card>
         <CardHeader title="Apps" />
         {server.apps.length === 0 ? (
