@@ -45,6 +45,12 @@ test('merging parts is the same as recording the whole', () => {
   expect(quantileUs(mergeHistograms([]), 0.5)).toBeNull();
 });
 
+test('merging never leaves what can be stored and read again', () => {
+  const huge: Histogram = { counts: new Map([[5, Number.MAX_SAFE_INTEGER]]), sumUs: Number.MAX_SAFE_INTEGER };
+  const merged = mergeHistograms([huge, huge, record([5])]);
+  expect(decodeHistogram(encodeHistogram(merged))).toEqual(huge);
+});
+
 test('stored bytes come back as they were', () => {
   for (const histogram of [emptyHistogram, record([0, 31, 32, 33, 1_000_000, 2 ** 36 - 1])]) {
     expect(decodeHistogram(encodeHistogram(histogram))).toEqual(histogram);

@@ -39,15 +39,19 @@ export function bucketUpperUs(index: number): number {
   return bucketLowerUs(index) + 2 ** (Math.floor(index / 16) - 1);
 }
 
-/** Adds histograms up. Order does not matter. */
+/** Adds histograms up. Order does not matter. What would not be exact any more stays at the largest exact number. */
 export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
   const counts = new Map<number, number>();
   let sumUs = 0;
   for (const histogram of histograms) {
-    sumUs += histogram.sumUs;
-    for (const [index, count] of histogram.counts) counts.set(index, (counts.get(index) ?? 0) + count);
+    sumUs = add(sumUs, histogram.sumUs);
+    for (const [index, count] of histogram.counts) counts.set(index, add(counts.get(index) ?? 0, count));
   }
   return { counts, sumUs };
+}
+
+function add(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
 }
 
 export function histogramCount(histogram: Histogram): number {

@@ -14,5 +14,6 @@ export {
 export { isUniqueViolation } from './errors.ts';
 export { notifyChange } from './notify.ts';
 export { type Page, toPage } from './page.ts';
+export { type Attempt, attempt } from './savepoint.ts';
 export { clipText, toSlug } from './text.ts';
 export { hashToken, mintToken } from './token.ts';

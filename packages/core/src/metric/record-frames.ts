@@ -30,6 +30,10 @@ const secondMs = 1000;
 const futureMaxMs = 60_000;
 // Partitions reach back a day; a spool that is older has nothing left to say.
 const pastMaxMs = metricRetentionMs['1s'] - 60_000;
+// A frame is about a second; after a stop of the whole machine it may be longer, and its amounts are those of that time.
+const secondsMax = 60;
+// An hour of frames still fits the columns: 3600 times this is below 2^62.
+const amountMax = 2n ** 50n;
 
 /** Samples of apps that don't live on this server are left out. Throws link.malformed on a histogram that cannot be. */
 export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInput): Promise<void> {
@@ -45,7 +49,7 @@ export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInpu
       continue;
     }
     const at = new Date(Math.floor(unixMs / secondMs) * secondMs);
-    const seconds = Math.max(1, Math.round(frame.durationMs / secondMs));
+    const seconds = Math.min(Math.max(1, Math.round(frame.durationMs / secondMs)), secondsMax);
     if (frame.host !== undefined) hosts.push({ at, seconds, host: frame.host });
     for (const sample of frame.apps) {
       if (!placed.has(`${sample.appId}/${sample.environmentId}`)) continue;
@@ -129,6 +133,7 @@ function int(value: number): number {
   return Math.min(value, 2 ** 31 - 1);
 }
 
+/** Bytes: an amount that no second of a real machine comes near would overflow the sums of roll-ups. */
 function whole(value: bigint): string {
-  return String(value > 2n ** 62n ? 2n ** 62n : value);
+  return String(value > amountMax ? amountMax : value);
 }

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { AppSampleSchema, FrameSchema, HostSampleSchema } from '@fairlead/contract/agent';
+import { AppSampleSchema, FrameSchema, HistogramSchema, HostSampleSchema } from '@fairlead/contract/agent';
 import { bucketIndex, decodeHistogram, histogramToWire, quantileUs } from '@fairlead/contract/histogram';
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
@@ -11,7 +11,15 @@ import { rollUpMetrics } from './roll-up-metrics.ts';
 
 let db: TestDatabase;
 let rows: OrganizationRows;
-const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const complaints: string[] = [];
+const log: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: (_, message) => {
+    complaints.push(message);
+  },
+};
 const hourMs = 3_600_000;
 // The whole hour before this one, so that its partitions exist and it is complete.
 const hour = Math.floor(Date.now() / hourMs) * hourMs - hourMs;
@@ -30,9 +38,9 @@ function record(
   unixMs: number,
   latencyUs: number,
   requests: number,
-  change: { cpuMillis?: number } = {},
+  change: { cpuMillis?: number; of?: OrganizationRows } = {},
 ): Promise<void> {
-  const { appId, environmentId, serverId, organizationId } = rows;
+  const { appId, environmentId, serverId, organizationId } = change.of ?? rows;
   const counts = new Map([[bucketIndex(latencyUs), requests]]);
   const latency = histogramToWire({ counts, sumUs: latencyUs * requests });
   const cpuMillis = change.cpuMillis ?? 100;
@@ -48,11 +56,12 @@ async function rollUpAll(now: number): Promise<void> {
   while (await at(now, rollUpMetrics));
 }
 
-async function appRow(table: '1m' | '1h', unixMs: number): Promise<AppMetricRow | undefined> {
+async function appRow(table: '1m' | '1h', unixMs: number, appId = rows.appId): Promise<AppMetricRow | undefined> {
+  const time = new Date(unixMs);
   const found = await at(unixMs, ({ tx }) =>
     table === '1m'
-      ? tx.$queryRaw<AppMetricRow[]>`SELECT * FROM metric.app_1m WHERE at = ${new Date(unixMs)}`
-      : tx.$queryRaw<AppMetricRow[]>`SELECT * FROM metric.app_1h WHERE at = ${new Date(unixMs)}`,
+      ? tx.$queryRaw<AppMetricRow[]>`SELECT * FROM metric.app_1m WHERE app_id = ${appId} AND at = ${time}`
+      : tx.$queryRaw<AppMetricRow[]>`SELECT * FROM metric.app_1h WHERE app_id = ${appId} AND at = ${time}`,
   );
   return found[0];
 }
@@ -88,6 +97,45 @@ test('rolling up twice, or with nothing due, changes nothing', async () => {
   expect([await appRow('1m', hour), await appRow('1h', hour)]).toEqual(before);
   const due = await at(hour, ({ tx }) => tx.$queryRaw<object[]>`SELECT * FROM metric.roll_up_due`);
   expect(due).toEqual([]);
+});
+
+test('no amount that an agent can claim overflows a sum', async () => {
+  const minute = hour + 900_000;
+  const { appId, environmentId, serverId, organizationId } = rows;
+  const [amount, count] = [2n ** 64n - 1n, 2n ** 53n - 1n];
+  const latency = create(HistogramSchema, { index: [5], count: [count], sumUs: count });
+  const sample = { appId, environmentId, requests: 2 ** 32 - 1, latency, bytesSent: amount, memoryBytes: amount };
+  const host = { cpuMillis: 2 ** 32 - 1, networkReceivedBytes: amount, diskUsedBytes: amount };
+  const frames = Array.from({ length: 60 }, (_, second) =>
+    create(FrameSchema, {
+      agentUnixMs: BigInt(minute + second * 1000),
+      durationMs: 2 ** 32 - 1,
+      host: create(HostSampleSchema, host),
+      apps: [create(AppSampleSchema, sample)],
+    }),
+  );
+  await at(minute, (ctx) =>
+    recordFrames(forOrganization(ctx, parseId('org', organizationId)), { serverId, frames, clockOffsetMs: 0 }),
+  );
+  await rollUpAll(minute + 2 * hourMs);
+  const row = await appRow('1m', minute);
+  expect(row).toMatchObject({ seconds: 3600, requests: 60n * (2n ** 32n - 1n) });
+  expect(quantileUs(decodeHistogram(row?.latency ?? new Uint8Array()), 0.99)).toBe(5);
+});
+
+test("a server whose rows cannot be rolled up does not hold up another organization's", async () => {
+  const minute = hour + 1_200_000;
+  const other = await insertOrganizationRows(db.database, 'globex');
+  await record(minute, 1000, 3);
+  await record(minute, 1000, 4, { of: other });
+  await at(minute, async ({ tx }) => {
+    await tx.$executeRaw`UPDATE metric.app_1s SET latency = '\\xff' WHERE app_id = ${rows.appId} AND at = ${new Date(minute)}`;
+  });
+  await rollUpAll(minute + 2 * hourMs);
+  expect(complaints).toEqual(["a server's metrics could not be rolled up and are left out"]);
+  expect(await appRow('1m', minute, other.appId)).toMatchObject({ requests: 4n });
+  expect(await appRow('1m', minute)).toBeUndefined();
+  expect(await at(hour, ({ tx }) => tx.$queryRaw<object[]>`SELECT * FROM metric.roll_up_due`)).toEqual([]);
 });
 
 test('samples that are being written while a roll-up runs are not lost', async () => {

@@ -2,7 +2,7 @@
 // samples are rolled up too, and rolling up twice gives the same row.
 import type { ScopedTx } from '@fairlead/db';
 import { Prisma } from '@fairlead/db';
-import type { SystemCtx } from '../kernel/index.ts';
+import { attempt, type SystemCtx } from '../kernel/index.ts';
 import { type AppMetricRow, mergeAppRows } from './merge-samples.ts';
 
 interface DueRow {
@@ -38,8 +38,8 @@ export async function rollUpMetrics(ctx: SystemCtx): Promise<boolean> {
     const due = await takeDue(ctx.tx, level, dueBefore(level, now));
     more ||= due.length === dueMax;
     for (const [at, group] of Map.groupBy(due, (row) => row.at.getTime())) {
-      await rollUp(
-        ctx.tx,
+      await rollUpApart(
+        ctx,
         level,
         new Date(at),
         group.map((row) => row.server_id),
@@ -76,6 +76,21 @@ async function markHour(tx: ScopedTx, minutes: readonly DueRow[], atMs: number):
     FROM unnest(${minutes.map((row) => row.server_id)}::text[], ${minutes.map((row) => row.organization_id)}::text[])
       AS minute (server_id, organization_id)
     ON CONFLICT (resolution, at, server_id) DO UPDATE SET organization_id = excluded.organization_id`;
+}
+
+/**
+ * All servers at once, or one by one when that fails: rows of one server must never hold up another organization's. Those
+ * that fail alone too are given up, because they would fail for ever.
+ */
+async function rollUpApart(ctx: SystemCtx, level: Level, at: Date, serverIds: readonly string[]): Promise<void> {
+  const together = await attempt(ctx.tx, () => rollUp(ctx.tx, level, at, serverIds));
+  if (together.done) return;
+  for (const serverId of serverIds) {
+    const alone = await attempt(ctx.tx, () => rollUp(ctx.tx, level, at, [serverId]));
+    if (alone.done) continue;
+    const fields = { err: alone.error, serverId, at, resolution: level.resolution };
+    ctx.log.error(fields, "a server's metrics could not be rolled up and are left out");
+  }
 }
 
 async function rollUp(tx: ScopedTx, level: Level, at: Date, serverIds: readonly string[]): Promise<void> {
