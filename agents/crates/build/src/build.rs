@@ -165,7 +165,7 @@ async fn npm(workshop: &mut Workshop<'_>, folder: &Path, arguments: &[String], m
         }
         _ => "The last lines of the log say why.",
     };
-    Err(BuildError::Command(format!("`{shown}` {how}. {advice}")))
+    Err(BuildError::Command(format!("The command `{shown}` {how}. {advice}")))
 }
 
 async fn pack_up(

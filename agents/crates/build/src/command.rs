@@ -180,6 +180,10 @@ fn confine(command: &mut std::process::Command) {
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         rustix::thread::set_no_new_privs(true)?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // What whoever started the agent had left open is not for a repository's programs. Marked, not closed: the
+        // standard library still needs its own. A kernel before 5.11 can't, and leaves it as it was.
+        // SAFETY: only sets close-on-exec; no descriptor is closed here.
+        unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
         Ok(())
     };
     // SAFETY: between fork and exec only system calls are made: nothing allocates, locks or touches shared state.
@@ -189,7 +193,10 @@ fn confine(command: &mut std::process::Command) {
 fn not_started(program: &str, error: io::Error) -> BuildError {
     match error.kind() {
         io::ErrorKind::NotFound => BuildError::Command(format!(
-            "`{program}` is not installed on this server, and the build needs it. Install it there, then redeploy."
+            "The build needs `{program}`, which is not installed on this server. Install it there, then redeploy."
+        )),
+        io::ErrorKind::PermissionDenied => BuildError::Command(format!(
+            "The program `{program}` can't be run by the user that builds. Install it where every user of the server can reach it, and keep the folders above the agent's data open to others (chmod o+x)."
         )),
         _ => BuildError::server("starting a command")(error),
     }

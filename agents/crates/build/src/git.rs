@@ -205,7 +205,7 @@ fn check_ref(name: &str) -> Result<(), BuildError> {
         return Ok(());
     }
     Err(BuildError::RefNotFound(format!(
-        "`{}` is not the name of a branch, tag or commit. Change it in the settings of the app.",
+        "The text `{}` is not the name of a branch, tag or commit. Change it in the settings of the app.",
         name.chars().take(80).filter(|char| !char.is_control()).collect::<String>()
     )))
 }

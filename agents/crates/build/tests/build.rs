@@ -184,7 +184,7 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
         server.fails(&spec, "build.root_folder_missing", "root folder").await;
     }
     let spec = BuildSpec { root_folder: "web".into(), ..spec(host.url("app.git"), "main") };
-    let ears = server.fails(&spec, "build.command_failed", "`npm run build` failed with exit code 1").await;
+    let ears = server.fails(&spec, "build.command_failed", "The command `npm run build` failed with exit code 1").await;
     assert!(ears.lines.iter().any(|line| line.contains("Cannot find module")), "{:#?}", ears.lines);
     assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
 }
@@ -255,7 +255,7 @@ async fn a_build_without_npm_says_what_is_missing() {
     std::os::unix::fs::symlink("/usr/bin/git", tools.join("git")).unwrap();
     let mut server = server;
     server.options.path = tools.into();
-    server.fails(&spec(host.url("app.git"), "main"), "build.command_failed", "`npm` is not installed").await;
+    server.fails(&spec(host.url("app.git"), "main"), "build.command_failed", "`npm`, which is not installed").await;
 }
 
 /// A file system of a few MiB, so that it fills up; only root can make one.

@@ -334,4 +334,24 @@ mod tests {
         assert_eq!(place(Some("cpuacct")), ("/sys/fs/cgroup/cpu,cpuacct".into(), "/".into()));
         assert_eq!(place(None), ("/sys/fs/cgroup/unified".into(), "/system.slice/x.service".into()));
     }
+
+    /// Version 2 is mounted beside version 1 here and there, without the controllers; killing works all the same.
+    #[test]
+    fn everything_in_a_group_of_version_2_is_killed_and_the_group_removed() {
+        let found = hierarchies().unwrap();
+        let Some(hierarchy) = found.iter().find(|hierarchy| hierarchy.controller.is_none()) else { return };
+        let folder = own_folder(hierarchy).join(format!("fairlead-test-{}", std::process::id()));
+        if create_if_missing(&folder).is_err() {
+            return;
+        }
+        let group = Cgroup { v2: Some(folder.clone()), memory: None, cpuacct: None, pids: None };
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        fs::write(folder.join("cgroup.procs"), child.id().to_string()).unwrap();
+        assert_eq!(group.pids().unwrap(), [child.id().cast_signed()]);
+        group.kill().unwrap();
+        assert!(!child.wait().unwrap().success());
+        group.remove().unwrap();
+        assert!(!folder.exists());
+        assert!(group.pids().unwrap().is_empty());
+    }
 }

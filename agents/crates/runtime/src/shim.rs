@@ -19,6 +19,7 @@ pub const READY: &str = "ready";
 
 /// Entry of the subcommand; `arguments` are those after `shim`. Call it before any thread or runtime exists.
 pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    close_inherited();
     let result = match (arguments.next(), arguments.next()) {
         (Some(flag), Some(folder)) if flag == "--launch" => match launch::launch(&PathBuf::from(folder)) {
             Ok(never) => match never {},
@@ -35,4 +36,13 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Descriptors that whoever started the agent had left open: an app must not see them, and a pipe that a long-lived
+/// shim holds open would keep its reader waiting.
+#[allow(unsafe_code)]
+fn close_inherited() {
+    // SAFETY: this process has just begun and owns no descriptor above the standard three.
+    // A kernel without close_range (before 5.9) leaves them open, as they were.
+    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
 }

@@ -188,7 +188,7 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
             timeout: Duration::from_secs(5),
         },
         drain_timeout: Duration::from_secs(20),
-        stop_grace: Duration::from_secs(5),
+        stop_grace: Duration::from_millis(700),
         memory_bytes_max: 0,
     }
 }
@@ -320,6 +320,41 @@ async fn apps_outlive_the_agent_and_are_adopted_with_their_checks_and_their_end(
     server.desire([]);
     server.until("the end of the app", |view| view.instances.is_empty().then_some(())).await;
     gone(before.pid).await;
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_rollout_ends_live_wherever_the_agent_dies_in_it() {
+    let mut server = Server::new().await;
+    server.desire([live(release(1, &["serve", "1"]))]);
+    server.healthy(1).await;
+    for changes in 0..8u64 {
+        let number = changes + 2;
+        let (old, new) = (release(changes + 1, &["serve", "old"]), release(number, &["serve", "new"]));
+        let spec = with_candidate(live(old), new.clone(), PATIENCE);
+        let deployment = format!("dep_{number}");
+        server.desire([spec.clone()]);
+        // Dies after so many changes; a rollout that was quicker has ended already.
+        let ended = |view: &View| {
+            let found = view.rollouts.iter().find(|status| status.deployment.as_str() == deployment);
+            found.is_some_and(|status| status.state != WorkState::Running)
+        };
+        let mut seen = 0;
+        server
+            .until("some changes", |view| {
+                seen += 1;
+                (seen > changes || ended(view)).then_some(())
+            })
+            .await;
+        server.restart_agent().await;
+        server.desire([spec]);
+        let status = server.finished(&deployment).await;
+        assert_eq!(status.state, WorkState::Succeeded, "{changes}: {status:?}");
+        server.desire([live(new)]);
+        let status = server.healthy(1).await.remove(0);
+        assert_eq!(status.release.as_str(), format!("rel_{number}"));
+        assert_eq!(get(address(&status)).await, "new");
+    }
     server.end().await;
 }
 

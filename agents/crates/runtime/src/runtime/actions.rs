@@ -54,14 +54,18 @@ impl Driver {
             let target = HealthTarget { pid: *pid, port: *port, path: check.path, timeout: check.timeout };
             let instance = instance.clone();
             managed.probe = Some(tokio::spawn(async move {
-                let mut pause = FIRST_CHECK;
+                let (mut pause, mut told) = (FIRST_CHECK, None);
                 loop {
                     let result = health::probe(&target).await;
                     // After the first answer the release's own interval; before it, ever longer pauses up to it.
                     pause = if result.is_ok() { check.interval } else { (pause * 2).min(check.interval) };
-                    let event = Event::Probed { instance: instance.clone(), result };
-                    if !send(&messages, Message::App(key.clone(), event)) {
-                        return;
+                    // Failures are counted, so each is told; that all is well is told once.
+                    if result.is_err() || told.as_ref() != Some(&result) {
+                        told = Some(result.clone());
+                        let event = Event::Probed { instance: instance.clone(), result };
+                        if !send(&messages, Message::App(key.clone(), event)) {
+                            return;
+                        }
                     }
                     sleep(pause.max(FIRST_CHECK)).await;
                 }
@@ -153,8 +157,7 @@ impl Driver {
         let (health, grace) = (spec.health.clone(), spec.stop_grace);
         let managed = Managed { key, port, health, grace, spec: Some(Arc::new(spec)), stop, task, probe: None };
         self.instances.insert(id, managed);
-        // Only the checks begin; the machine hears of it as adopted.
-        self.follow_process(&started);
+        self.adopted.push(started);
     }
 
     fn stop(&mut self, key: &AppKey, instance: &InstanceId, grace: Duration) {
@@ -257,6 +260,18 @@ impl Driver {
                 tracing::warn!(%error, "releases that are no longer needed could not be removed");
             }
         });
+    }
+}
+
+impl Drop for Driver {
+    /// Whoever watched the instances for this task stops with it; the instances go on.
+    fn drop(&mut self) {
+        for managed in self.instances.values() {
+            managed.task.abort();
+            if let Some(probe) = &managed.probe {
+                probe.abort();
+            }
+        }
     }
 }
 

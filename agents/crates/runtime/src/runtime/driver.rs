@@ -45,6 +45,8 @@ pub(super) struct Driver {
     told: BTreeMap<AppKey, u64>,
     sent: BTreeMap<AppKey, Vec<(u64, u64)>>,
     origin: Instant,
+    /// Instances whose checks begin with the first state: before it, nobody would listen.
+    pub(super) adopted: Vec<Event>,
     applied: bool,
     pub(super) stopping: bool,
 }
@@ -72,6 +74,7 @@ impl Driver {
             told: BTreeMap::new(),
             sent: BTreeMap::new(),
             origin: Instant::now(),
+            adopted: Vec::new(),
             applied: false,
             stopping: false,
             options: Arc::new(options),
@@ -149,6 +152,9 @@ impl Driver {
         for (key, spec) in apps {
             self.apps.entry(key.clone()).or_insert_with(|| AppState::new(key.clone(), Record::default()));
             self.event(&key, Event::Desired(Box::new(spec))).await;
+        }
+        for started in std::mem::take(&mut self.adopted) {
+            self.follow_process(&started);
         }
         self.prune();
     }
