@@ -42,6 +42,8 @@ pub struct Limits {
     pub queue_max: u32,
     /// How long they may.
     pub queue_timeout: Duration,
+    /// A response that goes on for so long after its head gives its place to those who wait.
+    pub slot_patience: Duration,
     /// An idle connection to an app is closed after this; sooner when the app said so.
     pub upstream_idle_timeout: Duration,
     /// Clients connected to one core.
@@ -68,6 +70,7 @@ impl Default for Limits {
             upstream_connections_max: 64,
             queue_max: 1024,
             queue_timeout: Duration::from_secs(10),
+            slot_patience: Duration::from_secs(1),
             upstream_idle_timeout: Duration::from_secs(30),
             connections_max: 8192,
             tick: Duration::from_millis(250),

@@ -152,18 +152,21 @@ async fn events_reach_the_client_one_by_one_and_hold_no_place_of_others() {
                 peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
                 continue;
             }
-            peer.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n").await;
+            // Half of them don't say that they are events.
+            let kind = if request.head.contains("/events/1") { "text/event-stream" } else { "text/plain" };
+            peer.write(&format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\ndata: 1\n\n")).await;
             // Stays open, silent, until the proxy goes.
             assert!(!peer.fill().await);
         }
     })
     .await;
-    let limits = fairlead_proxy::Limits { upstream_connections_max: 1, ..support::quick() };
+    let slot_patience = std::time::Duration::from_millis(20);
+    let limits = fairlead_proxy::Limits { upstream_connections_max: 1, slot_patience, ..support::quick() };
     let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
     let mut streams = Vec::new();
-    for _ in 0..6 {
+    for number in 0..6 {
         let mut client = client::tls(&proxy).await;
-        client.send(&get("/events")).await;
+        client.send(&get(&format!("/events/{}", number % 2))).await;
         assert_eq!(client.head().await.unwrap().0, 200);
         assert_eq!(client.chunk().await.unwrap(), b"data: 1\n\n");
         streams.push(client);

@@ -2,7 +2,7 @@
 //! does not keep up. One poll moves all it can; deadlines are set by what it then waits for.
 
 use std::io;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use fairlead_route::{BadResponse, ResponseFacts};
@@ -68,7 +68,7 @@ pub(crate) struct Relay<'a, D> {
     downstream: &'a mut D,
     alarm: &'a Alarm,
     upstream: &'a mut UpstreamConnection,
-    /// Given back early by responses that stay open: they must not starve short ones.
+    /// Given back early when the app is not what is waited for: streams and slow clients must not starve others.
     slot: Option<Slot>,
     upload: Upload,
     download: Download,
@@ -131,7 +131,11 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 return Poll::Ready(Ok(self.finish()));
             }
             // Nobody was asked for more while the client was behind; now somebody must be, or nobody would wake us.
-            if done || !blocked || self.downstream.backlog() >= BACKLOG_BYTES_MAX {
+            if !done && self.downstream.backlog() >= BACKLOG_BYTES_MAX {
+                self.slot = None;
+                break;
+            }
+            if done || !blocked {
                 break;
             }
         }
@@ -302,10 +306,12 @@ impl<'a, D: Downstream> Relay<'a, D> {
         } else {
             Wait::Nothing
         };
-        if progressed || wait != self.wait {
+        // A response's patience is counted from its beginning, all other deadlines from the last byte that moved.
+        if wait != self.wait || (progressed && wait != Wait::Nothing) {
             self.wait = wait;
             match wait {
-                // An app may be silent within a response as long as it likes: events, long polls.
+                // A response may take as long as it likes, but not in a place that others wait for.
+                Wait::Nothing if self.slot.is_some() => self.alarm.set(limits.slot_patience),
                 Wait::Nothing => self.alarm.clear(),
                 Wait::Client => self.alarm.set(limits.write_stall_timeout),
                 Wait::Body => self.alarm.set(limits.body_stall_timeout),
@@ -314,13 +320,19 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 Wait::HalfClosed => self.alarm.set(limits.half_closed_timeout),
             }
         }
-        match self.alarm.poll(cx) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(()) => Poll::Ready(Err(match wait {
+        loop {
+            ready!(self.alarm.poll(cx));
+            let failure = match wait {
+                Wait::Nothing => {
+                    self.slot = None;
+                    self.alarm.clear();
+                    continue;
+                }
                 Wait::Body => Failure::BodyStalled,
-                Wait::Response | Wait::Nothing => Failure::ResponseTimeout,
+                Wait::Response => Failure::ResponseTimeout,
                 Wait::Client | Wait::Tunnel | Wait::HalfClosed => Failure::ClientStalled,
-            })),
+            };
+            return Poll::Ready(Err(failure));
         }
     }
 }
