@@ -27,10 +27,6 @@ const DESCRIPTORS_APART: u64 = 256;
 
 /// Serves until SIGTERM, SIGINT or a command to drain. Makes its own threads and runtimes: call it outside of any.
 pub fn run(agent_version: &str) -> Result<(), ProxyError> {
-    // The allocator asks for huge pages, and an idle proxy would hold 20 MB of them for 2 MB of data.
-    // Inherited by children, of which a proxy has none.
-    rustix::thread::disable_transparent_huge_pages(true)
-        .map_err(|error| ProxyError::System { what: "cannot switch huge pages off", source: error.into() })?;
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
