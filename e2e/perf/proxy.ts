@@ -1,10 +1,11 @@
 // `npm run perf:proxy`: CPU per request of Fairlead's proxy beside Debian's nginx: one certificate, TLS 1.3, AES-128-GCM,
 // keepalive, two workers, one small app behind both, in interleaved rounds. Prints a table; `-- --json FILE` saves the cells.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { NGINX, requirePrograms } from '../../tools/test/debian.ts';
 import { treeOf } from './process-figures.ts';
 import { comparisons, formatComparisons, type Row } from './proxy-report.ts';
 import { freePort, listening, serving, stopped } from './stand.ts';
@@ -30,17 +31,6 @@ function buildBinaries(): { agent: string; stand: string } {
   return { agent: join(release, 'fairlead-agent'), stand: join(release, 'examples/stand') };
 }
 
-function requireNginx(): string {
-  const installed = () => ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find(existsSync);
-  const found = installed();
-  if (found !== undefined) return found;
-  note('installing nginx from Debian');
-  if (process.getuid?.() === 0) spawnSync('apt-get', ['install', '-y', '-q', 'nginx-light'], { stdio: 'ignore' });
-  const now = installed();
-  if (now === undefined) throw new Error('nginx is missing: install it with `apt-get install nginx-light`.');
-  return now;
-}
-
 function pem(kind: string, der: Buffer): string {
   return `-----BEGIN ${kind}-----\n${der
     .toString('base64')
@@ -49,7 +39,8 @@ function pem(kind: string, der: Buffer): string {
 }
 
 const { agent, stand } = buildBinaries();
-const nginx = requireNginx();
+const missing = await requirePrograms([NGINX]);
+if (missing !== undefined) throw new Error(missing);
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-perf-'));
 const children = [];
 try {
@@ -68,11 +59,11 @@ try {
     join(folder, 'nginx.conf'),
     template.replace(/@([A-Z]+)@/g, (_, name: string) => fill[name] ?? ''),
   );
-  const peer = await listening(nginx, ['-c', join(folder, 'nginx.conf'), '-p', folder], peerAddress);
+  const peer = await listening(NGINX.file, ['-c', join(folder, 'nginx.conf'), '-p', folder], peerAddress);
   children.push(peer);
   if (fairlead.pid === undefined || peer.pid === undefined) throw new Error('a proxy has no process id.');
 
-  const version = spawnSync(nginx, ['-v'], { encoding: 'utf8' }).stderr.trim();
+  const version = spawnSync(NGINX.file, ['-v'], { encoding: 'utf8' }).stderr.trim();
   const model = cpus()[0]?.model ?? 'unknown processor';
   console.log(`${version}; ${availableParallelism()} × ${model}; load ${loadavg()[0]?.toFixed(2)}`);
   const rows: Row[] = [];
