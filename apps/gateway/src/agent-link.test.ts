@@ -1,13 +1,14 @@
 // The link as an agent meets it: a real gateway, a real database, real WebSockets.
-import { fromBinary } from '@bufbuild/protobuf';
-import { type DesiredState, DesiredStateSchema, type SignedState } from '@fairlead/contract/agent';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { AgentEnvelopeSchema, type DesiredState, DesiredStateSchema, type SignedState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { stateMessage, verifyMessage } from '@fairlead/contract/signing';
 import { forOrganization } from '@fairlead/core/kernel';
 import { bumpServer } from '@fairlead/core/server';
+import { insertOrganizationRows } from '@fairlead/db/testing';
 import { createFakeAgent } from '@fairlead/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { messageBytesMax } from './session/session.ts';
+import { messageBytesMax, strangerBytesMax } from './session/read-message.ts';
 import { startTestGateway, type TestGateway } from './testing.ts';
 
 let gateway: TestGateway;
@@ -91,7 +92,7 @@ test('a malformed frame ends its own session with a named error and no other', a
     expect(await link.ended).toEqual(endedWith('link.malformed'));
   }
   const large = await agent.dial();
-  large.sendRaw(new Uint8Array(messageBytesMax + 1));
+  large.sendRaw(new Uint8Array(strangerBytesMax + 1));
   expect(await large.ended).toEqual(endedWith('link.too_large', 1009));
   const huge = await agent.dial();
   huge.sendRaw(new Uint8Array(3 * messageBytesMax));
@@ -100,6 +101,26 @@ test('a malformed frame ends its own session with a named error and no other', a
   good.send({ case: 'sync', value: {} });
   expect(readState(await good.next('state')).serverId).toBe(gateway.rows.serverId);
   await good.close();
+});
+
+test('messages that would grow large in memory end their own session before they are decoded, and no other', async () => {
+  const other = await insertOrganizationRows(gateway.db.database, 'bystander');
+  const bystander = await (await gateway.knownAgent(other)).connect(other.serverId);
+  const lines = Array.from({ length: 200_000 }, () => ({}));
+  const body = { case: 'log' as const, value: { deploymentId: gateway.rows.deploymentId, lines } };
+  const bomb = toBinary(
+    AgentEnvelopeSchema,
+    create(AgentEnvelopeSchema, { body: { case: 'push', value: { sequence: 1n, body } } }),
+  );
+  const agent = await gateway.knownAgent();
+  for (const data of [bomb, new Uint8Array(messageBytesMax + 1)]) {
+    const link = await agent.connect(gateway.rows.serverId);
+    for (let time = 0; time < 20; time += 1) link.sendRaw(data);
+    expect(await link.ended).toEqual(endedWith('link.too_large', 1009));
+  }
+  bystander.send({ case: 'sync', value: {} });
+  expect(readState(await bystander.next('state')).serverId).toBe(other.serverId);
+  await bystander.close();
 });
 
 test('a new desired version is told at once, and the state that is synced then carries it', async () => {

@@ -8,7 +8,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
-import { messageBytesMax } from './session/session.ts';
+import { messageBytesMax } from './session/read-message.ts';
 
 const agentPath = '/agent';
 const healthPath = '/healthz';

@@ -10,8 +10,9 @@ import type { LiveHub } from './hub.ts';
 
 export const livePath = '/internal/live';
 const keepAliveMs = 15_000;
-// A reader that lets this much pile up is gone or stuck; it comes back and reads what it missed from the store.
-const backlogBytesMax = 1024 * 1024;
+// A reader that lets this much pile up is gone or stuck; it comes back and reads what it missed from the store. Above the
+// largest single event, which is a chunk of log lines.
+const backlogBytesMax = 8 * 1024 * 1024;
 
 export interface LiveStreamOptions {
   readonly token: string;

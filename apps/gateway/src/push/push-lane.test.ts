@@ -39,7 +39,7 @@ function laneUnderTest() {
 
 test('the first push is stored at once, those that come meanwhile together', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
-  for (let sequence = 1; sequence <= 5; sequence += 1) lane.add(push(sequence));
+  for (let sequence = 1; sequence <= 5; sequence += 1) lane.add(push(sequence), 1);
   const first = await nextBatch();
   expect([first.size, seen]).toEqual([1, []]);
   first.stored();
@@ -53,7 +53,7 @@ test('the first push is stored at once, those that come meanwhile together', asy
 test('above its bound the lane makes the agent wait, and lets it go on when it has caught up', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
   const total = 1 + 512;
-  for (let sequence = 1; sequence <= total; sequence += 1) lane.add(push(sequence));
+  for (let sequence = 1; sequence <= total; sequence += 1) lane.add(push(sequence), 1);
   expect(seen).toEqual(['pause']);
   (await nextBatch()).stored();
   const second = await nextBatch();
@@ -63,17 +63,32 @@ test('above its bound the lane makes the agent wait, and lets it go on when it h
   await expect.poll(() => seen).toEqual(['pause', 'ack 1', 'ack 257', 'ack 513', 'resume']);
 });
 
+test('a few large pushes make the agent wait too', async () => {
+  const { lane, seen, nextBatch } = laneUnderTest();
+  const megabytes = (count: number) => count * 1024 * 1024;
+  lane.add(push(1), megabytes(12));
+  lane.add(push(2), megabytes(12));
+  expect(seen).toEqual([]);
+  lane.add(push(3), megabytes(12));
+  expect(seen).toEqual(['pause']);
+  (await nextBatch()).stored();
+  const rest = await nextBatch();
+  expect(seen).toEqual(['pause', 'ack 1']);
+  rest.stored();
+  await expect.poll(() => seen).toEqual(['pause', 'ack 1', 'ack 3', 'resume']);
+});
+
 test('a batch that cannot be stored is told and never acknowledged', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
-  lane.add(push(1));
+  lane.add(push(1), 1);
   (await nextBatch()).failed(new Error('disk full'));
   await expect.poll(() => seen).toEqual(['fail disk full']);
 });
 
 test('a lane that is stopped while it stores acknowledges nothing more', async () => {
   const { lane, seen, nextBatch } = laneUnderTest();
-  lane.add(push(1));
-  lane.add(push(2));
+  lane.add(push(1), 1);
+  lane.add(push(2), 1);
   const first = await nextBatch();
   const stopped = lane.stop();
   first.stored();

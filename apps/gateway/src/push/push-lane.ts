@@ -5,6 +5,7 @@ import type { Push } from '@fairlead/contract/agent';
 
 export const batchMax = 256;
 const waitingMax = 512;
+const bytesMax = 32 * 1024 * 1024;
 
 export interface PushLaneOptions {
   /** Stores a batch; answers the highest sequence that is stored. */
@@ -17,13 +18,21 @@ export interface PushLaneOptions {
 }
 
 export interface PushLane {
-  add(push: Push): void;
+  /** `bytes`: the memory that the push takes. */
+  add(push: Push, bytes: number): void;
   /** Drops what waits; the agent sends it again. Resolves when nothing is being stored any more. */
   stop(): Promise<void>;
 }
 
+interface Waiting {
+  readonly push: Push;
+  readonly bytes: number;
+}
+
 export function createPushLane(options: PushLaneOptions): PushLane {
-  let waiting: Push[] = [];
+  let waiting: Waiting[] = [];
+  // Those that are being stored count too: they still lie in memory.
+  let bytesHeld = 0;
   let storing: Promise<void> | null = null;
   let paused = false;
   let stopped = false;
@@ -32,10 +41,11 @@ export function createPushLane(options: PushLaneOptions): PushLane {
     while (waiting.length > 0 && !stopped) {
       const batch = waiting.slice(0, batchMax);
       waiting = waiting.slice(batchMax);
-      const stored = await options.store(batch);
+      const stored = await options.store(batch.map(({ push }) => push));
       if (stopped) return;
+      bytesHeld -= sum(batch);
       options.acknowledge(stored);
-      if (paused && waiting.length < waitingMax / 2) {
+      if (paused && waiting.length < waitingMax / 2 && bytesHeld < bytesMax / 2) {
         paused = false;
         options.resume();
       }
@@ -43,10 +53,11 @@ export function createPushLane(options: PushLaneOptions): PushLane {
   }
 
   return {
-    add: (push) => {
+    add: (push, bytes) => {
       if (stopped) return;
-      waiting.push(push);
-      if (!paused && waiting.length >= waitingMax) {
+      waiting.push({ push, bytes });
+      bytesHeld += bytes;
+      if (!paused && (waiting.length >= waitingMax || bytesHeld >= bytesMax)) {
         paused = true;
         options.pause();
       }
@@ -62,4 +73,8 @@ export function createPushLane(options: PushLaneOptions): PushLane {
       await storing;
     },
   };
+}
+
+function sum(batch: readonly Waiting[]): number {
+  return batch.reduce((total, { bytes }) => total + bytes, 0);
 }

@@ -28,7 +28,7 @@ const nonce = new Uint8Array(32).fill(5);
 const opened = { desired: { epoch: 1, number: 7n }, pushAckedSequence: 3n, clockOffsetMs: 0 };
 
 function received(body: Body): SessionEvent {
-  return { type: 'received', envelope: create(AgentEnvelopeSchema, { body }) };
+  return { type: 'received', envelope: create(AgentEnvelopeSchema, { body }), decodedBytes: 1 };
 }
 
 const hello = received({ case: 'hello', value: { protocolVersion: 1, serverId: server.serverId } });
@@ -102,10 +102,12 @@ test('an unknown server and an unknown protocol are told so', () => {
 
 test('an empty envelope is malformed; a kind that is newer than this gateway is ignored', () => {
   const empty: AgentEnvelope = create(AgentEnvelopeSchema);
-  expect(step(openSession().state, { type: 'received', envelope: empty }, 0)).toEqual(closedWith('link.malformed'));
+  expect(step(openSession().state, { type: 'received', envelope: empty, decodedBytes: 1 }, 0)).toEqual(
+    closedWith('link.malformed'),
+  );
   // Field 100, length-delimited, empty.
   const newer = fromBinary(AgentEnvelopeSchema, Uint8Array.of(0xa2, 0x06, 0x00));
-  expect(step(openSession().state, { type: 'received', envelope: newer }, 0)).toMatchObject({
+  expect(step(openSession().state, { type: 'received', envelope: newer, decodedBytes: 1 }, 0)).toMatchObject({
     state: { phase: 'open' },
     actions: [],
   });

@@ -36,7 +36,8 @@ export type SessionState =
   | { readonly phase: 'closed' };
 
 export type SessionEvent =
-  | { readonly type: 'received'; readonly envelope: AgentEnvelope }
+  /** `decodedBytes`: the memory that the message takes. */
+  | { readonly type: 'received'; readonly envelope: AgentEnvelope; readonly decodedBytes: number }
   | { readonly type: 'enrolled'; readonly answer: EnrolledServer }
   | { readonly type: 'found'; readonly server: ConnectedServer | null; readonly nonce: Uint8Array }
   | { readonly type: 'opened'; readonly session: OpenedSession }
@@ -54,7 +55,7 @@ export type SessionAction =
   | { readonly type: 'open'; readonly server: ConnectedServer; readonly hello: Hello }
   | { readonly type: 'sync' }
   | { readonly type: 'report'; readonly report: Report }
-  | { readonly type: 'push'; readonly push: Push }
+  | { readonly type: 'push'; readonly push: Push; readonly decodedBytes: number }
   | { readonly type: 'measure'; readonly offsetMs: number }
   /** Names the error to the agent, then closes. Null: a good end. */
   | { readonly type: 'close'; readonly code: LinkErrorCode | null; readonly message?: string };
@@ -76,7 +77,7 @@ export function step(state: SessionState, event: SessionEvent, nowMs: number): S
     case 'failed':
       return end(event.code, event.message);
     case 'received':
-      return receive(state, event.envelope, nowMs);
+      return receive(state, event, nowMs);
     case 'tick':
       return tick(state, nowMs);
     case 'enrolled':
@@ -97,12 +98,15 @@ export function step(state: SessionState, event: SessionEvent, nowMs: number): S
   }
 }
 
-function receive(state: SessionState, envelope: AgentEnvelope, nowMs: number): Step {
+type Received = Extract<SessionEvent, { type: 'received' }>;
+
+function receive(state: SessionState, event: Received, nowMs: number): Step {
+  const { envelope } = event;
   const { body } = envelope;
   // A kind of message that is newer than this gateway: ignored, as the contract says.
   if (body.case === undefined && envelope.$unknown !== undefined) return stay(heard(state, nowMs));
   if (body.case === undefined) return end('link.malformed');
-  if (state.phase === 'open') return receiveOpen(state, body, nowMs);
+  if (state.phase === 'open') return receiveOpen(state, event, nowMs);
   if (state.phase === 'waiting' && body.case === 'enrol') {
     const { token, publicKey, signature } = body.value;
     if (!verifyMessage(publicKey, enrolMessage(token, publicKey), signature)) return end('link.proof_wrong');
@@ -127,7 +131,7 @@ function receive(state: SessionState, envelope: AgentEnvelope, nowMs: number): S
 
 function receiveOpen(
   state: Extract<SessionState, { phase: 'open' }>,
-  body: AgentEnvelope['body'],
+  { envelope: { body }, decodedBytes }: Received,
   nowMs: number,
 ): Step {
   const next = heard(state, nowMs);
@@ -137,7 +141,7 @@ function receiveOpen(
     case 'report':
       return { state: next, actions: [{ type: 'report', report: body.value }] };
     case 'push':
-      return { state: next, actions: [{ type: 'push', push: body.value }] };
+      return { state: next, actions: [{ type: 'push', push: body.value, decodedBytes }] };
     case 'pong': {
       const sentMs = Number(body.value.pingSentUnixMs);
       // Answers to pings that were never sent would move the agent's clock for us.

@@ -33,7 +33,8 @@ export interface OpenSession {
   readonly server: ConnectedServer;
   sync(): void;
   report(report: Report): void;
-  push(push: Push): void;
+  /** `bytes`: the memory that it takes. */
+  push(push: Push, bytes: number): void;
   measure(offsetMs: number): void;
   /** Gives the server up; resolves when nothing is being stored any more. */
   stop(): Promise<void>;
@@ -90,13 +91,13 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
     server,
     sync: () => syncs.offer(null),
     report: (report) => reports.offer(report),
-    push: (push) => {
+    push: (push, bytes) => {
       // Sent again after a reconnect, or twice: watchers have seen it, the store drops it by its sequence.
       if (push.sequence > lastSequence) {
         lastSequence = push.sequence;
         publish(push);
       }
-      pushes.add(push);
+      pushes.add(push, bytes);
     },
     measure: (offsetMs) => {
       if (Math.abs(offsetMs - clockOffsetMs) > offsetStepMs) {

@@ -1,8 +1,8 @@
 // Drives one agent's connection: turns WebSocket frames into events of the machine and does what the machine decides.
 // Whatever goes wrong here ends this connection, with a named error, and no other.
 import { randomBytes } from 'node:crypto';
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { AgentEnvelopeSchema, GatewayEnvelopeSchema } from '@fairlead/contract/agent';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { GatewayEnvelopeSchema } from '@fairlead/contract/agent';
 import { AppError, errorTable, isLinkErrorCode, type LinkErrorCode } from '@fairlead/contract/errors';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RawData, WebSocket } from 'ws';
@@ -10,10 +10,9 @@ import type { LiveHub } from '../live/hub.ts';
 import type { ConnectedServer, Control, OpenedSession } from './control.ts';
 import { type SessionAction, type SessionEvent, startSession, step } from './machine.ts';
 import { createOpenSession, type OpenSession } from './open-session.ts';
+import { readMessage } from './read-message.ts';
 import type { Version } from './version.ts';
 
-/** Larger messages end the connection; the agent keeps its logs and frames well below. */
-export const messageBytesMax = 1024 * 1024;
 const goodEnd = 1000;
 const closeTimeoutMs = 3_000;
 
@@ -76,7 +75,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         open?.report(action.report);
         break;
       case 'push':
-        open?.push(action.push);
+        open?.push(action.push, action.decodedBytes);
         break;
       case 'measure':
         open?.measure(action.offsetMs);
@@ -148,7 +147,8 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   }
 
   function receive(data: RawData, isBinary: boolean): void {
-    handle(read(toBytes(data), isBinary));
+    const message = readMessage(toBytes(data), isBinary, state.phase === 'open');
+    handle('refused' in message ? { type: 'failed', code: message.refused } : { type: 'received', ...message });
   }
 
   socket.on('message', receive);
@@ -173,17 +173,6 @@ export function startAgentSession(options: SessionOptions): AgentSession {
     finished: finished.promise,
   };
   return session;
-}
-
-function read(bytes: Uint8Array, isBinary: boolean): SessionEvent {
-  if (bytes.length > messageBytesMax) return { type: 'failed', code: 'link.too_large' };
-  if (!isBinary) return { type: 'failed', code: 'link.malformed' };
-  try {
-    return { type: 'received', envelope: fromBinary(AgentEnvelopeSchema, bytes) };
-  } catch {
-    // Whatever the decoder objects to, the answer is the same: this is no message of ours.
-    return { type: 'failed', code: 'link.malformed' };
-  }
 }
 
 function toBytes(data: RawData): Uint8Array {

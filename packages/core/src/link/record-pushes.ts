@@ -4,7 +4,7 @@ import type { Frame, LogChunk, Push } from '@fairlead/contract/agent';
 import { LogStream } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import type { LogLine } from '@fairlead/contract/live';
-import { AppError, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+import { AppError, clipText, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
 import { type LogStore, recordLogChunk } from '../log/index.ts';
 import { recordFrames } from '../metric/index.ts';
 
@@ -17,6 +17,9 @@ export interface RecordPushesInput {
 }
 
 const sequenceMax = 2n ** 63n - 1n;
+// The agent cuts lines at half of that.
+const textLengthMax = 8192;
+const stepLengthMax = 40;
 
 /**
  * Answers the sequence up to which everything is stored, for the acknowledgement after the commit. Throws link.malformed
@@ -67,9 +70,9 @@ async function recordLog(
 export function chunkLines(chunk: LogChunk, clockOffsetMs: number): LogLine[] {
   return chunk.lines.map((line) => ({
     unixMs: Math.max(0, Number(line.unixMs) - clockOffsetMs),
-    step: line.step,
+    step: clipText(line.step, stepLengthMax),
     stream: streamNames[line.stream] ?? 'system',
-    text: line.text,
+    text: clipText(line.text, textLengthMax),
   }));
 }
 

@@ -1,7 +1,7 @@
 // Owns the storing of log lines that an agent sends: the object in the store, then its row in the index.
 import { newId } from '@fairlead/contract/ids';
 import type { LogLine } from '@fairlead/contract/live';
-import { clipText, type OrganizationCtx } from '../kernel/index.ts';
+import type { OrganizationCtx } from '../kernel/index.ts';
 import { encodeLogLines } from './codec.ts';
 import type { LogStore } from './store.ts';
 
@@ -11,12 +11,12 @@ export interface RecordLogChunkInput {
   readonly deploymentId: string;
   /** Counts from 0 over the whole deployment. */
   readonly firstLine: number;
+  /** Clipped already: what is stored is what watchers saw. */
   readonly lines: readonly LogLine[];
   /** The push that carries them; makes the object's key its own. */
   readonly sequence: bigint;
 }
 
-const textMax = 8192;
 const firstLineMax = 1_000_000_000;
 
 /** False, and nothing is stored, when the server has no business with that deployment. */
@@ -30,11 +30,7 @@ export async function recordLogChunk(ctx: OrganizationCtx, input: RecordLogChunk
   });
   if (deployment === null) return false;
 
-  const lines = input.lines.map((line) => ({
-    ...line,
-    step: clipText(line.step, 40),
-    text: clipText(line.text, textMax),
-  }));
+  const { lines } = input;
   const bytes = await encodeLogLines(lines);
   // The object first: an index row must never point at nothing. An object without a row is overwritten by the retry.
   const objectKey = `${organizationId}/${deploymentId}/${String(firstLine).padStart(10, '0')}-${serverId}-${input.sequence}.json.zst`;

@@ -1,0 +1,56 @@
+// How much memory an encoded message takes once it is decoded, told without decoding it: two bytes on the wire can become
+// an object of a hundred, so the length alone bounds nothing. Pure; must never trust a length that it did not check.
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+
+// What V8 takes, roughly and rather too much: an object with its fields, a BigInt or a boxed value, a number of a list.
+const objectBytes = 128;
+const valueBytes = 32;
+const numberBytes = 8;
+
+/** Stops counting above `most`. Throws a RangeError on bytes that are no message. */
+export function decodedSize(message: DescMessage, bytes: Uint8Array, most: number): number {
+  const reader = new BinaryReader(bytes);
+  let size = 0;
+
+  function walk(desc: DescMessage, end: number): void {
+    size += objectBytes;
+    while (reader.pos < end && size <= most) {
+      const [number, wireType] = reader.tag();
+      const field = fieldsOf(desc).get(number);
+      if (wireType !== WireType.LengthDelimited) {
+        reader.skip(wireType, number);
+        // What nobody knows is kept as an object of its own.
+        size += field === undefined ? objectBytes : valueBytes;
+        continue;
+      }
+      const length = reader.uint32();
+      const stop = reader.pos + length;
+      if (stop > end) throw new RangeError('a field ends after its message');
+      if (field?.message !== undefined) walk(field.message, stop);
+      else if (field?.fieldKind === 'list' && field.packed) size += packedSize(field.scalar, bytes, reader.pos, stop);
+      else size += objectBytes + 2 * length;
+      reader.pos = stop;
+    }
+  }
+
+  walk(message, bytes.length);
+  return size;
+}
+
+const fields = new WeakMap<DescMessage, ReadonlyMap<number, DescField>>();
+
+function fieldsOf(desc: DescMessage): ReadonlyMap<number, DescField> {
+  const known = fields.get(desc);
+  if (known !== undefined) return known;
+  const made = new Map(desc.fields.map((field) => [field.number, field]));
+  fields.set(desc, made);
+  return made;
+}
+
+/** Every varint ends with the one byte that has no high bit. */
+function packedSize(scalar: ScalarType | undefined, bytes: Uint8Array, start: number, stop: number): number {
+  let count = 0;
+  for (let at = start; at < stop; at += 1) if ((bytes[at] ?? 0) < 0x80) count += 1;
+  return count * (scalar === ScalarType.UINT64 ? valueBytes : numberBytes);
+}
