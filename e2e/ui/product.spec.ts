@@ -119,8 +119,8 @@ test('a benchmark is started, watched and drawn', async () => {
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);
   await expect(pill()).toContainText('Done', DEPLOYED);
-  await expect(page.getByRole('img', { name: /Throughput/ })).toBeVisible();
-  await expect(page.getByRole('img', { name: /p99 latency/ })).toBeVisible();
+  await expect(page.getByRole('img', { name: /^Throughput, HTTP\/1\.1/ })).toBeVisible();
+  await expect(page.getByRole('img', { name: /^p99 latency, HTTP\/1\.1/ })).toBeVisible();
   // Two levels by target and protocol; a row each.
   expect(await page.getByRole('table').getByRole('row').count()).toBeGreaterThanOrEqual(5);
 });
