@@ -73,8 +73,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const server = createHttpServer({
     streams,
-    hasRoom: () => registry.strangers < strangersMax,
-    onAgent: (socket) => registry.add(startAgentSession({ socket, control, hub, clock, log, onOpen: registry.open })),
+    hasRoom: () => registry.makeRoom(strangersMax),
+    onAgent: (socket, connection) =>
+      registry.add(startAgentSession({ socket, connection, control, hub, clock, log, onOpen: registry.open })),
     log,
   });
   const stopWatch = await watchDesired({

@@ -17,9 +17,9 @@ const frameBytesMax = 2 * messageBytesMax;
 
 export interface HttpServerOptions {
   readonly streams: LiveStreams;
-  /** Whether one more agent may knock. */
+  /** Whether one more agent may knock; may end another for it. */
   readonly hasRoom: () => boolean;
-  readonly onAgent: (socket: WebSocket) => void;
+  readonly onAgent: (socket: WebSocket, connection: Duplex) => void;
   readonly log: Log;
 }
 
@@ -46,7 +46,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     socket.on('error', (error) => log.debug({ err: error }, 'a connection broke before it was one'));
     if (pathOf(request) !== agentPath) turnAway(socket, '404 Not Found');
     else if (!options.hasRoom()) turnAway(socket, '503 Service Unavailable');
-    else sockets.handleUpgrade(request, socket, head, options.onAgent);
+    else sockets.handleUpgrade(request, socket, head, (agent) => options.onAgent(agent, socket));
   });
 
   return { listen: (host, port) => listen(server, host, port), close: () => close(server) };

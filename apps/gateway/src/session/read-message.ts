@@ -9,6 +9,8 @@ import { decodedSize } from './decoded-size.ts';
 export const messageBytesMax = 1024 * 1024;
 /** Before the handshake is over: hello, proof and enrolment are small, and whoever sends them may be anybody. */
 export const strangerBytesMax = 16 * 1024;
+/** All of the handshake together, whole messages or not. */
+export const strangerTotalBytesMax = 4 * strangerBytesMax;
 const decodedBytesMax = 16 * messageBytesMax;
 
 // The agent cuts at 256 KiB of text plus 32 bytes a line. Watchers get a chunk as one event, and JSON takes up to six

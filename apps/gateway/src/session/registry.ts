@@ -12,8 +12,11 @@ export interface SessionRegistry {
   /** Ends the session of a server that was deleted. */
   endServer(serverId: string): void;
   readonly serverIds: readonly string[];
-  /** Connections that have not proved who they are. */
-  readonly strangers: number;
+  /**
+   * Whether one more connection may come that has not proved who it is. When there are `strangersMax`, the one that has
+   * been silent longest goes: an agent needs two round trips, whoever only holds a place stays silent.
+   */
+  makeRoom(strangersMax: number): boolean;
   tick(): void;
   /** Ends every session; resolves when all of them are finished. */
   endAll(code: LinkErrorCode): Promise<void>;
@@ -21,19 +24,23 @@ export interface SessionRegistry {
 
 export function createSessionRegistry(): SessionRegistry {
   const sessions = new Set<AgentSession>();
+  const strangers = new Set<AgentSession>();
   const byServer = new Map<string, AgentSession>();
 
   return {
     add: (session) => {
       sessions.add(session);
+      strangers.add(session);
       session.finished.finally(() => {
         sessions.delete(session);
+        strangers.delete(session);
         for (const [serverId, current] of byServer) if (current === session) byServer.delete(serverId);
       });
     },
     open: (session, serverId) => {
       const older = byServer.get(serverId);
       byServer.set(serverId, session);
+      strangers.delete(session);
       older?.end('link.replaced');
     },
     announce: (serverId, version) => byServer.get(serverId)?.announce(version),
@@ -41,8 +48,14 @@ export function createSessionRegistry(): SessionRegistry {
     get serverIds() {
       return [...byServer.keys()];
     },
-    get strangers() {
-      return sessions.size - byServer.size;
+    makeRoom: (strangersMax) => {
+      if (strangers.size < strangersMax) return true;
+      // A set keeps the order in which they came.
+      const longest = strangers.values().find((session) => session.isSilent);
+      if (longest === undefined) return false;
+      strangers.delete(longest);
+      longest.drop();
+      return true;
     },
     tick: () => {
       for (const session of sessions) session.tick();

@@ -1,6 +1,7 @@
 // Drives one agent's connection: turns WebSocket frames into events of the machine and does what the machine decides.
 // Whatever goes wrong here ends this connection, with a named error, and no other.
 import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { GatewayEnvelopeSchema } from '@fairlead/contract/agent';
 import { AppError, errorTable, isLinkErrorCode, type LinkErrorCode } from '@fairlead/contract/errors';
@@ -10,7 +11,7 @@ import type { LiveHub } from '../live/hub.ts';
 import type { ConnectedServer, Control, OpenedSession } from './control.ts';
 import { type SessionAction, type SessionEvent, startSession, step } from './machine.ts';
 import { createOpenSession, type OpenSession } from './open-session.ts';
-import { readMessage } from './read-message.ts';
+import { readMessage, strangerTotalBytesMax } from './read-message.ts';
 import type { Version } from './version.ts';
 
 const goodEnd = 1000;
@@ -18,6 +19,8 @@ const closeTimeoutMs = 3_000;
 
 export interface SessionOptions {
   readonly socket: WebSocket;
+  /** What the socket reads from. */
+  readonly connection: Duplex;
   readonly control: Control;
   readonly hub: LiveHub;
   readonly clock: Clock;
@@ -31,6 +34,10 @@ export interface AgentSession {
   tick(): void;
   /** Tells the agent of a version, when it is newer than what it was told. */
   announce(version: Version): void;
+  /** The next word is the other side's: of the handshake, or of the end. */
+  readonly isSilent: boolean;
+  /** Hangs up at once, to make room. */
+  drop(): void;
   /** Names the error to the agent and closes. */
   end(code: LinkErrorCode): void;
   /** Resolves when the socket is closed and nothing of this session is being stored any more. */
@@ -43,6 +50,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   const finished = Promise.withResolvers<void>();
   let state = startSession(nowMs());
   let open: OpenSession | null = null;
+  let strangerBytes = 0;
 
   function handle(event: SessionEvent): void {
     const next = step(state, event, nowMs());
@@ -105,6 +113,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       return;
     }
     open = current;
+    options.connection.off('data', countBytes);
     handle({ type: 'opened', session: opened });
   }
 
@@ -146,11 +155,23 @@ export function startAgentSession(options: SessionOptions): AgentSession {
     socket.once('close', () => clearTimeout(terminate));
   }
 
+  function drop(): void {
+    handle({ type: 'disconnected' });
+    socket.terminate();
+  }
+
+  /** A message is read when it is whole; what comes before the handshake is over must not pile up until then. */
+  function countBytes(bytes: Buffer): void {
+    strangerBytes += bytes.length;
+    if (strangerBytes > strangerTotalBytesMax) drop();
+  }
+
   function receive(data: RawData, isBinary: boolean): void {
     const message = readMessage(toBytes(data), isBinary, state.phase === 'open');
     handle('refused' in message ? { type: 'failed', code: message.refused } : { type: 'received', ...message });
   }
 
+  options.connection.on('data', countBytes);
   socket.on('message', receive);
   socket.on('error', (error) => log.info({ err: error, serverId: open?.server.serverId }, 'a connection broke'));
   socket.once('close', () => {
@@ -169,6 +190,10 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       if (!socket.isPaused) handle({ type: 'tick' });
     },
     announce: (version) => handle({ type: 'desired', version }),
+    get isSilent() {
+      return state.phase === 'waiting' || state.phase === 'proving' || state.phase === 'closed';
+    },
+    drop,
     end: (code) => handle({ type: 'failed', code }),
     finished: finished.promise,
   };

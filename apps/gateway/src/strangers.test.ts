@@ -1,0 +1,65 @@
+// What connections may do that have not proved who they are: little, and never at the expense of an agent that can.
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { insertOrganizationRows } from '@fairlead/db/testing';
+import { createFakeAgent } from '@fairlead/testkit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { messageBytesMax } from './session/read-message.ts';
+import { startTestGateway, type TestGateway } from './testing.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.close());
+
+const strangersMax = 256;
+
+test('when the door is full, the stranger that was silent longest makes room for an agent', async () => {
+  const stranger = createFakeAgent({ url: gateway.url });
+  const silent = await Promise.all(Array.from({ length: strangersMax }, () => stranger.dial()));
+  const agents = [gateway.rows, await insertOrganizationRows(gateway.db.database, 'second')];
+  for (const rows of agents) {
+    const link = await (await gateway.knownAgent(rows)).connect(rows.serverId);
+    link.send({ case: 'sync', value: {} });
+    expect((await link.next('state')).state.length).toBeGreaterThan(0);
+    await link.close();
+  }
+  expect(await Promise.race(silent.map((link) => link.ended))).toMatchObject({ closeCode: 1006 });
+  for (const link of silent) link.crash();
+});
+
+/** Upgrades by hand, so that nobody answers the closing frame for us. */
+async function rudeStranger(): Promise<Socket> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  const key = randomBytes(16).toString('base64');
+  socket.write(
+    `GET /agent HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  );
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString('latin1')).toContain('101 Switching Protocols');
+  // RFC 6455, section 5.2: a text frame of one byte, masked with zeros.
+  socket.write(Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]));
+  const [farewell] = (await once(socket, 'data')) as [Buffer];
+  expect(farewell.toString('latin1')).toContain('link.malformed');
+  return socket;
+}
+
+test('refused strangers that never hang up hold no place', async () => {
+  const rude = await Promise.all(Array.from({ length: strangersMax }, rudeStranger));
+  const link = await (await gateway.knownAgent()).connect(gateway.rows.serverId);
+  await link.close();
+  for (const socket of rude) socket.destroy();
+});
+
+test('a stranger that sends a lot is cut off before its message is whole; an agent is told what was too much', async () => {
+  const agent = await gateway.knownAgent();
+  const stranger = await agent.dial();
+  stranger.sendRaw(new Uint8Array(1.5 * messageBytesMax));
+  expect((await stranger.ended).closeCode).toBe(1006);
+  const link = await agent.connect(gateway.rows.serverId);
+  link.sendRaw(new Uint8Array(3 * messageBytesMax));
+  expect((await link.ended).closeCode).toBe(1009);
+});
