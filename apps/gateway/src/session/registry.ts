@@ -51,7 +51,7 @@ export function createSessionRegistry(): SessionRegistry {
     makeRoom: (strangersMax) => {
       if (strangers.size < strangersMax) return true;
       // A set keeps the order in which they came.
-      const longest = strangers.values().find((session) => session.isSilent);
+      const longest = [...strangers].find((session) => session.isSilent);
       if (longest === undefined) return false;
       strangers.delete(longest);
       longest.drop();
