@@ -3,7 +3,8 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cn } from './lib/class-names.ts';
 
 const CONTROL =
-  'w-full rounded-control border border-line-control bg-surface text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
+  // Phones zoom into fields whose text is smaller than 16 pixels.
+  'w-full rounded-control border max-sm:text-lg border-line-control bg-surface text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
   'hover:border-ink-faint disabled:cursor-not-allowed disabled:opacity-60 aria-invalid:border-bad';
 
 export interface InputProps extends ComponentProps<'input'> {

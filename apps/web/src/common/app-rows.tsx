@@ -4,9 +4,9 @@ import { formatCount, formatMs } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Sparkline } from '@fairlead/ui/sparkline';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
-import Link from 'next/link';
 import type { AppSummary } from '../api/types.ts';
 import { CommitLine } from './commit-line.tsx';
+import { HoverLink } from './hover-link.tsx';
 import { useMe } from './me.tsx';
 import { LookText } from './state-view.tsx';
 import { appLook } from './states.ts';
@@ -31,9 +31,9 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
           return (
             <Row key={app.id}>
               <Cell className="w-full max-w-0 sm:w-auto sm:max-w-60">
-                <Link href={paths.app(app.slug)} {...rowLink} prefetch={false}>
+                <HoverLink href={paths.app(app.slug)} {...rowLink}>
                   {app.name}
-                </Link>
+                </HoverLink>
                 <span className="block truncate text-sm text-ink-faint">
                   <span className="mr-1.5 sm:hidden">
                     <LookText look={appLook[app.status]} />

@@ -3,9 +3,9 @@
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
-import Link from 'next/link';
 import type { DeploymentSummary } from '../api/types.ts';
 import { CommitLine } from './commit-line.tsx';
+import { HoverLink } from './hover-link.tsx';
 import { useMe } from './me.tsx';
 import { LookText } from './state-view.tsx';
 import { lookOfDeployment, triggerLabel } from './states.ts';
@@ -35,12 +35,12 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
         {deployments.map((deployment) => (
           <Row key={deployment.id}>
             <Cell className="max-sm:w-full max-sm:max-w-0 sm:whitespace-nowrap">
-              <Link href={paths.deployment(deployment.id)} {...rowLink} prefetch={false}>
+              <HoverLink href={paths.deployment(deployment.id)} {...rowLink}>
                 {withApp ? deployment.appName : null}
                 <span className={cn('tabular font-mono text-sm', withApp ? 'ml-1.5 font-normal text-ink-faint' : '')}>
                   #{deployment.number}
                 </span>
-              </Link>
+              </HoverLink>
               <span className="block truncate text-sm text-ink-faint sm:hidden">
                 <RelativeTime at={deployment.queuedAt} /> · {deployment.commitSubject ?? deployment.ref}
               </span>

@@ -1,7 +1,7 @@
 // The column that a page stands in: up to 1200 pixels, or everything for logs and charts that want it.
 import { cn } from '@fairlead/ui/lib/class-names';
-import Link from 'next/link';
 import type { ReactNode } from 'react';
+import { HoverLink } from './hover-link.tsx';
 
 export interface PageProps {
   /** Forms stand narrow, lists normal, logs wide. */
@@ -29,9 +29,9 @@ export function Crumbs({ items }: { readonly items: readonly Crumb[] }) {
             key={item.href}
             className="flex min-w-0 items-center gap-1.5 not-first:before:text-line-strong not-first:before:content-['/']"
           >
-            <Link href={item.href} className="truncate rounded-mark hover:text-ink">
+            <HoverLink href={item.href} className="truncate rounded-mark hover:text-ink">
               {item.title}
-            </Link>
+            </HoverLink>
           </li>
         ))}
       </ol>

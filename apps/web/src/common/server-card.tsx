@@ -3,8 +3,8 @@ import type { ServerSample } from '@fairlead/contract/live';
 // A server as a card of small gauges that move with the stream.
 import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
-import Link from 'next/link';
 import type { ServerSummary } from '../api/types.ts';
+import { HoverLink } from './hover-link.tsx';
 import { useMe } from './me.tsx';
 import { LookText } from './state-view.tsx';
 import { serverLook } from './states.ts';
@@ -24,12 +24,12 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
     <article className="relative rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
       <div className="flex items-center gap-2">
         <Heading className="min-w-0 truncate font-semibold">
-          <Link
+          <HoverLink
             href={paths.server(server.id)}
             className="after:absolute after:inset-0 after:content-[''] focus-visible:outline-none"
           >
             {server.name}
-          </Link>
+          </HoverLink>
         </Heading>
         <span className="ml-auto">
           <LookText look={serverLook[server.state]} />

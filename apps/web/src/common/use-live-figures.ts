@@ -1,22 +1,44 @@
 'use client';
 // The newest second of each app and server, as the page's stream brings it. Empty until the first sample arrives.
-import type { AppSample, ServerSample } from '@fairlead/contract/live';
-import { useState } from 'react';
+import type { AppSample, LiveEvent, ServerSample } from '@fairlead/contract/live';
+import { useEffect, useRef, useState } from 'react';
 import { useLiveEvents } from '../api/live.tsx';
 
-/** An app on several servers sends one sample each; a row shows the newest, its own page adds them up. */
+/** Hundreds of apps send a sample each second; the page is drawn anew at most this often. */
+const DRAW_EVERY_MS = 250;
+
+/** An app on several servers sends one sample each; a row shows the newest. */
 export function useLiveAppFigures(): ReadonlyMap<string, AppSample> {
-  const [figures, setFigures] = useState<ReadonlyMap<string, AppSample>>(new Map());
-  useLiveEvents((event) => {
-    if (event.type === 'app.sample') setFigures((before) => new Map(before).set(event.appId, event));
-  });
-  return figures;
+  return useLatest((event) => (event.type === 'app.sample' ? { id: event.appId, sample: event } : null));
 }
 
 export function useLiveServerFigures(): ReadonlyMap<string, ServerSample> {
-  const [figures, setFigures] = useState<ReadonlyMap<string, ServerSample>>(new Map());
+  return useLatest((event) => (event.type === 'server.sample' ? { id: event.serverId, sample: event } : null));
+}
+
+function useLatest<Sample>(
+  pick: (event: LiveEvent) => { readonly id: string; readonly sample: Sample } | null,
+): ReadonlyMap<string, Sample> {
+  const [shown, setShown] = useState<ReadonlyMap<string, Sample>>(new Map());
+  const waiting = useRef(new Map<string, Sample>());
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  useEffect(
+    () => () => {
+      if (timer.current !== null) clearTimeout(timer.current);
+      timer.current = null;
+    },
+    [],
+  );
   useLiveEvents((event) => {
-    if (event.type === 'server.sample') setFigures((before) => new Map(before).set(event.serverId, event));
+    const picked = pick(event);
+    if (picked === null) return;
+    waiting.current.set(picked.id, picked.sample);
+    timer.current ??= setTimeout(() => {
+      timer.current = null;
+      const arrived = waiting.current;
+      waiting.current = new Map();
+      setShown((before) => new Map([...before, ...arrived]));
+    }, DRAW_EVERY_MS);
   });
-  return figures;
+  return shown;
 }

@@ -15,7 +15,27 @@ function setTheme(theme: Theme): void {
   for (const listener of listeners) listener();
 }
 
-export function useTheme(): { readonly theme: Theme; readonly setTheme: (theme: Theme) => void } {
+export interface ThemeState {
+  readonly theme: Theme;
+  /** What is on the screen, whoever chose it. */
+  readonly isDark: boolean;
+  readonly setTheme: (theme: Theme) => void;
+}
+
+export function useTheme(): ThemeState {
   const theme = useSyncExternalStore(subscribe, currentTheme, () => 'system' as const);
-  return { theme, setTheme };
+  const systemIsDark = useSyncExternalStore(subscribeSystem, readSystem, () => false);
+  return { theme, isDark: theme === 'dark' || (theme === 'system' && systemIsDark), setTheme };
+}
+
+const DARK = '(prefers-color-scheme: dark)';
+
+function readSystem(): boolean {
+  return window.matchMedia(DARK).matches;
+}
+
+function subscribeSystem(listener: () => void): () => void {
+  const query = window.matchMedia(DARK);
+  query.addEventListener('change', listener);
+  return () => query.removeEventListener('change', listener);
 }

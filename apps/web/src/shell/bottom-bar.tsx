@@ -3,8 +3,8 @@
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
-import Link from 'next/link';
 import { useRouter } from 'next/navigation';
+import { HoverLink } from '../common/hover-link.tsx';
 import { useMe } from '../common/me.tsx';
 import { useSignOut } from '../common/use-sign-out.ts';
 import { useTheme } from '../common/use-theme.ts';
@@ -14,7 +14,7 @@ export function BottomBar({ places, pathname }: { readonly places: readonly Plac
   const { organization, user } = useMe();
   const router = useRouter();
   const signOut = useSignOut();
-  const { theme, setTheme } = useTheme();
+  const { isDark, setTheme } = useTheme();
   const current = placeOf(places, pathname);
   const rest = places.filter((place) => !place.primary);
   return (
@@ -25,7 +25,7 @@ export function BottomBar({ places, pathname }: { readonly places: readonly Plac
       {places
         .filter((place) => place.primary)
         .map((place) => (
-          <Link
+          <HoverLink
             key={place.href}
             href={place.href}
             aria-current={place === current ? 'page' : undefined}
@@ -33,7 +33,7 @@ export function BottomBar({ places, pathname }: { readonly places: readonly Plac
           >
             <place.icon size={20} aria-hidden="true" className={place === current ? 'text-accent-text' : undefined} />
             {place.title}
-          </Link>
+          </HoverLink>
         ))}
       <Menu
         label="More"
@@ -52,10 +52,10 @@ export function BottomBar({ places, pathname }: { readonly places: readonly Plac
         ))}
         <MenuSeparator />
         <MenuItem
-          icon={theme === 'dark' ? <Sun size={15} /> : <Moon size={15} />}
-          onSelect={() => setTheme(theme === 'dark' ? 'light' : 'dark')}
+          icon={isDark ? <Sun size={15} /> : <Moon size={15} />}
+          onSelect={() => setTheme(isDark ? 'light' : 'dark')}
         >
-          {theme === 'dark' ? 'Light theme' : 'Dark theme'}
+          {isDark ? 'Light theme' : 'Dark theme'}
         </MenuItem>
         <MenuItem icon={<LogOut size={15} />} onSelect={() => void signOut()}>
           Sign out {user.name}

@@ -26,7 +26,7 @@ export function Palette({ open, places, onClose }: PaletteProps) {
   const trpc = useTRPC();
   const router = useRouter();
   const signOut = useSignOut();
-  const { theme, setTheme } = useTheme();
+  const { isDark, setTheme } = useTheme();
   const [query, setQuery] = useState('');
   const search = useDeferredValue(query.trim()).slice(0, 100);
   const apps = useQuery({ ...trpc.app.list.queryOptions({ search, limit: APPS_SHOWN }), enabled: open });
@@ -96,10 +96,10 @@ export function Palette({ open, places, onClose }: PaletteProps) {
         ) : null}
         <CommandItem
           value="switch theme dark light"
-          icon={theme === 'dark' ? <Sun size={15} /> : <Moon size={15} />}
-          onSelect={run(() => setTheme(theme === 'dark' ? 'light' : 'dark'))}
+          icon={isDark ? <Sun size={15} /> : <Moon size={15} />}
+          onSelect={run(() => setTheme(isDark ? 'light' : 'dark'))}
         >
-          {theme === 'dark' ? 'Switch to the light theme' : 'Switch to the dark theme'}
+          {isDark ? 'Switch to the light theme' : 'Switch to the dark theme'}
         </CommandItem>
         <CommandItem value="sign out log out" icon={<LogOut size={15} />} onSelect={run(() => void signOut())}>
           Sign out

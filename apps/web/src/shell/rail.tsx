@@ -4,7 +4,7 @@ import { Kbd } from '@fairlead/ui/kbd';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { LogoMark } from '@fairlead/ui/logo';
 import { Search } from 'lucide-react';
-import Link from 'next/link';
+import { HoverLink } from '../common/hover-link.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ControlHealth } from './control-health.tsx';
 import { type Place, placeOf } from './navigation.ts';
@@ -25,13 +25,13 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
       className="sticky top-0 flex h-dvh flex-col gap-1 border-line border-r bg-sunken px-2 py-3 max-md:hidden"
     >
       <div className="mb-2 flex items-center gap-2 lg:px-1">
-        <Link
+        <HoverLink
           href={places[0]?.href ?? '/'}
           aria-label="Fairlead, overview"
           className="flex size-9 shrink-0 items-center justify-center rounded-control text-ink max-lg:mx-auto lg:size-8"
         >
           <LogoMark size={22} />
-        </Link>
+        </HoverLink>
         <div className="min-w-0 flex-1 max-lg:hidden">
           <OrganizationMenu />
         </div>
@@ -53,7 +53,7 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
         <ul className="flex flex-col gap-0.5">
           {places.map((place) => (
             <li key={place.href}>
-              <Link
+              <HoverLink
                 href={place.href}
                 aria-current={place === current ? 'page' : undefined}
                 title={place.title}
@@ -70,7 +70,7 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
                   className={cn('shrink-0', place === current ? 'text-accent-text' : 'text-ink-faint')}
                 />
                 <span className="max-lg:sr-only">{place.title}</span>
-              </Link>
+              </HoverLink>
             </li>
           ))}
         </ul>

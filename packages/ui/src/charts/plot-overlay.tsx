@@ -11,7 +11,7 @@ import { fractionOf } from './prepare/time-series.ts';
 export const PLOT = {
   axisWidth: 60,
   axisHeight: 22,
-  margin: { top: 8, right: 4, bottom: 0, left: 0 },
+  margin: { top: 8, right: 16, bottom: 0, left: 0 },
 } as const;
 
 const LABEL_SHARE = 0.14;

@@ -56,7 +56,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
   );
   const ticks = timeTicks(span.from, span.to, 5, zoneOffsetMs);
   const spanMs = span.to - span.from;
-  const empty = drawn.length === 0;
+  const empty = lastMeasured(drawn, series) === null;
 
   return (
     <figure className={cn('min-w-0', className)}>
@@ -135,7 +135,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
           </ResponsiveContainer>
         </div>
         {empty ? (
-          <p className="absolute inset-0 flex items-center justify-center pb-5 pl-12 text-sm text-ink-faint">
+          <p className="absolute inset-0 flex items-center justify-center pb-5 pl-14 text-sm text-ink-faint">
             {props.emptyText ?? 'No samples in this span'}
           </p>
         ) : null}
@@ -150,7 +150,7 @@ const AXIS_TEXT = { fill: 'var(--ink-faint)', fontSize: 11, fontFamily: 'var(--f
 function Figures({ rows, series, format }: Pick<TimeSeriesChartProps, 'rows' | 'series' | 'format'>) {
   const { span, stepMs, zoneOffsetMs } = useChartGroup();
   const cursor = useCursor();
-  const row = cursor === null ? lastMeasured(rows) : nearestRow(rows, cursor, stepMs * 2);
+  const row = cursor === null ? lastMeasured(rows, series) : nearestRow(rows, cursor, stepMs * 2);
   return (
     <span className="ml-auto flex flex-wrap items-baseline gap-x-3 text-sm">
       {cursor === null ? null : (
@@ -183,8 +183,8 @@ function bandOf(row: TimeRow, band: Band): [number, number] | null {
   return low === null || low === undefined || high === null || high === undefined ? null : [low, high];
 }
 
-function lastMeasured(rows: readonly TimeRow[]): TimeRow | null {
-  return rows.findLast((row) => Object.values(row.values).some((value) => value !== null)) ?? null;
+function lastMeasured(rows: readonly TimeRow[], series: readonly Series[]): TimeRow | null {
+  return rows.findLast((row) => series.some(({ key }) => (row.values[key] ?? null) !== null)) ?? null;
 }
 
 /** What a screen reader says instead of the drawing. */

@@ -1,5 +1,5 @@
 // Inside an organization: only for its members. Everything below shares one client, one cache and one frame.
-import { notFound, redirect } from 'next/navigation';
+import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
 import { MeProvider } from '../../common/me.tsx';
@@ -14,8 +14,6 @@ interface Props {
 export default async function OrganizationLayout({ params, children }: Props) {
   const { organization: slug } = await params;
   const api = await pageApi(slug);
-  const { needed } = await api.require(api.queryClient.fetchQuery(api.trpc.setup.status.queryOptions()));
-  if (needed) redirect('/setup');
   const me = await api.require(api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()));
   const organization = me.organizations.find((each) => each.slug === slug);
   if (organization === undefined) notFound();

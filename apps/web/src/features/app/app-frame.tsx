@@ -6,12 +6,12 @@ import { PageHeader } from '@fairlead/ui/page-header';
 import { TabBar, tabClass } from '@fairlead/ui/tabs';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { ChartSpline, Ellipsis, ExternalLink, History, Play, Settings } from 'lucide-react';
-import Link from 'next/link';
 import { usePathname, useRouter } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
@@ -73,14 +73,14 @@ function AppTabs({ slug }: { readonly slug: string }) {
   return (
     <TabBar label="App">
       {tabs.map((tab) => (
-        <Link
+        <HoverLink
           key={tab.href}
           href={tab.href}
           aria-current={pathname === tab.href ? 'page' : undefined}
           className={tabClass(pathname === tab.href)}
         >
           {tab.title}
-        </Link>
+        </HoverLink>
       ))}
     </TabBar>
   );

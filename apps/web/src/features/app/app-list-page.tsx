@@ -8,10 +8,10 @@ import { SearchInput } from '@fairlead/ui/search-input';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Plus, SquareStack } from 'lucide-react';
-import Link from 'next/link';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import { AppRows } from '../../common/app-rows.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
@@ -33,10 +33,10 @@ export function AppListPage() {
           title="Apps"
           actions={
             can('app.write') ? (
-              <Link href={paths.newApp} className={buttonClass('accent')}>
+              <HoverLink href={paths.newApp} className={buttonClass('accent')}>
                 <Plus size={16} aria-hidden="true" />
                 New app
-              </Link>
+              </HoverLink>
             ) : null
           }
         />
@@ -75,9 +75,9 @@ function NoApps({ searched }: { readonly searched: string }) {
       title="No apps yet"
       action={
         can('app.write') ? (
-          <Link href={paths.newApp} className={buttonClass('accent')}>
+          <HoverLink href={paths.newApp} className={buttonClass('accent')}>
             New app
-          </Link>
+          </HoverLink>
         ) : null
       }
     >

@@ -7,10 +7,10 @@ import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { Segmented } from '@fairlead/ui/tabs';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
-import Link from 'next/link';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { isRange, ranges, rereadEveryMs } from '../../common/ranges.ts';
@@ -65,9 +65,12 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           <CardHeader
             title="Latest deployments"
             action={
-              <Link href={paths.appDeployments(slug)} className="rounded-mark text-sm text-ink-soft hover:text-ink">
+              <HoverLink
+                href={paths.appDeployments(slug)}
+                className="rounded-mark text-sm text-ink-soft hover:text-ink"
+              >
                 All deployments
-              </Link>
+              </HoverLink>
             }
           />
           <QueryView query={deployments} skeleton={<SkeletonRows rows={5} />}>
@@ -116,9 +119,9 @@ function Source({ app }: { readonly app: AppDetail }) {
         <div className="flex items-baseline justify-between gap-4">
           <dt className="shrink-0 text-ink-faint">Server</dt>
           <dd className="min-w-0 truncate">
-            <Link href={paths.server(app.serverId)} className="rounded-mark hover:underline">
+            <HoverLink href={paths.server(app.serverId)} className="rounded-mark hover:underline">
               {app.serverName}
-            </Link>
+            </HoverLink>
           </dd>
         </div>
       </dl>

@@ -8,12 +8,12 @@ import { Field, Input, Select } from '@fairlead/ui/input';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import Link from 'next/link';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerSummary } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -123,9 +123,9 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
         </Field>
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex items-center justify-end gap-2">
-          <Link href={paths.apps} className={buttonClass('ghost')}>
+          <HoverLink href={paths.apps} className={buttonClass('ghost')}>
             Cancel
-          </Link>
+          </HoverLink>
           <Button type="submit" variant="accent" pending={create.isPending}>
             Deploy
           </Button>
@@ -143,9 +143,9 @@ function NoServer() {
         title="An app needs a server"
         action={
           can('server.enrol') ? (
-            <Link href={paths.addServer} className={buttonClass('accent')}>
+            <HoverLink href={paths.addServer} className={buttonClass('accent')}>
               Add a server
-            </Link>
+            </HoverLink>
           ) : null
         }
       >

@@ -11,10 +11,10 @@ import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/tab
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChartSpline, Plus } from 'lucide-react';
 import dynamic from 'next/dynamic';
-import Link from 'next/link';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkSummary } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
@@ -85,9 +85,9 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
         {runs.map((run) => (
           <Row key={run.id}>
             <Cell className="w-full max-w-0">
-              <Link href={paths.benchmark(run.id)} {...rowLink} prefetch={false}>
+              <HoverLink href={paths.benchmark(run.id)} {...rowLink}>
                 {run.appName}
-              </Link>
+              </HoverLink>
               <span className="block truncate font-mono text-xs text-ink-faint">
                 {run.plan.host}
                 {run.plan.path}

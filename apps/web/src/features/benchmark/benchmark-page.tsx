@@ -10,11 +10,11 @@ import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleStop, RotateCcw } from 'lucide-react';
 import dynamic from 'next/dynamic';
-import Link from 'next/link';
 import { useRouter } from 'next/navigation';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkDetail } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
@@ -86,9 +86,9 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
       </span>
       <span>
         on{' '}
-        <Link href={paths.server(run.serverId)} className="rounded-mark hover:underline">
+        <HoverLink href={paths.server(run.serverId)} className="rounded-mark hover:underline">
           {run.serverName}
-        </Link>
+        </HoverLink>
       </span>
       <RelativeTime at={run.createdAt} className="text-ink-faint" />
     </span>

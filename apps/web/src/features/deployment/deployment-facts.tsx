@@ -4,9 +4,9 @@ import { Card } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
 import { Elapsed, RelativeTime } from '@fairlead/ui/relative-time';
-import Link from 'next/link';
 import type { ReactNode } from 'react';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { triggerLabel } from '../../common/states.ts';
 
@@ -39,9 +39,9 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
         {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
         {serverId === null ? null : (
           <Fact term="Server">
-            <Link href={paths.server(serverId)} className="rounded-mark hover:underline">
+            <HoverLink href={paths.server(serverId)} className="rounded-mark hover:underline">
               {deployment.serverName}
-            </Link>
+            </HoverLink>
           </Fact>
         )}
         <Fact term={triggerLabel[deployment.trigger]}>

@@ -10,10 +10,10 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ExternalLink, Globe } from 'lucide-react';
-import Link from 'next/link';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
@@ -55,9 +55,9 @@ export function DomainListPage() {
                   icon={<Globe size={20} />}
                   title="No domains yet"
                   action={
-                    <Link href={paths.apps} className={buttonClass('accent')}>
+                    <HoverLink href={paths.apps} className={buttonClass('accent')}>
                       Choose an app
-                    </Link>
+                    </HoverLink>
                   }
                 >
                   A domain leads people to an app. Attach one on the app's Domains page; https comes by itself.
@@ -92,14 +92,13 @@ function DomainRows({ domains }: { readonly domains: Outputs['domain']['list']['
         {domains.map((domain) => (
           <Row key={domain.id}>
             <Cell className="w-full max-w-0 truncate">
-              <Link
+              <HoverLink
                 href={paths.appDomains(domain.appSlug)}
                 {...rowLink}
                 className={`${rowLink.className} font-mono text-sm font-normal`}
-                prefetch={false}
               >
                 {domain.host}
-              </Link>
+              </HoverLink>
             </Cell>
             <Cell className="whitespace-nowrap">
               {domain.appName}

@@ -1,14 +1,21 @@
 'use client';
 // What needs a person, first on the page. When nothing does, it says so in one quiet line.
+import { Button } from '@fairlead/ui/button';
 import { StateMark } from '@fairlead/ui/state-pill';
-import Link from 'next/link';
+import { useState } from 'react';
 import type { Overview } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import type { Paths } from '../../common/paths.ts';
 
 type Item = Overview['attention'][number];
 
+/** More than these would push everything else off the first screen. */
+const SHOWN_FIRST = 4;
+
 export function Attention({ items }: { readonly items: readonly Item[] }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? items : items.slice(0, SHOWN_FIRST);
   const { paths } = useMe();
   if (items.length === 0) {
     return (
@@ -21,7 +28,7 @@ export function Attention({ items }: { readonly items: readonly Item[] }) {
   return (
     <section aria-label="Needs attention" className="overflow-hidden rounded-card border border-line bg-surface">
       <ul>
-        {items.map((item) => (
+        {shown.map((item) => (
           <li
             key={`${item.kind} ${item.deploymentId ?? item.serverId ?? item.appSlug}`}
             className="relative flex gap-3 border-line border-b px-4 py-3 last:border-b-0 hover:bg-hover"
@@ -30,17 +37,24 @@ export function Attention({ items }: { readonly items: readonly Item[] }) {
               <StateMark tone={item.kind === 'deployment_failed' || item.kind === 'server_offline' ? 'bad' : 'warn'} />
             </span>
             <div className="min-w-0">
-              <Link
+              <HoverLink
                 href={hrefOf(item, paths)}
                 className="font-medium after:absolute after:inset-0 after:content-[''] focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent-text"
               >
                 {item.title}
-              </Link>
+              </HoverLink>
               <p className="text-pretty text-sm text-ink-soft">{item.detail}</p>
             </div>
           </li>
         ))}
       </ul>
+      {shown.length < items.length ? (
+        <div className="border-line border-t p-1.5">
+          <Button variant="ghost" size="small" onClick={() => setAll(true)}>
+            {items.length - shown.length} more need attention
+          </Button>
+        </div>
+      ) : null}
     </section>
   );
 }

@@ -8,12 +8,12 @@ import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
-import Link from 'next/link';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
 import { AppRows } from '../../common/app-rows.tsx';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -32,10 +32,10 @@ export function OverviewPage() {
           title="Overview"
           actions={
             can('app.write') ? (
-              <Link href={paths.newApp} className={buttonClass('accent')}>
+              <HoverLink href={paths.newApp} className={buttonClass('accent')}>
                 <Plus size={16} aria-hidden="true" />
                 New app
-              </Link>
+              </HoverLink>
             ) : null
           }
         />
@@ -66,9 +66,9 @@ function OverviewBody({ overview }: { readonly overview: Overview }) {
           title="Latest deployments"
           action={
             overview.deployments.length === 0 ? null : (
-              <Link href={paths.deployments} className="rounded-mark text-sm text-ink-soft hover:text-ink">
+              <HoverLink href={paths.deployments} className="rounded-mark text-sm text-ink-soft hover:text-ink">
                 All deployments
-              </Link>
+              </HoverLink>
             )
           }
         />
@@ -95,9 +95,9 @@ function Servers({ overview }: { readonly overview: Overview }) {
         <span className="ml-auto flex items-center gap-3">
           <MoreLink href={paths.servers} shown={overview.servers.length} all={overview.serverCount} what="servers" />
           {can('server.enrol') ? (
-            <Link href={paths.addServer} className={buttonClass('plain', 'small')}>
+            <HoverLink href={paths.addServer} className={buttonClass('plain', 'small')}>
               Add a server
-            </Link>
+            </HoverLink>
           ) : null}
         </span>
       </div>
@@ -117,9 +117,9 @@ function MoreLink(props: {
   readonly what: string;
 }) {
   return props.shown >= props.all ? null : (
-    <Link href={props.href} className="rounded-mark text-sm text-ink-soft hover:text-ink">
+    <HoverLink href={props.href} className="rounded-mark text-sm text-ink-soft hover:text-ink">
       All {props.all} {props.what}
-    </Link>
+    </HoverLink>
   );
 }
 
@@ -130,9 +130,9 @@ function NoApps() {
       title="Deploy your first app"
       action={
         can('app.write') ? (
-          <Link href={paths.newApp} className={buttonClass('accent')}>
+          <HoverLink href={paths.newApp} className={buttonClass('accent')}>
             New app
-          </Link>
+          </HoverLink>
         ) : null
       }
     >

@@ -8,11 +8,11 @@ import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Steps } from '@fairlead/ui/steps';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import Link from 'next/link';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 
 /** A safety net under the live stream: the dialog must tick even where the stream cannot pass. */
@@ -111,9 +111,9 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
       />
       <div className="flex justify-end gap-2">
         {connected && progress.serverId !== null ? (
-          <Link href={paths.server(progress.serverId)} className={buttonClass('accent')}>
+          <HoverLink href={paths.server(progress.serverId)} className={buttonClass('accent')}>
             Open {progress.name}
-          </Link>
+          </HoverLink>
         ) : (
           <Button onClick={onClose}>Close, it goes on</Button>
         )}

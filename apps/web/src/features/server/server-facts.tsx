@@ -4,8 +4,8 @@ import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateText } from '@fairlead/ui/state-pill';
-import Link from 'next/link';
 import type { ServerDetail } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 
 export function ServerFacts({ server }: { readonly server: ServerDetail }) {
@@ -21,13 +21,13 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
           <ul>
             {server.apps.map((app) => (
               <li key={`${app.id} ${app.environmentName}`} className="border-line border-t">
-                <Link
+                <HoverLink
                   href={paths.app(app.slug)}
                   className="flex min-h-11 items-center justify-between gap-3 px-4 hover:bg-hover focus-visible:-outline-offset-2"
                 >
                   <span className="truncate font-medium">{app.name}</span>
                   <span className="shrink-0 text-sm text-ink-faint">{app.environmentName}</span>
-                </Link>
+                </HoverLink>
               </li>
             ))}
           </ul>
