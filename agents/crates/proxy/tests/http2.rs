@@ -178,6 +178,25 @@ async fn a_reset_stream_frees_its_place_at_the_app_and_the_connection_serves_on(
 }
 
 #[tokio::test]
+async fn an_answer_before_the_end_of_an_upload_reaches_the_client_whole() {
+    let app = App::new(|mut peer, _| async move {
+        peer.head().await;
+        peer.write("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig").await;
+    })
+    .await;
+    let proxy = Proxy::before(app.address).await;
+    let mut send = connect(&proxy).await;
+    let (response, mut upload) = send.send_request(request("POST", "/"), false).unwrap();
+    upload.send_data(vec![b'x'; 10_000].into(), false).unwrap();
+    let mut response = response.await.unwrap();
+    assert_eq!(response.status(), 413);
+    assert_eq!(read(response.body_mut()).await.unwrap(), b"big");
+    // And the rest of the upload is refused without blame.
+    let reason = std::future::poll_fn(|cx| upload.poll_reset(cx)).await.unwrap();
+    assert_eq!(reason, Reason::NO_ERROR);
+}
+
+#[tokio::test]
 async fn a_cut_response_resets_its_stream_only() {
     let app = App::new(|mut peer, _| async move {
         let request = peer.request().await.unwrap();

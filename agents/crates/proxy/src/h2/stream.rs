@@ -25,7 +25,8 @@ pub(crate) async fn serve(
     open: OpenStream,
 ) {
     let (parts, body) = request.into_parts();
-    let mut client = H2Client { body, respond, send: None, pending: BytesMut::new(), end: None, ended: false };
+    let mut client =
+        H2Client { body, respond, send: None, pending: BytesMut::new(), end: None, ended: false, gone: false };
     let ended = match begin(&core, &origin, &parts, !client.body.is_end_stream()) {
         Ok(Begun::Forward(exchange)) => {
             drop(parts);
@@ -73,21 +74,22 @@ struct H2Client {
     end: Option<HeaderMap>,
     /// END_STREAM was sent.
     ended: bool,
+    /// The client reset the stream, or broke its rules and was reset for it.
+    gone: bool,
 }
 
 impl H2Client {
+    /// Ends the stream. What is left of a body that nobody wants is refused by `h2` itself, after all that was sent: a reset
+    /// of ours would overtake the response.
     fn finish(&mut self, ended: &Ended) {
         match ended {
+            Ended::Complete => {}
             Ended::Answer(reply) => {
-                if self.answer(reply).is_err() {
-                    self.reset(Reason::INTERNAL_ERROR);
-                } else if !self.body.is_end_stream() {
-                    // The rest of the body is not wanted (RFC 9113, 8.1).
-                    self.reset(Reason::NO_ERROR);
+                if let Err(error) = self.answer(reply) {
+                    tracing::debug!(%error, "a client left before its answer");
                 }
             }
-            Ended::Complete if !self.body.is_end_stream() => self.reset(Reason::NO_ERROR),
-            Ended::Complete => {}
+            Ended::Broken if self.gone => {}
             Ended::Broken => self.reset(Reason::INTERNAL_ERROR),
         }
     }
@@ -174,7 +176,10 @@ impl Downstream for H2Client {
                 // The window opens only as fast as the app takes the bytes.
                 self.body.flow_control().release_capacity(data.len()).map_err(|_| ClientError::Gone)?;
             }
-            Some(Err(_)) => return Poll::Ready(Err(ClientError::Gone)),
+            Some(Err(_)) => {
+                self.gone = true;
+                return Poll::Ready(Err(ClientError::Gone));
+            }
             None => {
                 let trailers = ready!(self.body.poll_trailers(cx)).map_err(|_| ClientError::Gone)?;
                 upload.end(&trailers.map_or_else(Vec::new, |trailers| trailer_lines(&trailers)), out);
@@ -217,7 +222,10 @@ impl Downstream for H2Client {
             if capacity == 0 {
                 match ready!(send.poll_capacity(cx)) {
                     Some(Ok(_)) => continue,
-                    Some(Err(_)) | None => return Poll::Ready(Err(ClientError::Gone)),
+                    Some(Err(_)) | None => {
+                        self.gone = true;
+                        return Poll::Ready(Err(ClientError::Gone));
+                    }
                 }
             }
             let data = self.pending.split_to(capacity.min(self.pending.len())).freeze();
@@ -239,6 +247,9 @@ impl Downstream for H2Client {
             Some(send) => send.poll_reset(cx),
             None => self.respond.poll_reset(cx),
         };
-        reset.map(|_| Err(ClientError::Gone))
+        reset.map(|_| {
+            self.gone = true;
+            Err(ClientError::Gone)
+        })
     }
 }
