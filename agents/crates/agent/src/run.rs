@@ -67,6 +67,7 @@ pub(crate) fn main(args: RunArgs) -> Outcome {
     }
     folders.create()?;
     let _lock = lock(&folders)?;
+    end_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build()?;
     let outcome = runtime.block_on(run(args, folders));
     // An unpacking under way must not hold the exit back; it starts anew after a restart.
@@ -194,6 +195,16 @@ async fn clear_abandoned_builds(options: BuildOptions, saved: Option<&DesiredSta
     if let Err(error) = cleared.unwrap_or_else(|error| Err(io::Error::other(error))) {
         tracing::warn!(%error, "what former builds left can't be cleared");
     }
+}
+
+/// A `run` that lost one of its tasks would look alive and do half its work. Ended whole, it is started again and adopts
+/// what runs; apps and proxy never notice.
+fn end_on_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(panic);
+        std::process::exit(101);
+    }));
 }
 
 /// Two `run`s of one folder would fight over its apps: the second one is told so and ends.

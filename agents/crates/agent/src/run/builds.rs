@@ -222,3 +222,99 @@ impl BuildSink for Sink {
         self.tell(BuildEvent::Commit(commit.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use fairlead_base::Folders;
+    use fairlead_model::AppId;
+
+    use super::*;
+
+    struct Bench {
+        _dir: tempfile::TempDir,
+        builds: Builds,
+        events: mpsc::UnboundedReceiver<BuildEvent>,
+        lines: mpsc::Receiver<DeploymentLine>,
+        local: LocalState,
+    }
+
+    fn bench() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o711)).unwrap();
+        let folders = Folders::new(&dir.path().join("data")).unwrap();
+        folders.create().unwrap();
+        let options = BuildOptions {
+            builds: folders.builds(),
+            artifacts: folders.artifacts(),
+            caches: folders.caches(),
+            user: None,
+            path: std::env::var_os("PATH").unwrap(),
+            environment: BTreeMap::new(),
+        };
+        let identities = Arc::new(Identities::open(&folders).unwrap());
+        let (sender, lines) = mpsc::channel(1024);
+        let (builds, events) = Builds::new(options, identities, sender);
+        Bench { _dir: dir, builds, events, lines, local: LocalState::open(folders.local_state()).unwrap() }
+    }
+
+    /// Two builds of a repository that nobody serves: port 1 is closed.
+    fn desired() -> DesiredState {
+        let mut state = super::super::empty_state();
+        for id in ["dep_1", "dep_2"] {
+            let deployment = DeploymentId::parse(id).unwrap();
+            let spec = BuildSpec {
+                deployment: deployment.clone(),
+                app: AppId::parse("app_1").unwrap(),
+                repository_url: "http://127.0.0.1:1/nothing.git".into(),
+                git_ref: "main".into(),
+                root_folder: String::new(),
+                timeout: Duration::from_secs(60),
+            };
+            state.builds.insert(deployment, spec);
+        }
+        state
+    }
+
+    async fn until_finished(bench: &mut Bench) {
+        loop {
+            let event = bench.events.recv().await.unwrap();
+            let finished = matches!(event, BuildEvent::Finished(_));
+            bench.builds.take(event, &mut bench.local).unwrap();
+            if finished {
+                return;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn builds_run_one_after_the_other_each_once_and_their_failure_is_kept() {
+        let (mut bench, state) = (bench(), desired());
+        bench.builds.reconcile(&state, &bench.local);
+        bench.builds.reconcile(&state, &bench.local);
+        let waiting = bench.builds.statuses(&state, &bench.local);
+        assert!(waiting.iter().all(|status| status.state == WorkState::Running), "one runs, one waits its turn");
+        until_finished(&mut bench).await;
+        bench.builds.reconcile(&state, &bench.local);
+        until_finished(&mut bench).await;
+        bench.builds.reconcile(&state, &bench.local);
+        assert!(bench.builds.running.is_none(), "nothing is done twice");
+        for status in bench.builds.statuses(&state, &bench.local) {
+            assert_eq!(status.state, WorkState::Failed);
+            assert_eq!(status.failure.unwrap().code, "build.clone_failed");
+            assert!(status.steps.iter().all(|step| step.state != StepState::Running));
+        }
+        assert!(bench.lines.try_recv().is_ok(), "the log tells what was tried");
+    }
+
+    #[tokio::test]
+    async fn a_build_that_is_asked_for_no_more_is_cancelled_and_leaves_no_outcome() {
+        let (mut bench, state) = (bench(), desired());
+        bench.builds.reconcile(&state, &bench.local);
+        bench.builds.reconcile(&super::super::empty_state(), &bench.local);
+        until_finished(&mut bench).await;
+        assert!(state.builds.keys().all(|deployment| bench.local.build(deployment).is_none()));
+    }
+}
