@@ -13,7 +13,11 @@ const WIDTH = 1440;
 const VISITS = 30_000;
 
 mkdirSync(IMAGES, { recursive: true });
-const product = await startProduct({ onOutput: (text) => process.stdout.write(text) });
+const agent = process.env.FAIRLEAD_E2E_AGENT;
+const product = await startProduct({
+  ...(agent === undefined ? {} : { agent }),
+  onOutput: (text) => process.stdout.write(text),
+});
 try {
   if (product.setupToken === undefined) throw new Error('the product has an owner already');
   const slug = await claimSetup(product.url, product.setupToken, ADA);

@@ -18,7 +18,6 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
         <button
           {...trigger}
           type="button"
-          aria-label={`Account of ${user.name}`}
           className="flex h-9 w-full min-w-0 items-center gap-2.5 rounded-control px-1.5 text-left hover:bg-hover max-lg:justify-center max-lg:px-0"
         >
           <span
@@ -27,7 +26,8 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
           >
             {initialOf(user.name)}
           </span>
-          <span className="min-w-0 flex-1 truncate max-lg:hidden">{user.name}</span>
+          <span className="sr-only">Account of</span>
+          <span className="min-w-0 flex-1 truncate max-lg:sr-only">{user.name}</span>
         </button>
       )}
     >

@@ -39,12 +39,13 @@ export function Rail({ places, pathname, onPalette, onHelp }: RailProps) {
       <button
         type="button"
         onClick={onPalette}
-        aria-label="Search and commands"
         className="mb-2 flex h-8 items-center gap-2 rounded-control border border-line bg-surface px-2 text-ink-faint transition-colors duration-120 hover:border-line-strong hover:text-ink max-lg:justify-center"
       >
         <Search size={15} aria-hidden="true" />
-        <span className="max-lg:hidden">Search</span>
-        <span className="ml-auto flex gap-0.5 max-lg:hidden">
+        <span className="max-lg:sr-only">
+          Search<span className="sr-only"> and commands</span>
+        </span>
+        <span aria-hidden="true" className="ml-auto flex gap-0.5 max-lg:hidden">
           <Kbd>⌘</Kbd>
           <Kbd>K</Kbd>
         </span>
