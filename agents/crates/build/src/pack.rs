@@ -35,6 +35,7 @@ pub(crate) fn pack(folder: &Path, artifacts: &Path, name: &str, cancel: &Cancell
         Ok(packed)
     });
     if result.is_err() {
+        // The first error is the one to tell; the next attempt replaces what stays.
         fs::remove_file(&partial).ok();
     }
     result

@@ -73,11 +73,22 @@ impl Cgroups {
         }
     }
 
+    /// Removes what `detect` made, once no instance is left in it.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        let parents: Vec<&PathBuf> = match &self.parents {
+            Parents::Off(_) => Vec::new(),
+            Parents::V2(parent) => vec![parent],
+            Parents::V1 { memory, cpuacct, pids } => [memory, cpuacct, pids].into_iter().flatten().collect(),
+        };
+        parents.into_iter().try_for_each(|parent| remove_if_present(parent))
+    }
+
     /// Makes a group with its limits; zero bytes for no memory limit.
     pub fn create(&self, name: &str, memory_bytes_max: u64) -> io::Result<Option<Cgroup>> {
         let child = |parent: &Option<PathBuf>| -> io::Result<Option<PathBuf>> {
             let Some(path) = parent.as_ref().map(|parent| parent.join(name)) else { return Ok(None) };
-            create_if_missing(&path)?;
+            // The parent too: another run of the same data folder may have cleared it away.
+            fs::create_dir_all(&path)?;
             Ok(Some(path))
         };
         let group = match &self.parents {
@@ -171,13 +182,7 @@ impl Cgroup {
 
     /// Removes the group; it must be empty.
     pub fn remove(&self) -> io::Result<()> {
-        for folder in self.folders() {
-            match fs::remove_dir(folder) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
+        self.folders().try_for_each(|folder| remove_if_present(folder))
     }
 
     /// Where CPU time and memory are counted; `None` when a controller for it is missing.
@@ -306,6 +311,13 @@ fn delegated(folder: &Path) -> bool {
     ["user.delegate", "trusted.delegate"].iter().any(|name| {
         rustix::fs::getxattr(folder, *name, &mut value[..]).is_ok_and(|length| length == 1 && value[0] == b'1')
     })
+}
+
+fn remove_if_present(path: &Path) -> io::Result<()> {
+    match fs::remove_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn create_if_missing(path: &Path) -> io::Result<()> {

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::rollout::Exit;
@@ -23,6 +23,9 @@ use crate::shim;
 
 /// Limit of starting a shim and of each answer of it: it does nothing that takes long.
 const SHIM_TIMEOUT: Duration = Duration::from_secs(10);
+/// Limit of emptying a control group, and the pause between two attempts.
+const CLEAN_TIMEOUT: Duration = Duration::from_secs(2);
+const CLEAN_PAUSE: Duration = Duration::from_millis(5);
 
 /// What became of an instance.
 #[derive(Debug)]
@@ -88,7 +91,7 @@ impl Supervisor {
                         Exit { start_error: Some(format!("The app could not be started: {error}.")), ..Exit::default() }
                     }
                 };
-                self.clean(&spec);
+                self.clean(&spec).await;
                 changed(Change::Exited(exit));
             }
         }
@@ -135,24 +138,27 @@ impl Supervisor {
                 kill_process_group(pid, Signal::KILL).ok();
             }
         }
-        self.clean(spec);
+        self.clean(spec).await;
         record.map(Exit::from).unwrap_or_default()
     }
 
-    /// Ends what is left in the instance's control group and removes it.
-    pub(crate) fn clean(&self, spec: &InstanceSpec) {
+    /// Ends what is left in the instance's control group and removes it. Returns when that is done or hopeless: until
+    /// then no new process of the instance may enter it.
+    pub(crate) async fn clean(&self, spec: &InstanceSpec) {
         if let Err(error) = std::fs::remove_file(self.socket(&spec.instance))
             && error.kind() != std::io::ErrorKind::NotFound
         {
             tracing::warn!(instance = %spec.instance, %error, "the socket could not be removed");
         }
         let Some(cgroup) = &spec.cgroup else { return };
-        if let Err(error) = cgroup.kill() {
-            tracing::warn!(instance = %spec.instance, %error, "the control group could not be ended");
-        }
-        if let Err(error) = cgroup.remove() {
-            // What was just killed may not be gone yet; the next start or `forget` removes it.
-            tracing::debug!(instance = %spec.instance, %error, "the control group stays for now");
+        let until = Instant::now() + CLEAN_TIMEOUT;
+        while let Err(error) = cgroup.kill().and_then(|()| cgroup.remove()) {
+            // What was killed takes its time to be gone, and nothing tells when it is.
+            if Instant::now() >= until {
+                tracing::warn!(instance = %spec.instance, %error, "the control group could not be removed");
+                return;
+            }
+            sleep(CLEAN_PAUSE).await;
         }
     }
 

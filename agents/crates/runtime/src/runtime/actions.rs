@@ -177,15 +177,10 @@ impl Driver {
 
     fn forget(&mut self, instance: &InstanceId) {
         let folder = self.options.folders.instances().join(instance.as_str());
-        let managed = self.instances.remove(instance);
-        if let Some(managed) = &managed {
+        if let Some(managed) = self.instances.remove(instance) {
             self.ports.give_back(managed.port);
         }
-        let (supervisor, spec) = (self.supervisor.clone(), managed.and_then(|managed| managed.spec));
         tokio::task::spawn_blocking(move || {
-            if let Some(spec) = spec {
-                supervisor.clean(&spec);
-            }
             if let Err(error) = files::remove_folder(&folder) {
                 tracing::warn!(folder = %folder.display(), %error, "could not be removed");
             }
@@ -242,6 +237,10 @@ impl Driver {
         };
         if timeout(longest + STOP_ALL_SLACK, all).await.is_err() {
             tracing::error!("some instances did not stop in time");
+        }
+        if let Err(error) = self.options.isolation.cgroups.remove() {
+            // An instance that did not stop holds it; the next run uses it again.
+            tracing::debug!(%error, "the control groups stay");
         }
         // Whoever asked may have gone.
         done.send(()).ok();

@@ -34,7 +34,7 @@ impl Driver {
                 Ok(_) => tracing::debug!(instance = %id, "ended while it was adopted"),
                 Err(error) => {
                     tracing::info!(instance = %id, %error, "did not outlive the last run");
-                    self.supervisor.clean(&spec);
+                    self.supervisor.clean(&spec).await;
                     self.clear(&folder);
                 }
             }

@@ -19,7 +19,9 @@ struct Entry {
 /// The record of every app, in one file that is replaced whole.
 pub(super) struct Records {
     path: PathBuf,
-    saved: BTreeMap<AppKey, Record>,
+    records: BTreeMap<AppKey, Record>,
+    /// The file lacks something, because writing it failed.
+    behind: bool,
 }
 
 impl Records {
@@ -28,28 +30,31 @@ impl Records {
             Some(bytes) => serde_json::from_slice(&bytes)?,
             None => Vec::new(),
         };
-        let saved = entries.into_iter().map(|entry| (entry.key, entry.record)).collect();
-        Ok(Self { path, saved })
+        let records = entries.into_iter().map(|entry| (entry.key, entry.record)).collect();
+        Ok(Self { path, records, behind: false })
     }
 
     pub(super) fn all(&self) -> &BTreeMap<AppKey, Record> {
-        &self.saved
+        &self.records
     }
 
     /// Saves what differs; returns when it is on disk.
     pub(super) async fn save(&mut self, key: &AppKey, record: Option<Record>) -> io::Result<()> {
-        if self.saved.get(key) == record.as_ref() {
+        if self.records.get(key) == record.as_ref() && !self.behind {
             return Ok(());
         }
         match record {
-            Some(record) => self.saved.insert(key.clone(), record),
-            None => self.saved.remove(key),
+            Some(record) => self.records.insert(key.clone(), record),
+            None => self.records.remove(key),
         };
         let entries: Vec<Entry> =
-            self.saved.iter().map(|(key, record)| Entry { key: key.clone(), record: record.clone() }).collect();
+            self.records.iter().map(|(key, record)| Entry { key: key.clone(), record: record.clone() }).collect();
         let bytes = serde_json::to_vec(&entries)?;
         let path = self.path.clone();
-        tokio::task::spawn_blocking(move || file::replace(&path, &bytes, 0o600)).await.map_err(io::Error::other)?
+        self.behind = true;
+        tokio::task::spawn_blocking(move || file::replace(&path, &bytes, 0o600)).await.map_err(io::Error::other)??;
+        self.behind = false;
+        Ok(())
     }
 }
 
@@ -72,4 +77,23 @@ pub(super) fn prune_releases(releases: &Path, keep: &HashSet<String>) -> io::Res
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlead_model::{AppId, EnvironmentId};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_record_that_could_not_be_written_is_written_with_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/apps.json");
+        let mut records = Records::open(path.clone()).unwrap();
+        let key = AppKey { app: AppId::parse("app_a").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() };
+        records.save(&key, Some(Record::default())).await.unwrap_err();
+        std::fs::create_dir(dir.path().join("state")).unwrap();
+        records.save(&key, Some(Record::default())).await.unwrap();
+        assert_eq!(Records::open(path).unwrap().all().len(), 1);
+    }
 }
