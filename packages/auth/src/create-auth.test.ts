@@ -1,7 +1,10 @@
 import { newId } from '@fairlead/contract/ids';
+import { identityClient } from '@fairlead/db/identity';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Auth, createAuth } from './create-auth.ts';
+import { type AuthOptions, buildLibrary } from './library.ts';
+import { failuresMax } from './sign-in-limit.ts';
 
 let db: TestDatabase;
 let auth: Auth;
@@ -10,10 +13,15 @@ const ada = { name: 'Ada', email: 'Ada@Example.test', password: 'correct horse b
 
 beforeAll(async () => {
   db = await testDatabase();
-  auth = createAuth({ identity: db.database, secret: 's'.repeat(48), baseUrl: origin, trustedOrigins: [origin] });
+  auth = createAuth(options());
   await auth.createAccount(ada);
 });
 afterAll(() => db.drop());
+
+function options(change: Partial<AuthOptions> = {}): AuthOptions {
+  const identity = db.database;
+  return { identity, secret: 's'.repeat(48), baseUrl: origin, trustedOrigins: [origin], trustedProxies: [], ...change };
+}
 
 function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return auth.handler(
@@ -25,6 +33,7 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   );
 }
 
+const signInOf = ({ email, password }: typeof ada) => ({ email, password });
 const signIn = (password = ada.password, headers: Record<string, string> = {}) =>
   post('/sign-in/email', { email: 'ada@example.test', password }, headers);
 
@@ -86,15 +95,135 @@ test('an address has one account, whatever its case, and an account can be taken
   expect(row).toBeNull();
 });
 
-test('guessing is slowed down', async () => {
-  const headers = { 'x-forwarded-for': '203.0.113.7' };
+/** An account that no other test counts attempts of. */
+async function newAccount(name: string) {
+  const account = { name, email: `${name.toLowerCase()}@example.test`, password: 'a long enough one' };
+  await auth.createAccount(account);
+  const attempt = async (password: string, headers: Record<string, string> = {}) =>
+    (await post('/sign-in/email', { email: account.email, password }, headers)).status;
+  return { attempt, right: () => attempt(account.password) };
+}
+
+test('guessing one account is stopped after ten attempts, whatever address they claim to come from', async () => {
+  const grace = await newAccount('Grace');
+  const guesses = Array.from({ length: 40 }, (_, at) =>
+    grace.attempt('guess', { 'x-forwarded-for': `203.0.113.${at}` }),
+  );
+  const statuses = await Promise.all(guesses);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(failuresMax);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(40 - failuresMax);
+  // Nor does the right password tell itself apart.
+  expect(await grace.right()).toBe(429);
+  expect((await signIn()).status).toBe(200);
+
+  await identityClient(db.database).signInAttempt.updateMany({
+    data: { windowStartedAt: new Date(Date.now() - 15 * 60_000) },
+  });
+  expect(await grace.attempt('guess')).toBe(401);
+  expect(await grace.right()).toBe(200);
+});
+
+test('an address that nobody has is counted like any other', async () => {
+  const body = { email: 'nobody@example.test', password: 'guess' };
   const statuses: number[] = [];
-  for (let attempt = 0; attempt < 22; attempt += 1) statuses.push((await signIn('guess number one', headers)).status);
-  expect(statuses).toContain(429);
+  for (let attempt = 0; attempt <= failuresMax; attempt += 1)
+    statuses.push((await post('/sign-in/email', body)).status);
+  expect(statuses.at(-2)).toBe(401);
+  expect(statuses.at(-1)).toBe(429);
+});
+
+test('what is no guess is not counted, and a right password forgets the wrong ones', async () => {
+  const linus = await newAccount('Linus');
+  for (let time = 0; time < 12; time += 1) {
+    expect(await linus.attempt('guess', { origin: 'https://evil.example.test', cookie: 'a=b' })).toBe(403);
+  }
+  for (let round = 0; round < 2; round += 1) {
+    for (let time = 1; time < failuresMax; time += 1) expect(await linus.attempt('guess')).toBe(401);
+    expect(await linus.right()).toBe(200);
+  }
+});
+  expect(left.length).toBeGreaterThan(0);
+});
+
+test('behind a trusted proxy each address has its own share, and what the proxy was told counts for nothing', async () => {
+  const behind = createAuth(options({ trustedProxies: ['10.0.0.0/8'] }));
+  const attempt = (forwarded: string, at: number) =>
+    behind.handler(
+      new Request(`${origin}/api/auth/sign-in/email`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin, 'x-forwarded-for': forwarded },
+        body: JSON.stringify({ email: `${at}@example.test`, password: 'guess' }),
+      }),
+    );
+  const statuses: number[] = [];
+  for (let at = 0; at < 21; at += 1) statuses.push((await attempt(`192.0.2.${at}, 203.0.113.7, 10.0.0.1`, at)).status);
+  expect(statuses.at(-2)).toBe(401);
+  expect(statuses.at(-1)).toBe(429);
+  expect((await attempt('203.0.113.8, 10.0.0.1', 99)).status).toBe(401);
+});
+
+test('nothing of the library is open but signing in and out', async () => {
+  const cookie = cookieOf(await signIn());
+  const endpoints = Object.values(buildLibrary(options()).api) as readonly {
+    path?: string;
+    options?: { method: unknown };
+  }[];
+  const paths = endpoints.map(({ path }) => path).filter((path) => path !== undefined);
+  expect(paths).toEqual(expect.arrayContaining(['/sign-in/email', '/sign-out', '/update-user', '/verify-password']));
+  for (const path of [...paths, '/sign-in/email/', '/../auth/get-session', '/ok', '/error']) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      if (method === 'POST' && (path === '/sign-in/email' || path === '/sign-out')) continue;
+      const body = method === 'GET' ? {} : { body: '{"name":"Eve","password":"x"}' };
+      const headers = { 'content-type': 'application/json', origin, cookie };
+      const response = await auth.handler(new Request(`${origin}/api/auth${path}`, { method, headers, ...body }));
+      expect([response.status, await response.text()], `${method} ${path}`).toEqual([404, '']);
+    }
+  }
+  expect((await auth.readSession(new Headers({ cookie })))?.user.name).toBe('Ada');
+});
+
+test('a sign-in is an address and a password: nothing else is passed on, and nothing long is read', async () => {
+  const elsewhere = await post('/sign-in/email', {
+    ...signInOf(ada),
+    callbackURL: 'https://evil.example.test',
+    image: 'x',
+  });
+  expect(elsewhere.status).toBe(200);
+  expect(elsewhere.headers.get('location')).toBeNull();
+  expect(await elsewhere.json()).toMatchObject({ redirect: false });
+  for (const body of [
+    {},
+    { email: 'no address', password: 'x' },
+    { email: ada.email, password: ['x'] },
+    { ...signInOf(ada), x: 'x'.repeat(5000) },
+  ]) {
+    const response = await post('/sign-in/email', body);
+    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'input.invalid' })]);
+  }
+});
+
+test('over https the cookie belongs to this host alone; over http to this port as far as cookies can', async () => {
+  const [cookie, ...more] = (await signIn()).headers.getSetCookie();
+  expect(more).toEqual([]);
+  expect(cookie).toMatch(/^__Host-fairlead\.session_token=/);
+  expect(cookie).toMatch(/; Path=\/;/);
+  expect(cookie).toMatch(/; Secure/);
+  expect(cookie).not.toMatch(/Domain/i);
+  const local = 'http://localhost:4400';
+  const plain = createAuth(options({ baseUrl: local, trustedOrigins: [local] }));
+  const response = await plain.handler(
+    new Request(`${local}/api/auth/sign-in/email`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: local },
+      body: JSON.stringify(signInOf(ada)),
+    }),
+  );
+  const [planted] = response.headers.getSetCookie();
+  expect(planted).toMatch(/^fairlead-4400\.session_token=.*HttpOnly/);
+  expect(planted).not.toMatch(/Domain|Secure/i);
+  expect(await plain.readSession(new Headers({ cookie: cookieOf(response) }))).not.toBeNull();
 });
 
 test('a short secret is refused', () => {
-  expect(() => createAuth({ identity: db.database, secret: 'short', baseUrl: origin, trustedOrigins: [] })).toThrow(
-    /at least 32/,
-  );
+  expect(() => createAuth(options({ secret: 'short' }))).toThrow(/at least 32/);
 });

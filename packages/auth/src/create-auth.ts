@@ -1,23 +1,13 @@
 // Owns identity: who someone is, by e-mail and password. Organizations, roles and tokens are core's; better-auth's
 // plugins for them are not mounted. Nothing here may let a stranger make an account over HTTP.
 import { randomUUID } from 'node:crypto';
-import { AppError } from '@fairlead/contract/errors';
+import { AppError, type ErrorCode, errorTable } from '@fairlead/contract/errors';
 import { newId } from '@fairlead/contract/ids';
-import type { Database } from '@fairlead/db';
 import { identityClient } from '@fairlead/db/identity';
-import { betterAuth } from 'better-auth';
-import { prismaAdapter } from 'better-auth/adapters/prisma';
 import { hashPassword } from 'better-auth/crypto';
-
-export interface AuthOptions {
-  /** Identity has its own tables; it reaches them as the login role, through this database's pool. */
-  readonly identity: Database;
-  /** Signs cookies. At least 32 characters of good randomness, kept in a file. */
-  readonly secret: string;
-  /** Where browsers reach the dashboard. */
-  readonly baseUrl: string;
-  readonly trustedOrigins: readonly string[];
-}
+import { z } from 'zod';
+import { type AuthOptions, authPath, buildLibrary, passwordLengthMax } from './library.ts';
+import { createSignInLimit, type SignInLimit } from './sign-in-limit.ts';
 
 export interface Session {
   readonly id: string;
@@ -32,7 +22,10 @@ export interface NewAccount {
 }
 
 export interface Auth {
-  /** Answers everything below `authPath`. */
+  /**
+   * Signs in and out, below `authPath`. Everything else that the library has is closed, also what it may get: it would be
+   * an API that nobody wrote a schema, a permission or a test for.
+   */
   handler(request: Request): Promise<Response>;
   /** Null when the cookie is missing, forged, expired or signed out. Asks the database every time. */
   readSession(headers: Headers): Promise<Session | null>;
@@ -42,26 +35,33 @@ export interface Auth {
   deleteAccount(input: { userId: string }): Promise<void>;
 }
 
-export const authPath = '/api/auth';
-const passwordLengthMin = 12;
-const passwordLengthMax = 128;
 const secretLengthMin = 32;
-const daySeconds = 24 * 60 * 60;
+// A sign-in is an address and a password; nothing else is read.
+const bodyBytesMax = 4096;
+const signInBody = z.object({ email: z.email().max(254), password: z.string().min(1).max(passwordLengthMax) });
+const wrongPassword = 401;
 
 /** Makes nothing until its first use: building the web app loads this module without a database. */
 export function createAuth(options: AuthOptions): Auth {
   if (options.secret.length < secretLengthMin) {
     throw new RangeError(`the auth secret must have at least ${secretLengthMin} characters`);
   }
-  let made: ReturnType<typeof build> | undefined;
-  const auth = (): ReturnType<typeof build> => {
-    made ??= build(options);
+  let made: Library | undefined;
+  const auth = (): Library => {
+    made ??= buildLibrary(options);
     return made;
   };
   const client = () => identityClient(options.identity);
+  const limit = createSignInLimit(client, () => new Date());
 
   return {
-    handler: (request) => auth().handler(request),
+    handler: async (request) => {
+      const path = new URL(request.url).pathname;
+      if (request.method !== 'POST') return notFound();
+      if (path === `${authPath}/sign-in/email`) return signIn(request, auth(), limit);
+      if (path === `${authPath}/sign-out`) return auth().handler(withBody(request, {}));
+      return notFound();
+    },
     readSession: async (headers) => {
       const found = await auth().api.getSession({ headers, query: { disableRefresh: true, disableCookieCache: true } });
       if (found === null) return null;
@@ -95,39 +95,50 @@ export function createAuth(options: AuthOptions): Auth {
   };
 }
 
-function build({ identity, secret, baseUrl, trustedOrigins }: AuthOptions) {
-  return betterAuth({
-    appName: 'Fairlead',
-    baseURL: baseUrl,
-    basePath: authPath,
-    secret,
-    trustedOrigins: [...trustedOrigins],
-    database: prismaAdapter(identityClient(identity), { provider: 'postgresql' }),
-    emailAndPassword: {
-      enabled: true,
-      // Accounts are made by core's verbs only: the first by the setup token, later ones by invitation.
-      disableSignUp: true,
-      minPasswordLength: passwordLengthMin,
-      maxPasswordLength: passwordLengthMax,
-    },
-    session: { expiresIn: 30 * daySeconds, updateAge: daySeconds },
-    rateLimit: {
-      enabled: true,
-      storage: 'database',
-      window: 60,
-      max: 200,
-      customRules: { '/sign-in/email': { window: 60, max: 20 } },
-    },
-    advanced: {
-      cookiePrefix: 'fairlead',
-      useSecureCookies: baseUrl.startsWith('https:'),
-      // Said aloud, because the library would otherwise decide it by NODE_ENV.
-      disableOriginCheck: false,
-      disableCSRFCheck: false,
-    },
-    logger: { level: 'error' },
-    telemetry: { enabled: false },
-  });
+type Library = ReturnType<typeof buildLibrary>;
+
+async function signIn(request: Request, library: Library, limit: SignInLimit): Promise<Response> {
+  const body = signInBody.safeParse(await readJson(request, bodyBytesMax));
+  if (!body.success) return refuse('input.invalid');
+  const { email } = body.data;
+  if (!(await limit.begin(email))) return refuse('request.too_many');
+  const response = await library.handler(withBody(request, body.data));
+  if (response.ok) await limit.succeed(email);
+  else if (response.status !== wrongPassword) await limit.takeBack(email);
+  return response;
+}
+
+/** What the library gets is what we read: no field that we don't know reaches it. */
+function withBody(request: Request, body: object): Request {
+  const headers = new Headers(request.headers);
+  headers.set('content-type', 'application/json');
+  headers.delete('content-length');
+  return new Request(request.url, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/** Undefined when it is no JSON or longer than `bytesMax`. */
+async function readJson(request: Request, bytesMax: number): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of request.body ?? []) {
+    bytes += part.length;
+    if (bytes > bytesMax) return undefined;
+    parts.push(part);
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(code: ErrorCode): Response {
+  const { http, message } = errorTable[code];
+  return Response.json({ code, message }, { status: http, headers: { 'cache-control': 'no-store' } });
+}
+
+function notFound(): Response {
+  return new Response(null, { status: 404 });
 }
 
 function isUniqueViolation(error: unknown): boolean {

@@ -1,2 +1,3 @@
 // The door to identity.
-export { type Auth, type AuthOptions, authPath, createAuth, type NewAccount, type Session } from './create-auth.ts';
+export { type Auth, createAuth, type NewAccount, type Session } from './create-auth.ts';
+export { type AuthOptions, authPath } from './library.ts';

@@ -14,10 +14,31 @@ test('defaults serve a single machine', () => {
   expect(env.FAIRLEAD_HTTPS_PORT).toBe(4443);
 });
 
+test('trusted proxies are addresses or networks, and nobody is one by default', () => {
+  expect(readEnv(complete).FAIRLEAD_TRUSTED_PROXIES).toEqual([]);
+  const listed = { ...complete, FAIRLEAD_TRUSTED_PROXIES: '10.0.0.0/8, ::1 ,' };
+  expect(readEnv(listed).FAIRLEAD_TRUSTED_PROXIES).toEqual(['10.0.0.0/8', '::1']);
+  expect(() => readEnv({ ...complete, FAIRLEAD_TRUSTED_PROXIES: 'proxy' })).toThrow(/FAIRLEAD_TRUSTED_PROXIES/);
+});
+
 test('every problem is named at once, and no value is shown', () => {
   const broken = { ...complete, DATABASE_URL: 'mysql://secret@host/x', FAIRLEAD_LOG_STORE_DIR: '' };
   expect(() => readEnv(broken)).toThrow(/DATABASE_URL.*FAIRLEAD_LOG_STORE_DIR/);
   expect(() => readEnv(broken)).not.toThrow(/secret/);
+});
+
+test('a public address is https, or a name of this machine', () => {
+  for (const url of [
+    'https://panel.example.com',
+    'http://127.0.0.1:4400',
+    'http://[::1]:4400',
+    'http://fairlead.localhost:4400',
+  ])
+    expect(readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: url, FAIRLEAD_AGENT_URL: url }).FAIRLEAD_PUBLIC_URL).toBe(url);
+  for (const url of ['http://panel.example.com', 'http://10.0.0.1:4400', 'http://localhost.example.com']) {
+    expect(() => readEnv({ ...complete, FAIRLEAD_PUBLIC_URL: url })).toThrow(/FAIRLEAD_PUBLIC_URL: must be https/);
+    expect(() => readEnv({ ...complete, FAIRLEAD_AGENT_URL: url })).toThrow(/FAIRLEAD_AGENT_URL: must be https/);
+  }
 });
 
 describe('origins', () => {

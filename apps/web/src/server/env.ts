@@ -3,10 +3,13 @@ import { z } from 'zod';
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''));
 
+/** Passwords, cookies and enrolment tokens travel to it, so plain http is for names of this machine alone. */
+const publicUrl = httpUrl.refine((url) => isProtected(new URL(url)), 'must be https, unless it is on this machine');
+
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   /** The address people open; cookies, links and the install command are made for it. */
-  FAIRLEAD_PUBLIC_URL: httpUrl.default('http://localhost:4400'),
+  FAIRLEAD_PUBLIC_URL: publicUrl.default('http://localhost:4400'),
   /** The host under which the local agent's proxy serves the dashboard over https; empty: it doesn't. */
   FAIRLEAD_CONTROL_HOST: z
     .string()
@@ -15,13 +18,19 @@ const schema = z.object({
   /** Where this process reaches the gateway. */
   FAIRLEAD_GATEWAY_URL: httpUrl.default('http://127.0.0.1:4401'),
   /** Where agents reach the gateway, when that is not the public address. */
-  FAIRLEAD_AGENT_URL: httpUrl.optional(),
+  FAIRLEAD_AGENT_URL: publicUrl.optional(),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
   /** The agent offered to new servers: one program for this machine's kind, or a folder with linux-x64 and linux-arm64. */
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
+  /** Addresses and networks of reverse proxies whose X-Forwarded-For is believed, separated by commas. */
+  FAIRLEAD_TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
+    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 
@@ -36,6 +45,10 @@ export function readEnv(source: Readonly<Record<string, string | undefined>>): W
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+function isProtected({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
+}
 
 type Addresses = Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_CONTROL_HOST' | 'FAIRLEAD_HTTPS_PORT'>;
 

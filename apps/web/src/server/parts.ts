@@ -41,6 +41,12 @@ async function createParts(): Promise<WebParts> {
     applicationName: 'fairlead-web',
     onConnectionError: (error) => log.warn({ err: error }, 'a database connection broke'),
   });
+  try {
+    await database.assertSafe();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
   const binaries = createAgentBinaries(env.FAIRLEAD_AGENT_BINARY, process.arch);
   return {
     env,
@@ -48,7 +54,13 @@ async function createParts(): Promise<WebParts> {
     database,
     binaries,
     clock: systemClock,
-    auth: createAuth({ identity: database, secret, baseUrl: env.FAIRLEAD_PUBLIC_URL, trustedOrigins: ownOrigins() }),
+    auth: createAuth({
+      identity: database,
+      secret,
+      baseUrl: env.FAIRLEAD_PUBLIC_URL,
+      trustedOrigins: ownOrigins(),
+      trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
+    }),
     live: createLiveSource({
       database,
       gatewayUrl: env.FAIRLEAD_GATEWAY_URL,

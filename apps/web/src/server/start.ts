@@ -3,7 +3,6 @@ import 'server-only';
 import { parts } from './parts.ts';
 
 export async function start(): Promise<void> {
-  const { database, log } = await parts();
-  await database.assertSafe();
+  const { log } = await parts();
   log.info({}, 'the web app is ready');
 }

@@ -44,7 +44,13 @@ export async function startTestApi(): Promise<TestApi> {
   const live = createFedLiveSource();
   const parts: ApiParts = {
     database: db.database,
-    auth: createAuth({ identity: db.database, secret: 's'.repeat(48), baseUrl: origin, trustedOrigins: [origin] }),
+    auth: createAuth({
+      identity: db.database,
+      secret: 's'.repeat(48),
+      baseUrl: origin,
+      trustedOrigins: [origin],
+      trustedProxies: [],
+    }),
     live,
     logs: createFolderLogStore(dir),
     config: {
