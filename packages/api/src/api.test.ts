@@ -1,8 +1,8 @@
 import { newId } from '@fairlead/contract/ids';
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import superjson from 'superjson';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ApiParts, apiRouter, createContext, organizationHeader, type PublicError } from './index.ts';
+import { batchMax } from './answer-request.ts';
+import { type ApiParts, answerRequest, organizationHeader, type PublicError } from './index.ts';
 import { origin, startTestApi, type TestApi } from './testing/index.ts';
 
 let api: TestApi;
@@ -30,13 +30,7 @@ async function post(path: string, input: unknown, cookie = owner.cookie, parts: 
     headers: { 'content-type': 'application/json', cookie, [organizationHeader]: api.world.organizationSlug },
     body: JSON.stringify(superjson.serialize(input)),
   });
-  const response = await fetchRequestHandler({
-    endpoint: '/api/trpc',
-    req: request,
-    router: apiRouter,
-    createContext: () =>
-      createContext(parts, { headers: request.headers, organizationSlug: request.headers.get(organizationHeader) }),
-  });
+  const response = await answerRequest(parts, request);
   const text = await response.text();
   const error = superjson.deserialize<{ message: string; data: Answer['data'] }>(
     JSON.parse(text).error ?? { json: {} },
@@ -197,6 +191,31 @@ test('every list and page answers on an organization that has next to nothing', 
   expect(metric.points).toHaveLength(180);
   expect(metric.totals).toEqual({ requests: 0, errors: 0, p50Ms: null, p95Ms: null, p99Ms: null });
   await expect(caller.benchmark.create({ appId: app.id, plan: {} })).rejects.toThrow('Deploy it first');
+});
+
+test('a request holds a handful of calls, and whether set-up is open costs a stranger no transaction', async () => {
+  const reasons: string[] = [];
+  const { database } = api.parts;
+  const counted: ApiParts = {
+    ...api.parts,
+    database: {
+      ...database,
+      system: (reason, work, options) => {
+        reasons.push(reason);
+        return database.system(reason, work, options);
+      },
+    },
+  };
+  const batch = async (calls: number) => {
+    const procedures = Array.from({ length: calls }, () => 'setup.status').join(',');
+    const response = await answerRequest(counted, new Request(`${origin}/api/trpc/${procedures}?batch=1`));
+    return response.status;
+  };
+  expect(await batch(1)).toBe(200);
+  expect(await batch(batchMax)).toBe(200);
+  expect(reasons).toHaveLength(1);
+  expect(await batch(batchMax + 1)).toBe(400);
+  expect(await batch(1200)).toBe(400);
 });
 
 test('the first account is made by the token, once, and nobody else gets one', async () => {

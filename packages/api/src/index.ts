@@ -1,39 +1,11 @@
-// Owns the tree of procedures. Composition (database, auth, live source) is the web app's.
-import { createCallerFactory, router } from './ladder.ts';
-import { appRouter } from './routers/app.ts';
-import { benchmarkRouter } from './routers/benchmark.ts';
-import { deploymentRouter } from './routers/deployment.ts';
-import { domainRouter } from './routers/domain.ts';
-import { liveRouter } from './routers/live.ts';
-import { memberRouter } from './routers/member.ts';
-import { metricRouter } from './routers/metric.ts';
-import { overviewRouter } from './routers/overview.ts';
-import { releaseRouter } from './routers/release.ts';
-import { serverRouter } from './routers/server.ts';
-import { sessionRouter } from './routers/session.ts';
-import { setupRouter } from './routers/setup.ts';
-
-export const apiRouter = router({
-  app: appRouter,
-  benchmark: benchmarkRouter,
-  deployment: deploymentRouter,
-  domain: domainRouter,
-  live: liveRouter,
-  member: memberRouter,
-  metric: metricRouter,
-  overview: overviewRouter,
-  release: releaseRouter,
-  server: serverRouter,
-  session: sessionRouter,
-  setup: setupRouter,
-});
-
-/** The only thing that clients import, as a type. */
-export type AppRouter = typeof apiRouter;
+// The door to the API. Composition (database, auth, live source) is the web app's.
+import { createCallerFactory } from './ladder.ts';
+import { apiRouter } from './router.ts';
 
 /** For server components: procedures as plain functions, with the same ladder. */
 export const createCaller = createCallerFactory(apiRouter);
 
+export { answerRequest } from './answer-request.ts';
 export {
   type AgentDownload,
   type ApiConfig,
@@ -45,3 +17,4 @@ export {
 } from './context.ts';
 export type { PublicError } from './errors.ts';
 export type { LiveSource, LiveSubscription } from './live-source.ts';
+export { type AppRouter, apiRouter } from './router.ts';

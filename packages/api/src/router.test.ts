@@ -2,7 +2,7 @@
 import { permissionSchema } from '@fairlead/core/role';
 import { TRPCError } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiRouter } from './index.ts';
+import { apiRouter } from './router.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
 
 interface ProcedureDef {

@@ -7,12 +7,19 @@ import {
   requireSetupToken,
   setupStatusSchema,
 } from '@fairlead/core/setup';
+import type { Database } from '@fairlead/db';
 import { publicProcedure, router } from '../ladder.ts';
 import { inSystemScope } from '../system-scope.ts';
 
+// Anybody may ask, and it never opens again: a control plane that is set up need not ask its database.
+const claimed = new WeakSet<Database>();
+
 export const setupRouter = router({
   status: publicProcedure.output(setupStatusSchema).query(async ({ ctx }) => {
-    return { needed: await inSystemScope(ctx, 'tell whether set-up is open', isSetupNeeded) };
+    if (claimed.has(ctx.database)) return { needed: false };
+    const needed = await inSystemScope(ctx, 'tell whether set-up is open', isSetupNeeded);
+    if (!needed) claimed.add(ctx.database);
+    return { needed };
   }),
 
   claim: publicProcedure

@@ -1,23 +1,11 @@
 // The API over HTTP.
-import { apiRouter, createContext, organizationHeader } from '@fairlead/api';
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
+import { answerRequest } from '@fairlead/api';
 import { parts } from '../../../../server/parts.ts';
 
 export const dynamic = 'force-dynamic';
 
 async function handle(request: Request): Promise<Response> {
-  const ready = await parts();
-  return fetchRequestHandler({
-    endpoint: '/api/trpc',
-    req: request,
-    router: apiRouter,
-    createContext: ({ info }) =>
-      createContext(ready, {
-        headers: request.headers,
-        // A stream cannot send headers of its own: it names the organization in its connection parameters.
-        organizationSlug: request.headers.get(organizationHeader) ?? info.connectionParams?.organization ?? null,
-      }),
-  });
+  return answerRequest(await parts(), request);
 }
 
 export { handle as GET, handle as POST };
