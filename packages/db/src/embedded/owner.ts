@@ -24,7 +24,9 @@ export async function takeOwnership(dataDir: string): Promise<void> {
 async function startOf(pid: number): Promise<string | null> {
   const line = await readIfThere(`/proc/${pid}/stat`);
   if (line === '') return null;
-  return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  // A killed process that nobody has buried yet owns nothing any more.
+  return fields[0] === 'Z' ? null : (fields[19] ?? null);
 }
 
 async function readIfThere(path: string): Promise<string> {
