@@ -25,7 +25,11 @@ async function emptyDatabase(): Promise<string> {
   await admin.connect();
   await admin.query(`CREATE DATABASE ${name}`);
   cleanUps.push(async () => {
-    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    // The queue's migrations don't wait for their connections to end; to cut one would be an error of nobody's test.
+    const connected = async () =>
+      (await admin.query('SELECT 1 FROM pg_stat_activity WHERE datname = $1', [name])).rowCount;
+    await expect.poll(connected).toBe(0);
+    await admin.query(`DROP DATABASE ${name}`);
     await admin.end();
   });
   url.pathname = `/${name}`;
