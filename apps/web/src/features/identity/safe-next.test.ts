@@ -11,4 +11,10 @@ test.each([
   ['/\\evil.example', '/'],
   ['/\t/evil.example', '/'],
   ['javascript:alert(1)', '/'],
+  ['/..//evil.example/x', '/'],
+  ['/.//evil.example/x', '/'],
+  ['/a/..//evil.example/x', '/'],
+  ['/%2e%2e//evil.example/x', '/'],
+  ['/a/../..//evil.example', '/'],
+  ['/a/../acme', '/acme'],
 ])('%j leads to %s', (next, path) => expect(safeNext(next)).toBe(path));

@@ -2,6 +2,8 @@
 
 export function safeNext(next: string | null | undefined): string {
   if (!next?.startsWith('/') || next.startsWith('//') || next.includes('\\')) return '/';
-  const resolved = new URL(next, 'http://here.invalid');
-  return resolved.origin === 'http://here.invalid' ? `${resolved.pathname}${resolved.search}` : '/';
+  const { origin, pathname, search } = new URL(next, 'http://here.invalid');
+  // Looked at again when it is resolved: without its dot segments, "/..//evil.example" is an address of another host.
+  if (origin !== 'http://here.invalid' || pathname.startsWith('//')) return '/';
+  return `${pathname}${search}`;
 }
