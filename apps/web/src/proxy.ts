@@ -1,9 +1,9 @@
 // Runs before every page and API call: refuses changes from foreign pages and sets the security headers.
 // Owns no session and no permission; the API's ladder does that.
 import { type NextRequest, NextResponse } from 'next/server';
-import { ownOrigins } from './server/env-of-process.ts';
+import { ownOrigins, webEnv } from './server/env-of-process.ts';
 import { mayChange } from './server/origin.ts';
-import { contentSecurityPolicy, fixedHeaders } from './server/security-headers.ts';
+import { contentSecurityPolicy, securityHeaders } from './server/security-headers.ts';
 
 export function proxy(request: NextRequest): NextResponse {
   if (!mayChange(request.method, request.headers.get('origin'), ownOrigins())) {
@@ -23,7 +23,8 @@ export function proxy(request: NextRequest): NextResponse {
 }
 
 function withHeaders(response: NextResponse): NextResponse {
-  for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value);
+  const headers = securityHeaders(webEnv().FAIRLEAD_PUBLIC_URL);
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
 }
 

@@ -25,7 +25,7 @@ export function contentSecurityPolicy({ nonce, development }: PolicyOptions): st
   ].join('; ');
 }
 
-export const fixedHeaders: Readonly<Record<string, string>> = {
+const fixedHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'same-origin',
@@ -33,3 +33,11 @@ export const fixedHeaders: Readonly<Record<string, string>> = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
+
+// A year, this host alone: apps on hosts below it decide for themselves.
+const httpsOnly = 'max-age=31536000';
+
+/** The same for every answer. `publicUrl`: https there means that nobody should ever ask over plain http. */
+export function securityHeaders(publicUrl: string): Readonly<Record<string, string>> {
+  return publicUrl.startsWith('https:') ? { ...fixedHeaders, 'strict-transport-security': httpsOnly } : fixedHeaders;
+}

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { contentSecurityPolicy, securityHeaders } from './security-headers.ts';
+
+test('a dashboard on https is asked over https alone; one on this machine is not bound to it', () => {
+  expect(securityHeaders('https://panel.example.com')).toMatchObject({
+    'strict-transport-security': 'max-age=31536000',
+    'x-frame-options': 'DENY',
+  });
+  const local = securityHeaders('http://localhost:4400');
+  expect(local).toMatchObject({ 'x-content-type-options': 'nosniff' });
+  expect(local).not.toHaveProperty('strict-transport-security');
+});
+
+test('scripts run by the nonce of their page only', () => {
+  const policy = contentSecurityPolicy({ nonce: 'abc', development: false });
+  expect(policy).toContain("default-src 'none'; script-src 'self' 'nonce-abc' 'strict-dynamic';");
+  expect(policy).not.toContain('unsafe-eval');
+});
