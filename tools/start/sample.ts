@@ -6,6 +6,7 @@ import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { waitFor } from '../lib/wait.ts';
 import type { Product } from './product.ts';
+import { isMirror } from './source-mirror.ts';
 
 export interface SampleOptions {
   readonly product: Product;
@@ -58,8 +59,8 @@ export async function deploySample(options: SampleOptions, onState: (text: strin
     });
     deploymentId = created.deploymentId ?? undefined;
   } else {
-    // The port of the repository is an option, so it may have moved since.
-    if (existing.repositoryUrl !== repositoryUrl && isOurs(existing.repositoryUrl)) {
+    // Its port is an option and its name may be newer, so it may have moved since.
+    if (existing.repositoryUrl !== repositoryUrl && isMirror(existing.repositoryUrl)) {
       await product.verbs.updateApp({ appId: existing.id, repositoryUrl });
     }
     deploymentId ??= (await product.verbs.createDeployment({ appId: existing.id })).deploymentId;
@@ -96,8 +97,4 @@ export async function measureSample(
     },
     { what: 'the benchmark of the sample app', timeoutMs: BENCHMARK_TIMEOUT_MS, everyMs: 200, signal },
   );
-}
-
-function isOurs(url: string): boolean {
-  return /^http:\/\/127\.0\.0\.1:\d+\/fairlead\.git$/.test(url);
 }

@@ -14,7 +14,7 @@ import type { Options } from './options.mjs';
 import { openProduct, type Product } from './product.ts';
 import type { Progress } from './progress.ts';
 import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
-import { refreshMirror, SOURCE_BRANCH, SOURCE_NAME } from './source-mirror.ts';
+import { refreshMirror, SOURCE_BRANCH, sourceName } from './source-mirror.ts';
 import { type SourceServer, serveSource } from './source-repository.ts';
 import { formatSummary, type SampleSummary } from './summary.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -103,12 +103,13 @@ export async function serve(context: ServeOptions): Promise<void> {
 }
 
 async function serveClone({ folders, options }: ServeOptions): Promise<SourceServer> {
-  await refreshMirror(options.root, folders.source);
+  const name = sourceName(folders.source);
+  await refreshMirror(options.root, folders.source, name);
   return serveSource({
     port: options.ports.source,
     folder: folders.source,
     // So that a commit made a moment ago is what a click on Deploy builds.
-    refresh: () => refreshMirror(options.root, folders.source),
+    refresh: () => refreshMirror(options.root, folders.source, name),
   });
 }
 
@@ -157,7 +158,7 @@ async function showSample(
   const sample: SampleOptions = {
     product,
     serverId: server.id,
-    repositoryUrl: source.url(SOURCE_NAME),
+    repositoryUrl: source.url(sourceName(context.folders.source)),
     branch: SOURCE_BRANCH,
     httpsPort: options.ports.https,
     signal,

@@ -1,8 +1,10 @@
 // Serves git repositories read-only over HTTP on loopback, by git's own http-backend: the source the sample app is cloned
 // from. Only the two requests of a clone or fetch pass; nothing can be pushed.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 export interface SourceOptions {
@@ -47,10 +49,15 @@ export async function serveSource(options: SourceOptions): Promise<SourceServer>
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, options: SourceOptions): Promise<void> {
+  // A browser that a foreign host name led here asks for that name; only git asks for this address (DNS rebinding).
+  if (request.headers.host !== `127.0.0.1:${request.socket.localPort}`) {
+    response.writeHead(421, { 'content-type': 'text/plain' }).end('Ask for 127.0.0.1.\n');
+    return;
+  }
   const url = new URL(request.url ?? '/', 'http://source');
   const [, name, service] = ALLOWED.exec(url.pathname) ?? [];
   const isFetch = service === 'git-upload-pack' || url.searchParams.get('service') === 'git-upload-pack';
-  if (name === undefined || !isFetch) {
+  if (name === undefined || !isFetch || !existsSync(join(options.folder, `${name}.git`))) {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('There is no such repository, or it is read-only.\n');
     return;
   }
