@@ -108,7 +108,13 @@ async function requireAccount(database: Database, email: string): Promise<string
 async function makeOwner(database: Database, password: string): Promise<string> {
   // Makes an account only: no cookie is ever signed with this secret.
   const secret = randomBytes(32).toString('hex');
-  const auth = createAuth({ identity: database, secret, baseUrl: 'http://localhost', trustedOrigins: [] });
+  const auth = createAuth({
+    identity: database,
+    secret,
+    baseUrl: 'http://localhost',
+    trustedOrigins: [],
+    trustedProxies: [],
+  });
   const { userId } = await auth.createAccount({ name: 'Owner of Large', email: madeOwnerEmail, password });
   return userId;
 }
