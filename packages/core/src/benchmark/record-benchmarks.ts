@@ -52,10 +52,11 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     const status = input.statuses.find(({ runId }) => runId === run.id);
     const state = status === undefined ? undefined : states[status.state];
     if (status === undefined || state === undefined) continue;
-    const stored = await storeRows(ctx, run.id, status.rows);
+    // How many rows there are is the plan's word, not the agent's.
+    const rows = status.rows.filter(({ position }) => position < run.rowsTotal);
+    const stored = await storeRows(ctx, run.id, rows);
     const finished = state !== 'running';
-    const rowsDone = Math.min(status.rowsDone, 10_000);
-    const rowsTotal = status.rowsTotal > 0 ? Math.min(status.rowsTotal, 10_000) : run.rowsTotal;
+    const rowsDone = Math.min(status.rowsDone, run.rowsTotal);
     if (!finished && state === run.state && stored === 0 && rowsDone === run.rowsDone) continue;
     // A cancel may have come between the read and here: it stands.
     const { count } = await tx.benchmarkRun.updateMany({
@@ -63,7 +64,6 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       data: {
         state,
         rowsDone,
-        rowsTotal,
         startedAt: run.startedAt ?? now,
         ...(finished ? { finishedAt: now } : {}),
         ...(state === 'failed' ? failureOf(status) : {}),

@@ -63,7 +63,9 @@ async function recordLog(
   const firstLine = Number(chunk.firstLine);
   const lines = chunkLines(chunk, clockOffsetMs);
   const stored = await recordLogChunk(ctx, { store, serverId, deploymentId, firstLine, lines, sequence });
-  if (!stored) ctx.log.warn({ serverId, deploymentId, firstLine }, 'log lines of a foreign deployment were dropped');
+  if (stored) return;
+  const fields = { serverId, deploymentId, firstLine, lines: lines.length };
+  ctx.log.warn(fields, 'log lines were dropped: their deployment is foreign or long over, or its log is full');
 }
 
 /** The chunk's lines as watchers and the store have them, dated by our clock. */

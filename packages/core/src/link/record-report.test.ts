@@ -158,6 +158,16 @@ test('a benchmark is handed to the server, its rows are kept once, and its best 
   expect((await world.tenant((ctx) => listBenchmarks(ctx, { appId, limit: 1 }))).items).toMatchObject([{ id: runId }]);
 });
 
+test('rows beyond the plan are left out, whatever total the agent claims', async () => {
+  const runId = await startRun();
+  const rows = [row(0, 4000n), row(2, 1n), row(2_000_000_000, 1n)];
+  const status = { runId, state: WorkState.SUCCEEDED, rowsDone: 9_000, rowsTotal: 9_000, rows };
+  await world.report({ benchmarks: [create(BenchmarkStatusSchema, status)] });
+  const run = await world.tenant((ctx) => getBenchmark(ctx, { runId }));
+  expect(run).toMatchObject({ state: 'succeeded', rowsDone: 2, rowsTotal: 2 });
+  expect(run.rows.map(({ position }) => position)).toEqual([0]);
+});
+
 test('a cancelled benchmark stays cancelled, whatever its server still says', async () => {
   const runId = await startRun();
   await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));

@@ -17,18 +17,46 @@ export interface RecordLogChunkInput {
   readonly sequence: bigint;
 }
 
-const firstLineMax = 1_000_000_000;
+// An agent ends a log at 50 000 lines; the rest is for what it says at the end.
+const lineNumberMax = 60_000;
+// Chunks may overlap after a restart of the agent, but not for ever: each is an object on our disk.
+const storedLinesMax = 2 * lineNumberMax;
+const storedBytesMax = 64 * 1024 * 1024;
+// As long as an agent without a link may keep what it has to say.
+const lateMaxMs = 24 * 60 * 60_000;
 
-/** False, and nothing is stored, when the server has no business with that deployment. */
+/**
+ * False, and nothing is stored, when the server has no business with that deployment, the deployment is over for long, or
+ * its log is full.
+ */
 export async function recordLogChunk(ctx: OrganizationCtx, input: RecordLogChunkInput): Promise<boolean> {
   const { organizationId } = ctx;
   const { serverId, deploymentId, firstLine } = input;
-  if (input.lines.length === 0 || firstLine > firstLineMax) return false;
+  const { length } = input.lines;
+  if (length === 0 || firstLine < 0 || firstLine + length > lineNumberMax) return false;
+  const now = ctx.clock.now();
   const deployment = await ctx.tx.deployment.findFirst({
-    where: { id: deploymentId, organizationId, app: { placements: { some: { serverId, organizationId } } } },
+    where: {
+      id: deploymentId,
+      organizationId,
+      app: { placements: { some: { serverId, organizationId } } },
+      OR: [{ finishedAt: null }, { finishedAt: { gt: new Date(now.getTime() - lateMaxMs) } }],
+    },
     select: { id: true },
   });
   if (deployment === null) return false;
+  // Before the object is written: its key holds the sequence, so the same lines again would be another object.
+  const known = await ctx.tx.logChunk.findUnique({
+    where: { deploymentId_firstLine: { deploymentId, firstLine } },
+    select: { id: true },
+  });
+  if (known !== null) return true;
+  const stored = await ctx.tx.logChunk.aggregate({
+    where: { organizationId, deploymentId },
+    _sum: { lineCount: true, sizeBytes: true },
+  });
+  if ((stored._sum.lineCount ?? 0) + length > storedLinesMax) return false;
+  if ((stored._sum.sizeBytes ?? 0) > storedBytesMax) return false;
 
   const { lines } = input;
   const bytes = await encodeLogLines(lines);
@@ -42,10 +70,10 @@ export async function recordLogChunk(ctx: OrganizationCtx, input: RecordLogChunk
         organizationId,
         deploymentId,
         firstLine,
-        lineCount: lines.length,
+        lineCount: length,
         objectKey,
         sizeBytes: bytes.length,
-        createdAt: ctx.clock.now(),
+        createdAt: now,
       },
     ],
     skipDuplicates: true,
