@@ -2,7 +2,6 @@
 // line by line, charts that move, a benchmark, a rollback.
 import { expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
-import { findFaults } from './accessibility.ts';
 import { visitSample } from './visitors.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -133,48 +132,3 @@ test('a rollback brings the first release back', async () => {
   await expect(heading('Deployment #3')).toBeVisible();
   await expect(pill()).toContainText('Live', DEPLOYED);
 });
-
-test('every page is accessible, light and dark, wide and narrow', async () => {
-  const server = await firstLink('/servers', /\/servers\/srv_/);
-  const benchmark = await firstLink('/benchmarks', /\/benchmarks\/run_/);
-  const deployment = await firstLink('/deployments', /\/deployments\/dep_/);
-  const paths = [
-    ORGANIZATION,
-    ...['/apps', '/apps/new', '/apps/hello', '/apps/hello/deployments', '/apps/hello/domains', '/apps/hello/settings'],
-    ...[
-      '/deployments',
-      '/servers',
-      '/servers?add=1',
-      '/benchmarks',
-      '/benchmarks?start=1',
-      '/domains',
-      '/members',
-      '/settings',
-    ],
-  ].map((path) => (path.startsWith(ORGANIZATION) ? path : `${ORGANIZATION}${path}`));
-  const faults: string[] = [];
-  for (const path of [...paths, server, benchmark, deployment]) {
-    for (const theme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-      await page.goto(path);
-      await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-      faults.push(...(await findFaults(page, `${path}, ${theme}`)));
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
-    if (scrollWidth > clientWidth) faults.push(`${path}: ${scrollWidth - clientWidth} pixels wider than a phone`);
-    await page.setViewportSize({ width: 1440, height: 900 });
-  }
-  expect(faults).toEqual([]);
-});
-
-async function firstLink(list: string, href: RegExp): Promise<string> {
-  await page.goto(`${ORGANIZATION}${list}`);
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-  const hrefs = await page
-    .getByRole('link')
-    .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
-  const found = hrefs.find((candidate) => href.test(candidate));
-  if (found === undefined) throw new Error(`${list} links to nothing like ${href}`);
-  return found;
-}

@@ -1,0 +1,82 @@
+// Every page looked at by axe, light and dark, and measured on a phone's width. Runs after product.spec.ts, which makes the
+// account and leaves deployments and a benchmark to look at.
+import { expect, type Page, test } from '@playwright/test';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { findFaults } from './accessibility.ts';
+
+const ORGANIZATION = '/my-organization';
+const WIDE = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+const PAGES = [
+  '',
+  '/apps',
+  '/apps/new',
+  '/apps/hello',
+  '/apps/hello/deployments',
+  '/apps/hello/domains',
+  '/apps/hello/settings',
+  '/deployments',
+  '/servers',
+  '/servers?add=1',
+  '/benchmarks',
+  '/benchmarks?start=1',
+  '/domains',
+  '/members',
+  '/settings',
+];
+/** Pages of one thing, entered by the first link of their list. */
+const DETAILS = [
+  { list: '/servers', href: /\/servers\/srv_/ },
+  { list: '/benchmarks', href: /\/benchmarks\/run_/ },
+  { list: '/deployments', href: /\/deployments\/dep_/ },
+];
+
+let page: Page;
+
+test.beforeAll(async ({ browser }) => {
+  const context = await browser.newContext({
+    baseURL: process.env.FAIRLEAD_E2E_URL ?? '',
+    viewport: WIDE,
+    reducedMotion: 'reduce',
+  });
+  page = await context.newPage();
+});
+test.afterAll(() => page.context().close());
+
+test('the page of signing in', async () => {
+  await scan('/sign-in');
+  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Password').fill(ADA.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible();
+});
+
+for (const path of PAGES) test(`the page ${path || '/'} of an organization`, () => scan(`${ORGANIZATION}${path}`));
+
+for (const { list, href } of DETAILS) {
+  test(`a page below ${list}`, async () => {
+    await page.goto(`${ORGANIZATION}${list}`);
+    const link = page.getByRole('main').getByRole('link').and(page.locator('[href]'));
+    await expect(link.first()).toBeVisible();
+    const hrefs = await link.evaluateAll((links) => links.map((each) => each.getAttribute('href') ?? ''));
+    const found = hrefs.find((candidate) => href.test(candidate));
+    if (found === undefined) throw new Error(`${list} links to nothing like ${href}`);
+    await scan(found);
+  });
+}
+
+async function scan(path: string): Promise<void> {
+  const faults: string[] = [];
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    await page.goto(path);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    faults.push(...(await findFaults(page, theme)));
+  }
+  await page.setViewportSize(PHONE);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  if (over > 0) faults.push(`${over} pixels wider than a phone`);
+  await page.setViewportSize(WIDE);
+  expect(faults).toEqual([]);
+}
