@@ -66,3 +66,32 @@ fn malformed_bytes_are_errors_in_both_languages() {
         assert!(AgentEnvelope::decode(bytes.as_slice()).is_err(), "{case}");
     }
 }
+
+#[test]
+fn what_a_person_may_enter_is_what_the_agent_takes() {
+    let (name, bytes) = messages("DesiredState").into_iter().find(|(name, _)| name.contains("full")).unwrap();
+    let text = std::fs::read_to_string(fixtures().join("accepted-input.json")).unwrap();
+    let accepted: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let stored = |field: &str| -> Vec<String> {
+        let cases = accepted[field].as_object().unwrap();
+        assert!(!cases.is_empty(), "no cases of {field}");
+        cases.values().map(|value| value.as_str().unwrap().to_owned()).collect()
+    };
+    let check = |field: &str, change: fn(&mut DesiredState, String)| {
+        for value in stored(field) {
+            let mut message = DesiredState::decode(bytes.as_slice()).unwrap();
+            let server = ServerId::parse(&message.server_id).unwrap();
+            change(&mut message, value.clone());
+            let state = fairlead_wire::desired_state(&message.encode_to_vec(), &server);
+            assert!(state.is_ok(), "{name} with {field} {value:?}: {state:?}");
+        }
+    };
+    check("repositoryUrl", |state, value| state.builds[0].repository_url = value);
+    check("ref", |state, value| state.builds[0].r#ref = value);
+    check("rootFolder", |state, value| state.builds[0].root_folder = value);
+    check("host", |state, value| state.routes[0].host = value);
+    check("healthPath", |state, value| {
+        let live = state.apps.iter_mut().find_map(|app| app.live.as_mut()).unwrap();
+        live.health.as_mut().unwrap().path = value;
+    });
+}

@@ -1,5 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { healthPathSchema } from '../app/schema.ts';
+import { hostSchema } from '../domain/schema.ts';
 import { refSchema, repositoryUrlSchema, rootFolderSchema } from './schema.ts';
+
+// The agent's parser reads the same file.
+const fixture = new URL('../../../contract/fixtures/accepted-input.json', import.meta.url);
+const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = JSON.parse(readFileSync(fixture, 'utf8'));
 
 const refused = (schema: typeof refSchema | typeof repositoryUrlSchema | typeof rootFolderSchema, value: string) =>
   expect(schema.safeParse(value).success, JSON.stringify(value)).toBe(false);
@@ -31,9 +38,18 @@ test('a repository is an http or https address with a path and without credentia
     'https://example.test/a b',
     'https://example.test/a\nb',
     'https://example.test/a\\b',
+    'https://@github.com/ada/shop',
+    'https://:@github.com/ada/shop',
+    'https:////ada@github.com/shop',
+    'HTTP://git.example.test/shop.git',
+    'http://10.0.0.5/shop.git',
+    'http://localhost.example.test/shop.git',
+    'http://127.0.0.1.example.test/shop.git',
+    'http://128.0.0.1/shop.git',
     '--upload-pack=touch',
     'https:example.test/shop',
     `https://example.test/${'a'.repeat(3000)}`,
+    `https://example.test/${'^'.repeat(1000)}`,
   ])
     refused(repositoryUrlSchema, url);
 });
@@ -90,4 +106,22 @@ test('a root folder stays inside the repository', () => {
     'a`b`',
   ])
     refused(rootFolderSchema, folder);
+});
+
+test('what is stored is the form that an agent takes', () => {
+  const schemas = {
+    repositoryUrl: repositoryUrlSchema,
+    ref: refSchema,
+    rootFolder: rootFolderSchema,
+    healthPath: healthPathSchema,
+    host: hostSchema,
+  };
+  for (const [field, schema] of Object.entries(schemas)) {
+    const cases = Object.entries(accepted[field] ?? {});
+    expect(cases.length, field).toBeGreaterThan(0);
+    for (const [typed, stored] of cases) {
+      expect(schema.parse(typed), `${field} ${typed}`).toBe(stored);
+      expect(schema.parse(stored), `${field} ${stored}`).toBe(stored);
+    }
+  }
 });

@@ -1,6 +1,8 @@
 // Owns what a repository address, a ref and a root folder may look like. They reach `git` and the file system of a
 // server, so whatever could read as an option, a path out of the checkout or a shell word is refused.
 
+/** Of the normal form, in which some characters take three; an agent takes 2048. */
+export const urlLengthMax = 2000;
 const refForbidden = /[\s~^:?*[\]\\\p{Cc}]/u;
 // Everything a shell, an option parser or a terminal could read as more than a file name.
 const folderPart = /^[\p{L}\p{N}_.@+-]+$/u;
@@ -13,12 +15,26 @@ export function repositoryProblem(url: string): string | null {
     return 'The repository address has a character that does not belong in a URL.';
   if (!URL.canParse(url)) return 'The repository address is not a complete URL.';
   const parsed = new URL(url);
-  if (parsed.username !== '' || parsed.password !== '')
+  if (parsed.href.length > urlLengthMax) return 'The repository address is too long.';
+  // An empty name is one too: a parser forgets it, an agent refuses it.
+  if (/^https?:\/+[^/?#]*@/i.test(url))
     return 'Leave user name and password out of the repository address; it is stored and shown.';
+  if (parsed.protocol === 'http:' && !isLoopback(parsed.hostname))
+    return 'Enter the https:// address of the repository: over http, anybody on the way could change what is deployed.';
   if (parsed.search !== '' || parsed.hash !== '') return 'The repository address ends before any ? or #.';
   if (parsed.pathname === '/' || parsed.pathname === '')
     return 'The repository address lacks the path of the repository.';
   return null;
+}
+
+/** Of a parsed URL, whose address is in its normal form. */
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
 }
 
 /** The rules of git check-ref-format, and no leading dash: git would read it as an option. */

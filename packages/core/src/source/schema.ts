@@ -1,8 +1,14 @@
 // Owns the shape of an app's source at the border.
 import { z } from 'zod';
-import { refProblem, repositoryProblem, rootFolderProblem } from './rules.ts';
+import { refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
 
-export const repositoryUrlSchema = z.string().trim().max(2000).superRefine(tell(repositoryProblem));
+/** Stored in its normal form: a parser reads much as the same address that an agent would refuse. */
+export const repositoryUrlSchema = z
+  .string()
+  .trim()
+  .max(urlLengthMax)
+  .superRefine(tell(repositoryProblem))
+  .transform((url) => new URL(url).href);
 
 /** A branch, tag or commit hash. */
 export const refSchema = z
