@@ -85,16 +85,19 @@ test('a deploy under traffic answers every request', async () => {
 
 test('a cancelled deployment ends its build', async () => {
   const repository = await system.repositories.create('endless', endlessBuild('only ten minutes more'));
-  const created = await system.product.verbs.createApp({
-    name: 'endless',
-    repositoryUrl: repository.url,
-    branch: 'main',
-    rootFolder: '',
-    healthPath: '',
-    command: [],
-    serverId: await system.serverId(),
-    deployNow: true,
-  });
+  const created = await system.product.verbs.createApp(
+    {
+      name: 'endless',
+      repositoryUrl: repository.url,
+      branch: 'main',
+      rootFolder: '',
+      healthPath: '',
+      command: [],
+      serverId: await system.serverId(),
+      deployNow: true,
+    },
+    { controlHost: '', publicHost: '' },
+  );
   const deploymentId = created.deploymentId;
   if (deploymentId === null) throw new Error('the app was made without a deployment');
   await waitFor(async () => (await system.log(deploymentId)).some((line) => line.includes('only ten minutes more')), {

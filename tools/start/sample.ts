@@ -5,6 +5,7 @@ import type { AppDetail } from '@fairlead/core/app';
 import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { waitFor } from '../lib/wait.ts';
+import { CONTROL_HOST } from './control-plane.ts';
 import type { Product } from './product.ts';
 import { isMirror } from './source-mirror.ts';
 
@@ -48,15 +49,18 @@ export async function deploySample(options: SampleOptions, onState: (text: strin
   const existing = await findSample(options);
   let deploymentId = existing?.lastDeployment?.id;
   if (existing === undefined) {
-    const created = await product.verbs.createApp({
-      ...SAMPLE,
-      repositoryUrl,
-      branch,
-      serverId,
-      command: [],
-      host: SAMPLE_HOST,
-      deployNow: true,
-    });
+    const created = await product.verbs.createApp(
+      {
+        ...SAMPLE,
+        repositoryUrl,
+        branch,
+        serverId,
+        command: [],
+        host: SAMPLE_HOST,
+        deployNow: true,
+      },
+      { controlHost: CONTROL_HOST, publicHost: '' },
+    );
     deploymentId = created.deploymentId ?? undefined;
   } else {
     // Its port is an option and its name may be newer, so it may have moved since.

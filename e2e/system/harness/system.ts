@@ -16,7 +16,7 @@ import { startTraffic, type Traffic } from '../../../tools/lib/traffic.ts';
 import { type Undo, undoAll } from '../../../tools/lib/undo.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
 import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
-import { ControlPlane } from '../../../tools/start/control-plane.ts';
+import { CONTROL_HOST, ControlPlane } from '../../../tools/start/control-plane.ts';
 import { type Folders, layOut, openData } from '../../../tools/start/folders.ts';
 import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
 import type { PortName } from '../../../tools/start/options.mjs';
@@ -131,17 +131,20 @@ export class System {
 
   /** Makes an app from the repository, with `<slug>.localhost` as its host, and waits for the end of its first deployment. */
   async createApp(slug: string, repository: Pick<Repository, 'url'>, healthPath = ''): Promise<DeploymentDetail> {
-    const created = await this.product.verbs.createApp({
-      name: slug,
-      repositoryUrl: repository.url,
-      branch: 'main',
-      rootFolder: '',
-      healthPath,
-      command: [],
-      serverId: await this.serverId(),
-      host: `${slug}.localhost`,
-      deployNow: true,
-    });
+    const created = await this.product.verbs.createApp(
+      {
+        name: slug,
+        repositoryUrl: repository.url,
+        branch: 'main',
+        rootFolder: '',
+        healthPath,
+        command: [],
+        serverId: await this.serverId(),
+        host: `${slug}.localhost`,
+        deployNow: true,
+      },
+      { controlHost: CONTROL_HOST, publicHost: '' },
+    );
     if (created.deploymentId === null) throw new Error('the app was made without a deployment');
     return this.finished(created.deploymentId);
   }

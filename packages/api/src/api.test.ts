@@ -193,6 +193,16 @@ test('every list and page answers on an organization that has next to nothing', 
   await expect(caller.benchmark.create({ appId: app.id, plan: {} })).rejects.toThrow('Deploy it first');
 });
 
+test("an app cannot have the control plane's host or one below it", async () => {
+  const caller = api.caller(owner.cookie);
+  const app = await caller.app.create({ name: 'Polite', repositoryUrl, serverId: api.world.serverId });
+  for (const host of ['fairlead.localhost', 'x.Fairlead.localhost', 'fairlead.example.test']) {
+    const named = { name: 'Sly', repositoryUrl, serverId: api.world.serverId, host };
+    await expect(caller.app.create(named), host).rejects.toThrow('belongs to the control plane');
+    await expect(caller.domain.attach({ appId: app.id, host }), host).rejects.toThrow('belongs to the control plane');
+  }
+});
+
 test('a request holds a handful of calls, and whether set-up is open costs a stranger no transaction', async () => {
   const reasons: string[] = [];
   const { database } = api.parts;

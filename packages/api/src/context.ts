@@ -1,6 +1,7 @@
 // Owns what a request brings along: its session and organization, each read once, and the process's parts.
 // Must never decide a permission: the ladder does.
 import type { Auth, Session } from '@fairlead/auth';
+import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
@@ -13,7 +14,7 @@ export interface AgentDownload {
   readonly sha256: string;
 }
 
-export interface ApiConfig {
+export interface ApiConfig extends HostPolicy {
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */

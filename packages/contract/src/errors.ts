@@ -91,6 +91,9 @@ const table = {
   'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
 
   'domain.not_found': missing('There is no such domain.'),
+  'domain.reserved': conflict(
+    'This host name belongs to the control plane: an app there could pose as the dashboard. Choose another.',
+  ),
   'domain.taken': conflict('This host name is already in use.'),
 
   'server.not_found': missing('There is no such server.'),

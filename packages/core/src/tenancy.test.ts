@@ -36,7 +36,7 @@ let foreign: OrganizationRows;
 let own: { appId: string };
 let foreignDomainId: string;
 let foreignEnrolmentId: string;
-const links = { localHttpsPort: 4443 };
+const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -66,6 +66,7 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
       createApp(
         ctx,
         createAppInputSchema.parse({ name: 'Stolen', repositoryUrl: 'https://a.test/b', serverId: foreign.serverId }),
+        links,
       ),
   ],
   updateApp: ['app.not_found', (ctx) => updateApp(ctx, { appId: app(), name: 'Stolen', branch: 'x' })],

@@ -70,6 +70,8 @@ async function createParts(): Promise<WebParts> {
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
     config: {
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
+      controlHost: env.FAIRLEAD_CONTROL_HOST,
+      publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,
       agentDownload: () => agentDownload(env, binaries),
     },
   };

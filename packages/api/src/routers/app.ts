@@ -32,7 +32,7 @@ export const appRouter = router({
   create: memberProcedure('app.write')
     .input(createAppInputSchema)
     .output(createAppOutputSchema)
-    .mutation(({ ctx, input }) => createApp(ctx.core, input)),
+    .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config)),
 
   update: memberProcedure('app.write')
     .input(updateAppInputSchema)

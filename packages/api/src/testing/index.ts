@@ -55,6 +55,8 @@ export async function startTestApi(): Promise<TestApi> {
     logs: createFolderLogStore(dir),
     config: {
       localHttpsPort: 4443,
+      controlHost: 'fairlead.localhost',
+      publicHost: new URL(origin).hostname,
       agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),
     },
     clock: world.clock,

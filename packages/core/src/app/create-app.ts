@@ -1,14 +1,18 @@
 // Owns the making of an app: its row, where it lives, its first domain. Must never deploy by itself: deployment does.
 import { newId } from '@fairlead/contract/ids';
 import { createDeployment } from '../deployment/index.ts';
+import { type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { pickSlug } from './rules.ts';
 import type { CreateAppInput, CreatedApp } from './schema.ts';
 
 /** A new app in the organization's first environment, with its first domain, deployed at once when asked. */
-export async function createApp(ctx: Ctx, input: CreateAppInput): Promise<CreatedApp> {
+export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPolicy): Promise<CreatedApp> {
   const { tx, organizationId } = ctx;
+  if (input.host !== undefined && isReservedHost(input.host, policy)) {
+    throw new AppError('domain.reserved', { host: input.host });
+  }
   const server = await tx.server.findFirst({ where: { id: input.serverId, organizationId }, select: { id: true } });
   if (server === null) throw new AppError('server.not_found', { serverId: input.serverId });
   const environment = await tx.environment.findFirst({

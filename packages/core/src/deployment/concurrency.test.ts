@@ -41,7 +41,13 @@ test('nothing waits for each other in a circle, and at most one deployment of an
       ...ids.slice(0, 2).map((id) => attempt(world.tenant((ctx) => cancelDeployment(ctx, { deploymentId: id })))),
       ...apps.map((appId) =>
         attempt(
-          world.tenant((ctx) => attachDomain(ctx, { appId, host: `r${round}.example.test` }, { localHttpsPort: 1 })),
+          world.tenant((ctx) =>
+            attachDomain(
+              ctx,
+              { appId, host: `r${round}.example.test` },
+              { localHttpsPort: 1, controlHost: '', publicHost: '' },
+            ),
+          ),
         ),
       ),
     ]);

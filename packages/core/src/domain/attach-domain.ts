@@ -2,14 +2,19 @@
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
-import type { AppLinks } from './rules.ts';
+import { type AppLinks, type HostPolicy, isReservedHost } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
 import { loadDomains } from './store.ts';
 
 /** Routes a host name to an app. A host belongs to one organization of this control plane. */
-export async function attachDomain(ctx: Ctx, input: AttachDomainInput, links: AppLinks): Promise<DomainView> {
+export async function attachDomain(
+  ctx: Ctx,
+  input: AttachDomainInput,
+  config: AppLinks & HostPolicy,
+): Promise<DomainView> {
   const { organizationId } = ctx;
   const { appId, host } = input;
+  if (isReservedHost(host, config)) throw new AppError('domain.reserved', { host });
   const placement = await ctx.tx.placement.findFirst({
     where: { appId, organizationId },
     select: { environmentId: true, serverId: true },
@@ -34,7 +39,7 @@ export async function attachDomain(ctx: Ctx, input: AttachDomainInput, links: Ap
   }
   await bumpServer(ctx, placement.serverId);
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
-  const [domain] = await loadDomains(ctx, { id, limit: 1 }, links);
+  const [domain] = await loadDomains(ctx, { id, limit: 1 }, config);
   if (domain === undefined) throw new AppError('domain.not_found', { domainId: id });
   return domain;
 }

@@ -1,4 +1,5 @@
-// Owns how a domain is opened in a browser. Pure.
+// Owns how a domain is opened in a browser, and which hosts no app may have. Pure.
+import { isAtOrBelow } from '../kernel/host.ts';
 
 export interface AppLinks {
   /** The port on which the local server's proxy serves HTTPS; every other server serves on 443. */
@@ -8,4 +9,19 @@ export interface AppLinks {
 export function domainUrl(host: string, onLocalServer: boolean, links: AppLinks): string {
   const port = onLocalServer && links.localHttpsPort !== 443 ? `:${links.localHttpsPort}` : '';
   return `https://${host}${port}`;
+}
+
+export interface HostPolicy {
+  /** The host under which the local server fronts the control plane; empty when it does not. */
+  readonly controlHost: string;
+  /** The dashboard's public host. */
+  readonly publicHost: string;
+}
+
+/**
+ * The control plane's own hosts, and everything below the one that its local server fronts: a page there may set cookies
+ * for the host above it.
+ */
+export function isReservedHost(host: string, { controlHost, publicHost }: HostPolicy): boolean {
+  return host === publicHost || isAtOrBelow(host, controlHost);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { domainUrl } from './index.ts';
+import { domainUrl, isReservedHost } from './index.ts';
 import { hostSchema } from './schema.ts';
 
 test('a host is an exact name, lower-cased', () => {
@@ -35,4 +35,13 @@ test('a domain of the local server carries its port, unless it is the usual one'
   expect(domainUrl('hello.localhost', true, { localHttpsPort: 4443 })).toBe('https://hello.localhost:4443');
   expect(domainUrl('hello.localhost', true, { localHttpsPort: 443 })).toBe('https://hello.localhost');
   expect(domainUrl('shop.example.com', false, { localHttpsPort: 4443 })).toBe('https://shop.example.com');
+});
+
+test("the control plane's hosts are nobody's, nor what lies below the one that its proxy serves", () => {
+  const policy = { controlHost: 'fairlead.localhost', publicHost: 'panel.example.com' };
+  for (const host of ['fairlead.localhost', 'x.fairlead.localhost', 'a.b.fairlead.localhost', 'panel.example.com'])
+    expect(isReservedHost(host, policy), host).toBe(true);
+  for (const host of ['hello.localhost', 'notfairlead.localhost', 'x.panel.example.com', 'example.com'])
+    expect(isReservedHost(host, policy), host).toBe(false);
+  expect(isReservedHost('hello.localhost', { controlHost: '', publicHost: 'localhost' })).toBe(false);
 });

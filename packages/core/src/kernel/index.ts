@@ -12,6 +12,7 @@ export {
   systemClock,
 } from './context.ts';
 export { isUniqueViolation } from './errors.ts';
+export { isAtOrBelow } from './host.ts';
 export { notifyChange } from './notify.ts';
 export { type Page, toPage } from './page.ts';
 export { type Attempt, attempt } from './savepoint.ts';

@@ -59,7 +59,13 @@ test('no app takes the host of the control plane', () => {
   const state = toDesiredState({
     ...rows,
     placements: [
-      { ...placement, appId: 'app_1', appName: 'Sly', hosts: ['fairlead.localhost', 'sly.test'], live: release },
+      {
+        ...placement,
+        appId: 'app_1',
+        appName: 'Sly',
+        hosts: ['fairlead.localhost', 'x.fairlead.localhost', 'sly.test'],
+        live: release,
+      },
     ],
     controlRoutes: [
       { host: 'fairlead.localhost', pathPrefix: '/', address: '127.0.0.1:4400' },
@@ -87,7 +93,11 @@ test('a route comes and goes with its domain, an app with its deletion, each as 
   await world.finish(app.deploymentId ?? '');
   const first = await world.desired();
   const domain = await world.tenant((ctx) =>
-    attachDomain(ctx, { appId: app.appId, host: 'shop.example.test' }, { localHttpsPort: 4443 }),
+    attachDomain(
+      ctx,
+      { appId: app.appId, host: 'shop.example.test' },
+      { localHttpsPort: 4443, controlHost: '', publicHost: '' },
+    ),
   );
   const attached = await world.desired();
   expect(attached.routes.map(({ host }) => host)).toEqual(['shop.example.test']);

@@ -15,6 +15,7 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
+import { isAtOrBelow } from '../kernel/index.ts';
 import type { StoredPlan } from './schema.ts';
 
 const buildTimeoutMs = 15 * 60_000;
@@ -75,9 +76,9 @@ export interface DesiredRows {
 export function toDesiredState(rows: DesiredRows): DesiredState {
   const apps = rows.placements.filter(({ live, candidate }) => live !== null || candidate !== null);
   // A host may lead to one place only, and no app may stand in the way to the control plane.
-  const reserved = new Set(rows.controlRoutes.map(({ host }) => host));
+  const reserved = rows.controlRoutes.map(({ host }) => host);
   const routes = [
-    ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.has(host)),
+    ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isAtOrBelow(host, above))),
     ...rows.controlRoutes.map(controlRoute),
   ];
   const requires = [

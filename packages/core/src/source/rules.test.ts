@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { healthPathSchema } from '../app/schema.ts';
-import { hostSchema } from '../domain/schema.ts';
+import { healthPathSchema } from '../app/index.ts';
+import { hostSchema } from '../domain/index.ts';
 import { refSchema, repositoryUrlSchema, rootFolderSchema } from './schema.ts';
 
 // The agent's parser reads the same file.

@@ -103,7 +103,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
       tenant(async (ctx) => {
         const repositoryUrl = 'https://git.example.test/shop.git';
         const input = createAppInputSchema.parse({ name: appName, repositoryUrl, serverId, ...changes });
-        const { id, slug: appSlug, deploymentId } = await createApp(ctx, input);
+        const { id, slug: appSlug, deploymentId } = await createApp(ctx, input, { controlHost: '', publicHost: '' });
         return { appId: id, slug: appSlug, deploymentId };
       }),
     advance: (deploymentId, workerId = 'worker-1') =>
