@@ -40,16 +40,23 @@ test.beforeAll(async ({ browser }) => {
     viewport: WIDE,
     reducedMotion: 'reduce',
   });
+  // A failed test gets a new browser, and that one must be signed in too.
+  const origin = process.env.FAIRLEAD_E2E_URL ?? '';
+  const { email, password } = ADA;
+  const signedIn = await context.request.post('/api/auth/sign-in/email', {
+    data: { email, password },
+    headers: { origin },
+  });
+  expect(signedIn.ok()).toBe(true);
   page = await context.newPage();
 });
 test.afterAll(() => page.context().close());
 
 test('the page of signing in', async () => {
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
   await scan('/sign-in');
-  await page.getByLabel('E-mail').fill(ADA.email);
-  await page.getByLabel('Password').fill(ADA.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible();
+  await page.context().addCookies(cookies);
 });
 
 for (const path of PAGES) test(`the page ${path || '/'} of an organization`, () => scan(`${ORGANIZATION}${path}`));
@@ -75,8 +82,9 @@ async function scan(path: string): Promise<void> {
     faults.push(...(await findFaults(page, theme)));
   }
   await page.setViewportSize(PHONE);
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  if (over > 0) faults.push(`${over} pixels wider than a phone`);
+  // Charts draw themselves anew once they know their width.
+  const over = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await expect.poll(over, `${path} is wider than a phone`).toBeLessThanOrEqual(0);
   await page.setViewportSize(WIDE);
   expect(faults).toEqual([]);
 }
