@@ -4,14 +4,10 @@ import { expect, test } from 'vitest';
 import { createLiveHub } from './hub.ts';
 
 const [acme, other] = [newId('org'), newId('org')];
-const [appId, deploymentId] = [newId('app'), newId('dep')];
+const appId = newId('app');
 
 function changed(kind: 'app' | 'server', id: string): LiveEvent {
   return { type: 'changed', kind, id };
-}
-
-function lines(firstLine: number): Extract<LiveEvent, { type: 'log.lines' }> {
-  return { type: 'log.lines', deploymentId, firstLine, lines: [] };
 }
 
 test('watchers get the topics they asked for, of their organization only', () => {
@@ -38,15 +34,4 @@ test('an event that fits two topics of a watcher comes once, and none after the 
   end();
   hub.publish(acme, changed('app', appId));
   expect(seen).toHaveLength(1);
-});
-
-test('lines that are not stored yet reach who comes late, lines that are do not', () => {
-  const hub = createLiveHub();
-  const stored = hub.publishUnstored(acme, lines(0));
-  hub.publishUnstored(acme, lines(5));
-  stored();
-  const seen: LiveEvent[] = [];
-  hub.subscribe(acme, [{ kind: 'deployment', id: deploymentId }], (event) => seen.push(event));
-  hub.subscribe(other, [{ kind: 'deployment', id: deploymentId }], (event) => seen.push(event));
-  expect(seen).toEqual([lines(5)]);
 });

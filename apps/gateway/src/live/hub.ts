@@ -1,18 +1,12 @@
 // Who watches what, in this process. Events are tagged with the organization of the server they came from, so an agent
-// can only ever reach watchers of its own organization, whatever ids it claims. Nothing is kept but log lines on their
-// way to the store.
+// can only ever reach watchers of its own organization, whatever ids it claims. Nothing is kept: what is published is in
+// the store already, so one who subscribes first and reads the store second misses nothing.
 import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 
-type LogLines = Extract<LiveEvent, { type: 'log.lines' }>;
 type Listener = (event: LiveEvent) => void;
 
 export interface LiveHub {
   publish(organizationId: string, event: LiveEvent): void;
-  /**
-   * Publishes lines that are not stored yet. Until the answered function is called, new watchers of the deployment get
-   * them too: one who subscribes first and reads the store second misses nothing.
-   */
-  publishUnstored(organizationId: string, lines: LogLines): () => void;
   subscribe(organizationId: string, topics: readonly LiveTopic[], listener: Listener): () => void;
 }
 
@@ -23,7 +17,6 @@ interface Watcher {
 
 export function createLiveHub(): LiveHub {
   const watchers = new Map<string, Set<Watcher>>();
-  const unstored = new Map<string, Set<LogLines>>();
 
   function publish(organizationId: string, event: LiveEvent): void {
     for (const watcher of watchers.get(organizationId) ?? []) {
@@ -33,17 +26,9 @@ export function createLiveHub(): LiveHub {
 
   return {
     publish,
-    publishUnstored: (organizationId, lines) => {
-      publish(organizationId, lines);
-      return addTo(unstored, organizationId, lines);
-    },
     subscribe: (organizationId, topics, listener) => {
       const watcher: Watcher = { topics: new Set(topics.map(keyOf)), listener };
-      const unsubscribe = addTo(watchers, organizationId, watcher);
-      for (const lines of unstored.get(organizationId) ?? []) {
-        if (watcher.topics.has(`deployment:${lines.deploymentId}`)) listener(lines);
-      }
-      return unsubscribe;
+      return addTo(watchers, organizationId, watcher);
     },
   };
 }

@@ -4,7 +4,7 @@ import { AppSampleSchema, FrameSchema, HistogramSchema, LogStream, PushSchema } 
 import { bucketIndex } from '@fairlead/contract/histogram';
 import { type LiveEvent, liveEvent } from '@fairlead/contract/live';
 import { insertOrganizationRows } from '@fairlead/db/testing';
-import type { OpenFakeLink } from '@fairlead/testkit';
+import { createFakeAgent, type OpenFakeLink } from '@fairlead/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../testing.ts';
 import { livePath } from './stream.ts';
@@ -132,6 +132,29 @@ test('log lines arrive whole, and the organization is not told what only a deplo
   });
   expect((await nextEvent(all)).type).toBe('server.sample');
   await link.close();
+});
+
+test('a server of the same organization cannot speak for an app or a deployment that lives on another', async () => {
+  const { appId, environmentId, deploymentId, organizationId } = gateway.rows;
+  const { token } = await gateway.mintEnrolment('neighbour');
+  const neighbour = createFakeAgent({ url: gateway.url });
+  const { serverId } = await neighbour.enrol(token);
+  const events = eventsOf(await ask(`organization:${organizationId},app:${appId},deployment:${deploymentId}`));
+  const link = await neighbour.connect(serverId);
+  const lines = [{ unixMs: BigInt(Date.now()), step: 'build', stream: LogStream.STDOUT, text: 'forged' }];
+  const log = { case: 'log' as const, value: { deploymentId, firstLine: 0n, lines } };
+  link.send({ case: 'push', value: create(PushSchema, { sequence: 1n, body: log }) });
+  link.send({ case: 'push', value: frame(2n, Date.now()) });
+  while ((await link.next('pushAck')).sequence < 2n);
+
+  // Its own figures are all that came.
+  expect(await nextEvent(events)).toMatchObject({ type: 'server.sample', serverId });
+  const own = await connect();
+  own.send({ case: 'push', value: frame(20n, Date.now()) });
+  expect(await nextEvent(events)).toMatchObject({ type: 'server.sample', serverId: gateway.rows.serverId });
+  expect(await nextEvent(events)).toMatchObject({ type: 'app.sample', appId, environmentId });
+  await link.close();
+  await own.close();
 });
 
 test('a gateway that stops ends its streams', async () => {

@@ -6,7 +6,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
 import type { LiveTopic } from '@fairlead/contract/live';
 import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
-import { recordPushes, recordReport } from '@fairlead/core/link';
+import { type RecordedPushes, recordPushes, recordReport } from '@fairlead/core/link';
 import { requireTopics } from '@fairlead/core/live';
 import type { LogStore } from '@fairlead/core/log';
 import {
@@ -53,7 +53,7 @@ export interface Control {
   close(server: ConnectedServer): Promise<void>;
   signedState(server: ConnectedServer): Promise<SignedStateBytes>;
   recordReport(server: ConnectedServer, report: Report): Promise<void>;
-  recordPushes(server: ConnectedServer, pushes: readonly Push[], clockOffsetMs: number): Promise<bigint>;
+  recordPushes(server: ConnectedServer, pushes: readonly Push[], clockOffsetMs: number): Promise<RecordedPushes>;
   readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>>;
   requireTopics(organizationId: OrganizationId, topics: readonly LiveTopic[]): Promise<void>;
 }

@@ -2,6 +2,7 @@
 // store of metrics never holds up a desired state. Exists only once the agent has proved who it is.
 import type { Push, Report } from '@fairlead/contract/agent';
 import type { Clock, Log } from '@fairlead/core/kernel';
+import type { RecordedPushes } from '@fairlead/core/link';
 import type { LiveHub } from '../live/hub.ts';
 import { frameEvents, logEvent } from '../live/samples.ts';
 import { createPushLane } from '../push/push-lane.ts';
@@ -18,7 +19,6 @@ const offsetWarnMs = 2_000;
 export interface OpenSessionOptions {
   readonly server: ConnectedServer;
   readonly clockOffsetMs: number;
-  readonly pushAckedSequence: bigint;
   readonly control: Control;
   readonly hub: LiveHub;
   readonly clock: Clock;
@@ -43,9 +43,6 @@ export interface OpenSession {
 export function createOpenSession(options: OpenSessionOptions): OpenSession {
   const { server, control, hub, clock, log, send, fail } = options;
   let clockOffsetMs = options.clockOffsetMs;
-  let lastSequence = options.pushAckedSequence;
-  // Lines that watchers have seen and the store has not; given up when the session ends.
-  const unstored = new Map<bigint, () => void>();
 
   const syncs = createLatestLane<null>(async () => {
     send({ case: 'state', value: await control.signedState(server) });
@@ -56,34 +53,27 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
   }, fail);
   const touches = createLatestLane<number>((offsetMs) => control.touch(server, offsetMs), fail);
   const pushes = createPushLane({
-    store: (batch) => control.recordPushes(server, batch, clockOffsetMs),
-    acknowledge: (sequence) => {
-      release((held) => held <= sequence);
-      send({ case: 'pushAck', value: { sequence } });
+    store: async (batch) => {
+      const recorded = await control.recordPushes(server, batch, clockOffsetMs);
+      // Only what was stored is shown: the store knows whose apps and deployments these are.
+      publish(recorded);
+      return recorded.acked;
     },
+    acknowledge: (sequence) => send({ case: 'pushAck', value: { sequence } }),
     fail,
     pause: options.pause,
     resume: options.resume,
   });
 
-  function release(which: (sequence: bigint) => boolean): void {
-    for (const [sequence, forget] of unstored) {
-      if (!which(sequence)) continue;
-      forget();
-      unstored.delete(sequence);
+  function publish({ frames, logs }: RecordedPushes): void {
+    for (const frame of frames) {
+      const ageMs = clock.now().getTime() - (Number(frame.agentUnixMs) - clockOffsetMs);
+      if (Math.abs(ageMs) > liveAgeMaxMs) continue;
+      for (const event of frameEvents(server.serverId, frame, clockOffsetMs)) hub.publish(server.organizationId, event);
     }
-  }
-
-  function publish(push: Push): void {
-    if (push.body.case === 'frame') {
-      const ageMs = clock.now().getTime() - (Number(push.body.value.agentUnixMs) - clockOffsetMs);
-      if (Math.abs(ageMs) > liveAgeMaxMs) return;
-      for (const event of frameEvents(server.serverId, push.body.value, clockOffsetMs)) {
-        hub.publish(server.organizationId, event);
-      }
-    } else if (push.body.case === 'log') {
-      const event = logEvent(push.body.value, clockOffsetMs);
-      if (event !== null) unstored.set(push.sequence, hub.publishUnstored(server.organizationId, event));
+    for (const chunk of logs) {
+      const event = logEvent(chunk, clockOffsetMs);
+      if (event !== null) hub.publish(server.organizationId, event);
     }
   }
 
@@ -92,11 +82,6 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
     sync: () => syncs.offer(null),
     report: (report) => reports.offer(report),
     push: (push, bytes) => {
-      // Sent again after a reconnect, or twice: watchers have seen it, the store drops it by its sequence.
-      if (push.sequence > lastSequence) {
-        lastSequence = push.sequence;
-        publish(push);
-      }
       pushes.add(push, bytes);
     },
     measure: (offsetMs) => {
@@ -109,7 +94,6 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
     },
     stop: async () => {
       await Promise.all([syncs.stop(), reports.stop(), touches.stop(), pushes.stop()]);
-      release(() => true);
       await control.close(server);
     },
   };

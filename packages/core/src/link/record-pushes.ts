@@ -16,16 +16,24 @@ export interface RecordPushesInput {
   readonly store: LogStore;
 }
 
+export interface RecordedPushes {
+  /** Up to here everything is stored; for the acknowledgement after the commit. */
+  readonly acked: bigint;
+  /** What is new and this server's to say; for watchers, after the commit. */
+  readonly frames: readonly Frame[];
+  readonly logs: readonly LogChunk[];
+}
+
 const sequenceMax = 2n ** 63n - 1n;
 // The agent cuts lines at half of that.
 const textLengthMax = 8192;
 const stepLengthMax = 40;
 
 /**
- * Answers the sequence up to which everything is stored, for the acknowledgement after the commit. Throws link.malformed
- * on what no agent would send and link.server_unknown when the server was deleted.
+ * Leaves out what is another server's to say. Throws link.malformed on what no agent would send and link.server_unknown
+ * when the server was deleted.
  */
-export async function recordPushes(ctx: SystemCtx, input: RecordPushesInput): Promise<bigint> {
+export async function recordPushes(ctx: SystemCtx, input: RecordPushesInput): Promise<RecordedPushes> {
   const { serverId } = input;
   // Two connections of one agent may overlap. A lock of its own, because the server's row is wanted by deployments too.
   await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`push:${serverId}`}, 0))`;
@@ -36,20 +44,24 @@ export async function recordPushes(ctx: SystemCtx, input: RecordPushesInput): Pr
   if (server === null) throw new AppError('link.server_unknown', { serverId });
   const acked = server.pushAckedSequence;
   const fresh = input.pushes.filter((push) => push.sequence > acked);
-  if (fresh.length === 0) return acked;
+  if (fresh.length === 0) return { acked, frames: [], logs: [] };
 
   const scope = forOrganization(ctx, parseId('org', server.organizationId));
   let highest = acked;
   const frames: Frame[] = [];
+  const logs: LogChunk[] = [];
   for (const push of fresh) {
     if (push.sequence > sequenceMax) throw new AppError('link.malformed', { field: 'sequence' });
     if (push.sequence > highest) highest = push.sequence;
     if (push.body.case === 'frame') frames.push(push.body.value);
-    if (push.body.case === 'log') await recordLog(scope, input, push.sequence, push.body.value);
+    if (push.body.case === 'log' && (await recordLog(scope, input, push.sequence, push.body.value))) {
+      logs.push(push.body.value);
+    }
   }
-  if (frames.length > 0) await recordFrames(scope, { serverId, frames, clockOffsetMs: input.clockOffsetMs });
+  const { clockOffsetMs } = input;
+  const stored = frames.length > 0 ? await recordFrames(scope, { serverId, frames, clockOffsetMs }) : [];
   await ctx.tx.server.update({ where: { id: serverId }, data: { pushAckedSequence: highest }, select: { id: true } });
-  return highest;
+  return { acked: highest, frames: stored, logs };
 }
 
 async function recordLog(
@@ -57,15 +69,16 @@ async function recordLog(
   input: RecordPushesInput,
   sequence: bigint,
   chunk: LogChunk,
-): Promise<void> {
+): Promise<boolean> {
   const { serverId, store, clockOffsetMs } = input;
   const { deploymentId } = chunk;
   const firstLine = Number(chunk.firstLine);
   const lines = chunkLines(chunk, clockOffsetMs);
   const stored = await recordLogChunk(ctx, { store, serverId, deploymentId, firstLine, lines, sequence });
-  if (stored) return;
+  if (stored) return true;
   const fields = { serverId, deploymentId, firstLine, lines: lines.length };
   ctx.log.warn(fields, 'log lines were dropped: their deployment is foreign or long over, or its log is full');
+  return false;
 }
 
 /** The chunk's lines as watchers and the store have them, dated by our clock. */

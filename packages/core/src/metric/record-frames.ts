@@ -35,31 +35,32 @@ const secondsMax = 60;
 // An hour of frames still fits the columns: 3600 times this is below 2^62.
 const amountMax = 2n ** 50n;
 
-/** Samples of apps that don't live on this server are left out. Throws link.malformed on a histogram that cannot be. */
-export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInput): Promise<void> {
+/**
+ * Answers what was stored: samples of apps that don't live on this server are left out, and frames of another day. Throws
+ * link.malformed on a histogram that cannot be.
+ */
+export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInput): Promise<Frame[]> {
   const nowMs = ctx.clock.now().getTime();
   const placed = await placedApps(ctx, input.serverId);
   const apps: AppRow[] = [];
   const hosts: HostRow[] = [];
-  let untimely = 0;
+  const timely: Frame[] = [];
   for (const frame of input.frames) {
     const unixMs = Number(frame.agentUnixMs) - input.clockOffsetMs;
-    if (!(unixMs > nowMs - pastMaxMs && unixMs < nowMs + futureMaxMs)) {
-      untimely += 1;
-      continue;
-    }
+    if (!(unixMs > nowMs - pastMaxMs && unixMs < nowMs + futureMaxMs)) continue;
+    const own = frame.apps.filter((sample) => placed.has(`${sample.appId}/${sample.environmentId}`));
+    timely.push({ ...frame, apps: own });
     const at = new Date(Math.floor(unixMs / secondMs) * secondMs);
     const seconds = Math.min(Math.max(1, Math.round(frame.durationMs / secondMs)), secondsMax);
     if (frame.host !== undefined) hosts.push({ at, seconds, host: frame.host });
-    for (const sample of frame.apps) {
-      if (!placed.has(`${sample.appId}/${sample.environmentId}`)) continue;
-      apps.push({ at, seconds, sample, latencyHex: latencyHexOf(sample) });
-    }
+    for (const sample of own) apps.push({ at, seconds, sample, latencyHex: latencyHexOf(sample) });
   }
+  const untimely = input.frames.length - timely.length;
   if (untimely > 0) ctx.log.warn({ serverId: input.serverId, untimely }, 'frames too old or too new were dropped');
   await insertApps(ctx, input.serverId, apps);
   await insertHosts(ctx, input.serverId, hosts);
   await markDue(ctx, input.serverId, [...apps, ...hosts]);
+  return timely;
 }
 
 async function placedApps(ctx: OrganizationCtx, serverId: string): Promise<ReadonlySet<string>> {

@@ -39,7 +39,7 @@ function record(
   latencyUs: number,
   requests: number,
   change: { cpuMillis?: number; of?: OrganizationRows } = {},
-): Promise<void> {
+): Promise<unknown> {
   const { appId, environmentId, serverId, organizationId } = change.of ?? rows;
   const counts = new Map([[bucketIndex(latencyUs), requests]]);
   const latency = histogramToWire({ counts, sumUs: latencyUs * requests });
