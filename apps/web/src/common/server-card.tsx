@@ -21,7 +21,7 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
   const { paths } = useMe();
   const gauges = gaugesOf(server, sample);
   return (
-    <article className="relative rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
+    <article className="relative min-w-0 rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
       <div className="flex items-center gap-2">
         <Heading className="min-w-0 truncate font-semibold">
           <HoverLink
@@ -77,5 +77,6 @@ function gauge(label: string, share: number | null, amount: string): Gauge {
 }
 
 function shareOf(part: number | null, whole: number | null): number | null {
-  return part === null || whole === null || whole <= 0 ? null : part / whole;
+  // A sample that took a little longer than its second counts a little more than there is.
+  return part === null || whole === null || whole <= 0 ? null : Math.min(1, part / whole);
 }
