@@ -199,7 +199,9 @@ impl Exchange {
     fn fail(&mut self, failure: &Failure, instance: &Instance) -> Ended {
         tracing::debug!(instance = %instance.id, request = self.id(), %failure, "exchange failed");
         if self.tally.has_status() {
-            self.tally.cut();
+            if !failure.is_the_clients() {
+                self.tally.cut();
+            }
             return Ended::Broken;
         }
         match failure {

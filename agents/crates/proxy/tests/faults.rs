@@ -298,3 +298,20 @@ async fn a_client_that_leaves_frees_its_place_at_the_app() {
     let stats = proxy.stats_until(|stats| stats.instances[0].in_flight == 0).await;
     assert_eq!((stats.apps[0].requests, stats.apps[0].errors, stats.open_connections), (1, 0, 0));
 }
+
+#[tokio::test]
+async fn a_client_that_leaves_a_stream_is_no_error_of_the_app() {
+    let app = App::new(|mut peer, _| async move {
+        peer.request().await;
+        peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").await;
+        peer.fill().await;
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let mut client = client::tls(&proxy).await;
+    client.send(&get("/")).await;
+    proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.bytes_sent > 0 || app.in_flight == 1)).await;
+    drop(client);
+    let stats = proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.requests == 1)).await;
+    assert_eq!((stats.apps[0].errors, stats.apps[0].in_flight), (0, 0));
+}

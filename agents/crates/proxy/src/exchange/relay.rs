@@ -37,6 +37,11 @@ impl Failure {
     pub(crate) fn is_closed_connection(&self) -> bool {
         matches!(self, Self::Closed | Self::Io(_))
     }
+
+    /// The client ended it: nothing is wrong with the app.
+    pub(crate) fn is_the_clients(&self) -> bool {
+        matches!(self, Self::Client(_) | Self::ClientStalled | Self::BodyStalled)
+    }
 }
 
 /// The end of a whole exchange.
