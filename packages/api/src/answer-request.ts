@@ -3,7 +3,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { type ApiParts, createContext, organizationHeader } from './context.ts';
 import { apiRouter } from './router.ts';
 
-export const apiPath = '/api/trpc';
+const apiPath = '/api/trpc';
 /** Calls of one request; each may be a transaction, and an address has room for a thousand. Clients split above it. */
 export const batchMax = 20;
 
