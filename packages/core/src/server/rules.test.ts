@@ -1,4 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { enrolmentCommand, isConnected, serverState } from './rules.ts';
 
@@ -21,5 +25,36 @@ test('the enrolment line is one that a shell reads as it is meant, and never has
   // Only checks the grammar: nothing is run.
   execFileSync('sh', ['-n', '-c', command]);
   expect(command).toContain(`'https://control.example.test/it'\\''s?a=1&b=$(id)'`);
-  expect(command).toMatch(/ && FAIRLEAD_ENROL_TOKEN='enrol_abc-DEF_1' sh fairlead-agent\.sh$/);
+  expect(command).toMatch(/ && FAIRLEAD_ENROL_TOKEN='enrol_abc-DEF_1' sh "\$d\/agent\.sh"$/);
+});
+
+test('the enrolment line runs the script that was checked, from a folder that only its user can write', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'fairlead-enrol-'));
+  const script = `test "$(stat -c %a "$(dirname "$0")")" = 700 && printf '%s' "$FAIRLEAD_ENROL_TOKEN" > ran\n`;
+  const sha256 = createHash('sha256').update(script).digest('hex');
+  const [bin, here] = [join(dir, 'bin'), join(dir, 'here')];
+  mkdirSync(bin);
+  mkdirSync(here);
+  writeFileSync(join(dir, 'served'), script);
+  // Stands for the network: what curl would fetch.
+  writeFileSync(join(bin, 'curl'), `#!/bin/sh\ncp '${join(dir, 'served')}' "$2"\n`, { mode: 0o755 });
+  const run = (digest: string) =>
+    execFileSync(
+      'sh',
+      ['-c', enrolmentCommand({ script: { url: 'https://x.test/', sha256: digest }, token: "it's" })],
+      {
+        cwd: here,
+        stdio: 'ignore',
+        env: { PATH: `${bin}:${process.env.PATH}`, TMPDIR: dir },
+      },
+    );
+  try {
+    expect(() => run('ab'.repeat(32))).toThrow();
+    expect(readdirSync(here)).toEqual([]);
+    run(sha256);
+    expect(readdirSync(here)).toEqual(['ran']);
+    expect(readFileSync(join(here, 'ran'), 'utf8')).toBe("it's");
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

@@ -25,17 +25,17 @@ export interface EnrolmentCommandParts {
   readonly token: string;
 }
 
-const scriptFile = 'fairlead-agent.sh';
-
 /**
  * One line for a person to paste on the new server. The script is checked before it runs, every part is quoted, and the
- * token goes through the environment because arguments are readable by every user of the machine.
+ * token goes through the environment because arguments are readable by every user of the machine. The script lies in a folder
+ * of its own: in the current one, somebody else might swap it after the check.
  */
 export function enrolmentCommand({ script, token }: EnrolmentCommandParts): string {
   return [
-    `curl -fsSLo ${scriptFile} ${quote(script.url)}`,
-    `echo ${quote(`${script.sha256}  ${scriptFile}`)} | sha256sum -c -`,
-    `FAIRLEAD_ENROL_TOKEN=${quote(token)} sh ${scriptFile}`,
+    'd=$(mktemp -d)',
+    `curl -fsSLo "$d/agent.sh" ${quote(script.url)}`,
+    `echo ${quote(script.sha256)}" $d/agent.sh" | sha256sum -c -`,
+    `FAIRLEAD_ENROL_TOKEN=${quote(token)} sh "$d/agent.sh"`,
   ].join(' && ');
 }
 
