@@ -3,7 +3,7 @@
 // module never replaces a key by itself.
 import type { KeyObject } from 'node:crypto';
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, link, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isId, newId } from '@fairlead/contract/ids';
 import { keyBytes, privateKeyFromSeed, publicKeyBytes } from '@fairlead/contract/signing';
@@ -25,12 +25,28 @@ export async function readKeys(dir: string): Promise<ReadonlyMap<string, Signing
     const keyId = name.slice(0, -suffix.length);
     const path = join(dir, name);
     if (!isId('key', keyId)) throw new Error(`${path} is not named like a signing key`);
-    await chmod(path, 0o600);
-    const seed = await readFile(path);
+    const seed = await readPrivate(path);
     if (seed.length !== keyBytes) throw new Error(`${path} is not a signing key of ${keyBytes} bytes`);
     keys.set(keyId, signingKey(keyId, seed));
   }
   return keys;
+}
+
+/** Never made private here: others may have read it already, and whoever holds it commands every agent. */
+async function readPrivate(path: string): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0) {
+      throw new Error(
+        `${path} can be read by others. If nobody else had a look, allow it to its owner alone (chmod 600); ` +
+          'otherwise this control plane needs a new signing key.',
+      );
+    }
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Makes a key and its file; the file is whole and on disk when the promise resolves. */

@@ -26,11 +26,21 @@ test('the first start makes one key whose file nobody else can read; the next st
   expect(others).toEqual([]);
   expect((await stat(join(dir, name ?? ''))).mode & 0o777).toBe(0o600);
   expect((await stat(dir)).mode & 0o777).toBe(0o700);
-  await chmod(join(dir, name ?? ''), 0o644);
   const second = await open();
   expect(second.key.keyId).toBe(first.key.keyId);
   expect(second.pinnedKeys).toEqual(first.pinnedKeys);
-  expect((await stat(join(dir, name ?? ''))).mode & 0o777).toBe(0o600);
+});
+
+test('a key that others could read stops the start, and stays as it was found', async () => {
+  const { key } = await open();
+  const path = join(dir, `${key.keyId}.key`);
+  for (const mode of [0o644, 0o640, 0o604]) {
+    await chmod(path, mode);
+    await expect(open()).rejects.toThrow(`${path} can be read by others`);
+    expect((await stat(path)).mode & 0o777).toBe(mode);
+  }
+  await chmod(path, 0o600);
+  expect((await open()).key.keyId).toBe(key.keyId);
 });
 
 test('the database never holds the private half', async () => {
