@@ -107,7 +107,15 @@ test('an organization cannot make or end organizations', async () => {
 });
 
 test('system and identity tables are closed to an organization', async () => {
-  for (const table of ['setup_token', 'signing_key', 'session', 'account', 'verification', 'rate_limit', 'sign_in_attempt']) {
+  for (const table of [
+    'setup_token',
+    'signing_key',
+    'session',
+    'account',
+    'verification',
+    'rate_limit',
+    'sign_in_attempt',
+  ]) {
     const read = db.database.tenant(mine.organizationId, (tx) => tx.$queryRaw(count(table)));
     await expect(read, table).rejects.toThrow(/permission denied/);
   }
