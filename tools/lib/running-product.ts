@@ -72,7 +72,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Runnin
     const { supervisor } = readRecord(data);
     return {
       url: `http://localhost:${ports.web}`,
-      setupToken: /\/setup\?token=(\S+)/.exec(summary)?.[1],
+      setupToken: /\/setup#token=(\S+)/.exec(summary)?.[1],
       ports,
       data,
       caFile: join(data, 'agent/ca/ca.pem'),

@@ -32,7 +32,7 @@ export function formatSummary(summary: Summary): string {
   if (setupToken !== null) {
     rows.push([
       'Set-up',
-      `${publicUrl}/setup?token=${setupToken}`,
+      `${publicUrl}/setup#token=${setupToken}`,
       'This one-time token makes the first account the owner.',
     ]);
   }

@@ -12,8 +12,9 @@ import { IdentityFrame } from '../../common/identity-frame.tsx';
 import { signIn } from '../../common/session-calls.ts';
 import { SetupProgress } from './setup-progress.tsx';
 import { SetupSteps } from './setup-steps.tsx';
+import { useSetupToken } from './use-setup-token.ts';
 
-export function SetupFlow({ token }: { readonly token: string }) {
+export function SetupFlow() {
   const [organization, setOrganization] = useState<string | null>(null);
   if (organization !== null) {
     return (
@@ -28,17 +29,17 @@ export function SetupFlow({ token }: { readonly token: string }) {
       lead="Make the first account. It owns this control plane."
       aside={<SetupSteps account="running" server={null} app={null} />}
     >
-      <ClaimForm token={token} onClaimed={setOrganization} />
+      <ClaimForm onClaimed={setOrganization} />
     </IdentityFrame>
   );
 }
 
 interface ClaimFormProps {
-  readonly token: string;
   readonly onClaimed: (organization: string) => void;
 }
 
-function ClaimForm({ token, onClaimed }: ClaimFormProps) {
+function ClaimForm({ onClaimed }: ClaimFormProps) {
+  const token = useSetupToken();
   const trpc = useTRPC();
   const claim = useMutation(trpc.setup.claim.mutationOptions());
   const [signingIn, setSigningIn] = useState(false);
@@ -72,7 +73,7 @@ function ClaimForm({ token, onClaimed }: ClaimFormProps) {
           {(control) => <Input {...control} mono name="token" autoComplete="off" spellCheck={false} required />}
         </Field>
       ) : (
-        <input type="hidden" name="token" value={token} />
+        <input type="hidden" name="token" value={token ?? ''} />
       )}
       <Field label="Your name" error={failure?.fields.name}>
         {(control) => <Input {...control} name="name" autoComplete="name" autoFocus required />}
