@@ -41,7 +41,7 @@ const table = {
     retryable: true,
   }),
   'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
-  'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a minute, then try again.', {
+  'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
     retryable: true,
   }),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),

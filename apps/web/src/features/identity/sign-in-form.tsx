@@ -8,7 +8,7 @@ import { type SignInOutcome, signIn } from '../../common/session-calls.ts';
 
 const MESSAGE: Record<Exclude<SignInOutcome, 'ok'>, string> = {
   wrong: 'E-mail or password is wrong.',
-  too_many: 'Too many attempts. Wait a minute, then try again.',
+  too_many: 'Too many attempts. Wait a quarter of an hour, then try again.',
   unreachable: "The control plane didn't answer. Check that it runs, then try again.",
 };
 
