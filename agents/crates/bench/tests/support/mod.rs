@@ -1,0 +1,22 @@
+//! A plan as the tests of load need it.
+
+use std::time::Duration;
+
+use fairlead_model::{AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, EnvironmentId, RunId};
+
+pub(crate) const HOST: &str = "bench.localhost";
+
+pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurrency: u32) -> BenchmarkPlan {
+    BenchmarkPlan {
+        run: RunId::parse("run_1").unwrap(),
+        key: AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() },
+        host: HOST.to_owned(),
+        path: "/".to_owned(),
+        targets: vec![target],
+        protocols: vec![protocol],
+        concurrency: vec![concurrency],
+        repeats: 2,
+        duration: Duration::from_millis(150),
+        warmup: Duration::from_millis(20),
+    }
+}
