@@ -2,6 +2,7 @@
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../tools/lib/free-ports.ts';
+import { waitFor } from '../../tools/lib/wait.ts';
 import { answering, crashing, listeningOn, NEVER_LISTENING } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
@@ -51,7 +52,9 @@ test.concurrent('an app that crashes in a loop fails, its output kept, and what 
   await repository.commit('Crash at once', crashing('no rope left'));
   const deployment = await system.deploy(good.appId);
   expectFailure(deployment, 'rollout.crash_loop');
-  expect((await system.log(deployment.id)).join('\n')).toContain('no rope left');
+  // Lines travel beside the report that ends the deployment, and may come after it.
+  const kept = async () => (await system.log(deployment.id)).some((line) => line.includes('no rope left'));
+  await waitFor(kept, { what: "the app's last words in the log", timeoutMs: 10_000 });
 
   await traffic.more(20);
   expect((await traffic.stop()).failures).toEqual([]);
