@@ -21,7 +21,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::link::{self, Channel};
-use super::{ListenerKind, ProxyError, Sockets};
+use super::sockets::takes_ipv4;
+use super::{ListenerKind, OwnedListener, ProxyError, Sockets};
 use crate::worker::tell;
 
 /// Frames of a minute may wait for a slow reader; more are dropped.
@@ -287,15 +288,22 @@ fn drain(patience: Duration) -> proxy_command::Body {
     proxy_command::Body::Drain(ProxyDrain { timeout_ms: u32::try_from(patience.as_millis()).unwrap_or(u32::MAX) })
 }
 
-/// Whether a living proxy listens where it should; a port of zero is any.
+/// Whether a living proxy listens where it should; a port of zero is any. Without IPv6 `0.0.0.0` stands for `[::]`.
 fn is_wanted(sockets: &Sockets, options: &KeeperOptions) -> bool {
+    let both = |address| takes_ipv4(address, options.https.iter().chain(&options.http));
     let same = |kind, wanted: &[SocketAddr]| {
         let found = sockets.addresses(kind);
         let fits = |wanted: &SocketAddr, found: &SocketAddr| {
-            wanted.ip() == found.ip() && (wanted.port() == 0 || wanted.port() == found.port())
+            (wanted.ip() == found.ip() || (both(*wanted) && found.is_ipv4() && found.ip().is_unspecified()))
+                && (wanted.port() == 0 || wanted.port() == found.port())
         };
         found.len() == wanted.len() && wanted.iter().all(|wanted| found.iter().any(|found| fits(wanted, found)))
     };
+    // Sockets of a former version took IPv6 only.
+    let as_wide = |listener: &OwnedListener| !both(listener.address) || listener.takes_ipv4();
+    if !sockets.listeners.iter().all(as_wide) {
+        return false;
+    }
     same(ListenerKind::Https, &options.https) && same(ListenerKind::Http, &options.http)
 }
 

@@ -1,13 +1,13 @@
 //! The listening sockets, held by `run` and `proxy` both, so that either can die and no client is refused.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use fairlead_wire::local::{Listener, Listeners};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::ProxyError;
 
@@ -38,6 +38,11 @@ impl OwnedListener {
         Ok(Self { kind: self.kind, address: self.address, descriptor: self.descriptor.try_clone()? })
     }
 
+    /// Whether a socket on `[::]` takes IPv4 too.
+    pub(crate) fn takes_ipv4(&self) -> bool {
+        self.address.is_ipv6() && SockRef::from(&self.descriptor).only_v6().is_ok_and(|only| !only)
+    }
+
     pub(crate) fn into_tcp(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.descriptor);
         listener.set_nonblocking(true)?;
@@ -64,8 +69,9 @@ impl Sockets {
         let mut listeners = Vec::new();
         for (kind, addresses) in [(ListenerKind::Https, https), (ListenerKind::Http, http)] {
             for address in addresses {
-                bind_group(kind, *address, cores, &mut listeners)
-                    .map_err(|source| ProxyError::Bind { address: *address, source })?;
+                let both = takes_ipv4(*address, https.iter().chain(http));
+                let bound = bind_group(kind, *address, both, cores, &mut listeners);
+                bound.map_err(|source| ProxyError::Bind { address: *address, source })?;
             }
         }
         let at = |source| ProxyError::Control { path: PathBuf::from(control_path), source };
@@ -144,20 +150,39 @@ impl Sockets {
     }
 }
 
+/// Whether `address` is `[::]` and is to take IPv4 too: yes, unless `0.0.0.0` is asked for beside it on the same port.
+pub(crate) fn takes_ipv4<'a>(address: SocketAddr, mut all: impl Iterator<Item = &'a SocketAddr>) -> bool {
+    let is_its_twin = |other: &SocketAddr| {
+        other.is_ipv4() && other.ip().is_unspecified() && other.port() == address.port() && address.port() != 0
+    };
+    address.is_ipv6() && address.ip().is_unspecified() && !all.any(is_its_twin)
+}
+
+/// `0.0.0.0` for a `[::]` that can't be had because this machine has IPv6 turned off.
+fn without_ipv6(address: SocketAddr, both: bool, error: &io::Error) -> Option<SocketAddr> {
+    let off = matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL));
+    (both && off).then(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
+}
+
 fn bind_group(
     kind: ListenerKind,
     address: SocketAddr,
+    both: bool,
     cores: usize,
     listeners: &mut Vec<OwnedListener>,
 ) -> io::Result<()> {
-    // SO_REUSEPORT would share the port with another proxy of this user without a word; a first bind without it tells.
-    let mut address = {
-        let probe = socket(address)?;
-        probe.bind(&address.into())?;
-        bound(&probe)?
+    let mut address = match probe(address, both) {
+        Ok(address) => address,
+        Err(error) => match without_ipv6(address, both, &error) {
+            Some(instead) => {
+                tracing::warn!(%address, %instead, %error, "IPv6 is off on this machine: listening on IPv4 only");
+                probe(instead, false)?
+            }
+            None => return Err(error),
+        },
     };
     for _ in 0..cores.max(1) {
-        let socket = socket(address)?;
+        let socket = socket(address, both)?;
         socket.set_reuse_port(true)?;
         // Inherited by what is accepted: spares a system call for each client.
         socket.set_tcp_nodelay(true)?;
@@ -169,11 +194,18 @@ fn bind_group(
     Ok(())
 }
 
-fn socket(address: SocketAddr) -> io::Result<Socket> {
+/// SO_REUSEPORT would share the port with another proxy of this user without a word; a first bind without it tells.
+fn probe(address: SocketAddr, both: bool) -> io::Result<SocketAddr> {
+    let probe = socket(address, both)?;
+    probe.bind(&address.into())?;
+    bound(&probe)
+}
+
+fn socket(address: SocketAddr, both: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
-        socket.set_only_v6(true)?;
+        socket.set_only_v6(!both)?;
     }
     Ok(socket)
 }
@@ -195,5 +227,29 @@ mod tests {
         let refused = Sockets::bind(&[taken], &[], 2, &folder.path().join("b.sock"));
         assert!(matches!(refused, Err(ProxyError::Bind { address, .. }) if address == taken));
         assert_eq!((first.cores(), first.listeners.len()), (2, 4));
+    }
+
+    #[test]
+    fn a_listener_on_all_addresses_is_reached_over_ipv4_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "[::]:0".parse().unwrap();
+        let sockets = Sockets::bind(&[any], &[], 2, &folder.path().join("a.sock")).unwrap();
+        let port = sockets.address(ListenerKind::Https).unwrap().port();
+        std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        std::net::TcpStream::connect((std::net::Ipv6Addr::LOCALHOST, port)).unwrap();
+        // Both asked for by name: each has its own sockets.
+        let (six, four) = (SocketAddr::new(any.ip(), port), SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)));
+        drop(sockets);
+        let both = Sockets::bind(&[six, four], &[], 1, &folder.path().join("b.sock")).unwrap();
+        assert_eq!(both.addresses(ListenerKind::Https), [four, six]);
+    }
+
+    #[test]
+    fn without_ipv6_all_addresses_are_those_of_ipv4() {
+        let off = io::Error::from_raw_os_error(libc::EAFNOSUPPORT);
+        let any: SocketAddr = "[::]:443".parse().unwrap();
+        assert_eq!(without_ipv6(any, true, &off), Some("0.0.0.0:443".parse().unwrap()));
+        assert_eq!(without_ipv6(any, true, &io::ErrorKind::AddrInUse.into()), None);
+        assert_eq!(without_ipv6("[::1]:443".parse().unwrap(), false, &off), None);
     }
 }
