@@ -47,6 +47,8 @@ use samples::Samples;
 
 /// Ports given to instances; below the kernel's own range for outgoing connections.
 const INSTANCE_PORTS: std::ops::RangeInclusive<u16> = 20_000..=29_999;
+/// Cores that serve; more would only split connections to apps and what is known of them into smaller parts.
+const WORKERS_MAX: usize = 64;
 /// Lines waiting to be numbered and sent.
 const LOG_QUEUE: usize = 8_192;
 /// With `--stop-apps-on-exit`: how long requests in flight may take.
@@ -115,7 +117,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         control_path: folders.proxy_socket(),
         https: args.listen.https,
         http: args.listen.http,
-        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        workers: std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX),
     })
     .await?;
     let keeper = Arc::new(keeper);

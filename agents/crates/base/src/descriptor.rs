@@ -12,20 +12,23 @@ use rustix::net::{
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// Most descriptors in one message.
-pub const DESCRIPTORS_MAX: usize = 32;
+/// Most descriptors that travel with one piece of bytes; the kernel's own bound is 253 (unix(7), SCM_MAX_FD).
+const BATCH_MAX: usize = 32;
 
-/// Writes all of `bytes`; `descriptors` travel with the first of them, so `bytes` must not be empty when there are any.
+/// Writes all of `bytes`. Descriptors travel with the first of them, a batch a byte, so there must be a byte for each batch.
 pub async fn send(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    if descriptors.len() > DESCRIPTORS_MAX || (bytes.is_empty() && !descriptors.is_empty()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "descriptors need a message and have a limit"));
+    if descriptors.len().div_ceil(BATCH_MAX) > bytes.len() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "more descriptors than the message can carry"));
     }
     let mut rest = bytes;
-    let mut travellers = descriptors;
+    let mut waiting = descriptors;
     while !rest.is_empty() {
-        let sent = stream.async_io(Interest::WRITABLE, || send_once(stream, rest, travellers)).await?;
+        let (batch, later) = waiting.split_at(waiting.len().min(BATCH_MAX));
+        // A byte for each batch still to come must be left.
+        let piece = if later.is_empty() { rest } else { &rest[..1] };
+        let sent = stream.async_io(Interest::WRITABLE, || send_once(stream, piece, batch)).await?;
         rest = &rest[sent..];
-        travellers = &[];
+        waiting = later;
     }
     Ok(())
 }
@@ -37,7 +40,7 @@ pub async fn receive(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Ve
 }
 
 fn send_once(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(BATCH_MAX))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors"));
@@ -46,7 +49,7 @@ fn send_once(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) 
 }
 
 fn receive_once(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(BATCH_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = recvmsg(stream.as_fd(), &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
     for message in control.drain() {
@@ -78,5 +81,25 @@ mod tests {
         let adopted = TcpListener::from(arrived.pop().unwrap());
         TcpStream::connect(address).unwrap();
         adopted.accept().unwrap();
+    }
+
+    #[tokio::test]
+    async fn more_descriptors_than_one_piece_carries_arrive_in_order() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let files: Vec<_> = (0..100).map(|_| tempfile::tempfile().unwrap()).collect();
+        let number = |file: BorrowedFd<'_>| rustix::fs::fstat(file).unwrap().st_ino;
+        let sent: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
+        send(&near, b"message", &sent).await.unwrap();
+        drop(near);
+        let (mut text, mut bytes, mut arrived) = (Vec::new(), [0u8; 16], Vec::new());
+        loop {
+            match receive(&far, &mut bytes, &mut arrived).await.unwrap() {
+                0 => break,
+                count => text.extend_from_slice(&bytes[..count]),
+            }
+        }
+        assert_eq!(text, b"message");
+        let arrived: Vec<_> = arrived.iter().map(|descriptor| number(descriptor.as_fd())).collect();
+        assert_eq!(arrived, sent.iter().map(|file| number(*file)).collect::<Vec<_>>());
     }
 }
