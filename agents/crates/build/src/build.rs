@@ -10,8 +10,10 @@ use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{Artifact, BuildSpec, DeploymentId, Step, StepState, StepStatus};
 use tokio::time::Instant;
 
+use crate::as_user::as_user;
 use crate::command::{Order, Workshop};
 use crate::detect::{NodePlan, detect};
+use crate::pack::PackError;
 use crate::{BuildError, BuildOptions, BuildOutcome, BuildSink, git, leftover, pack};
 
 /// Less than this and a build would only fail later, with worse words.
@@ -88,31 +90,38 @@ async fn steps(workshop: &mut Workshop<'_>, spec: &BuildSpec, places: &Places) -
         commit?
     };
     workshop.sink.commit(&commit);
-    let (app, plan) = {
+    let (below, plan) = {
         let mut step = Running::begin(workshop, Step::Build);
         let made = make(step.workshop, spec, &places.source).await;
         step.end(&made);
         made?
     };
     let mut step = Running::begin(workshop, Step::Pack);
-    let artifact = pack_up(step.workshop, spec, app, plan).await;
+    let artifact = pack_up(step.workshop, spec, places, &below, plan).await;
     step.end(&artifact);
     Ok(BuildOutcome { commit, artifact: artifact? })
 }
 
-/// Finds the app, installs and builds it; returns its folder and how it starts.
+/// Finds the app, installs and builds it; returns its folder below the source and how it starts.
 async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec, source: &Path) -> Result<(PathBuf, NodePlan), BuildError> {
     let shown = match spec.root_folder.as_str() {
         "" | "." => "the repository".to_owned(),
         root => format!("the folder {root} of the repository"),
     };
-    let app = pack::inside(source, &spec.root_folder).ok_or_else(|| {
-        BuildError::RootFolderMissing(format!(
-            "The repository has no folder `{}`. Change the root folder in the settings of the app.",
-            spec.root_folder
-        ))
-    })?;
-    let plan = detect(&app, &shown)?;
+    let look = || {
+        let below = pack::inside(source, &spec.root_folder).ok_or_else(|| {
+            BuildError::RootFolderMissing(format!(
+                "The repository has no folder `{}`. Change the root folder in the settings of the app.",
+                spec.root_folder
+            ))
+        })?;
+        let plan = detect(&source.join(&below), &shown)?;
+        Ok::<_, BuildError>((below, plan))
+    };
+    // A repository's links may lead anywhere: they show it nothing that it could not read itself.
+    let (below, plan) =
+        as_user(workshop.options.user, look).map_err(BuildError::server("reading the repository"))??;
+    let app = source.join(&below);
     workshop.say(Step::Build, format!("Found a Node app in {shown}; it starts with `{}`.", plan.command.join(" ")));
     for remark in &plan.remarks {
         workshop.say(Step::Build, remark.clone());
@@ -124,7 +133,7 @@ async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec, source: &Path) -> R
     if plan.build {
         npm(workshop, &app, &["run".to_owned(), "build".to_owned()], "production").await?;
     }
-    Ok((app, plan))
+    Ok((below, plan))
 }
 
 async fn npm(workshop: &mut Workshop<'_>, folder: &Path, arguments: &[String], mode: &str) -> Result<(), BuildError> {
@@ -171,17 +180,25 @@ async fn npm(workshop: &mut Workshop<'_>, folder: &Path, arguments: &[String], m
 async fn pack_up(
     workshop: &mut Workshop<'_>,
     spec: &BuildSpec,
-    app: PathBuf,
+    places: &Places,
+    below: &Path,
     plan: NodePlan,
 ) -> Result<Artifact, BuildError> {
     // Nothing may change a file while it is packed.
     workshop.end_leftovers().await;
     let (artifacts, name, cancel) =
         (workshop.options.artifacts.clone(), spec.deployment.to_string(), workshop.cancel.clone());
-    let packed = tokio::task::spawn_blocking(move || pack::pack(&app, &artifacts, &name, &cancel)).await;
-    let packed = packed.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted if workshop.cancel.is_cancelled() => BuildError::Cancelled,
-        _ => BuildError::server("packing the app")(error),
+    let (trusted, user) = (workshop.options.builds.clone(), workshop.options.user);
+    let below = places.source.strip_prefix(&trusted).unwrap_or(&places.source).join(below);
+    let packed = tokio::task::spawn_blocking(move || {
+        let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel };
+        pack::pack(&order, &artifacts, &name)
+    });
+    let packed = packed.await.unwrap_or_else(|error| Err(io::Error::other(error).into()));
+    let packed = packed.map_err(|error| match error {
+        PackError::Cancelled => BuildError::Cancelled,
+        PackError::Refused(sentence) => BuildError::Command(sentence),
+        PackError::Server(source) => BuildError::server("packing the app")(source),
     })?;
     for left_out in &packed.left_out {
         workshop.say(Step::Pack, format!("Left out: {left_out}."));

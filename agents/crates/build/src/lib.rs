@@ -2,6 +2,7 @@
 //! Owns the working folder of a build and everything that runs in it. Never runs anything through a shell, never as
 //! root, and never believes a path that a repository or an archive gives.
 
+mod as_user;
 mod build;
 mod command;
 mod detect;

@@ -1,17 +1,27 @@
 //! A folder to an artifact: the same files make the same bytes, whoever packs them and when.
-//! Owns the order and the attributes of entries. Never follows a link, never packs one that leads outside.
+//! Owns the order and the attributes of entries. Never follows a link, neither above the folder nor in it, never packs
+//! one that leads outside, and never reads what the build's user may not read.
 
+use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_base::{CancellationToken, file};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+use rustix::io::Errno;
 use tar::{EntryType, Header};
+
+use crate::as_user::as_user;
 
 /// Fast, and as good as slow levels on JavaScript.
 const LEVEL: i32 = 3;
+/// Folders within folders: each holds a descriptor and a piece of the stack while it is packed.
+const DEPTH_MAX: usize = 128;
 
 /// What was packed.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,12 +34,39 @@ pub(crate) struct Packed {
     pub(crate) left_out: Vec<String>,
 }
 
-/// Packs `folder` into `artifacts/<hex>.tar.zst`. Blocking. `Interrupted` when it was cancelled.
-pub(crate) fn pack(folder: &Path, artifacts: &Path, name: &str, cancel: &CancellationToken) -> io::Result<Packed> {
+/// Why nothing was packed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PackError {
+    /// Desired state no longer asks for it.
+    #[error("it was cancelled")]
+    Cancelled,
+    /// What the build left can't be an app; a sentence.
+    #[error("{0}")]
+    Refused(String),
+    /// The server itself could not do it.
+    #[error(transparent)]
+    Server(#[from] io::Error),
+}
+
+/// What to pack, and with whose rights.
+#[derive(Debug)]
+pub(crate) struct Order<'a> {
+    /// A folder that only the agent can move.
+    pub(crate) trusted: &'a Path,
+    /// The app's folder below it; a build may have moved any part of this.
+    pub(crate) below: &'a Path,
+    /// Whose rights must suffice; `None`: the agent's.
+    pub(crate) user: Option<u32>,
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+/// Packs a folder into `artifacts/<hex>.tar.zst`. Blocking.
+pub(crate) fn pack(order: &Order<'_>, artifacts: &Path, name: &str) -> Result<Packed, PackError> {
     // Two builds never share a name; what a crash left is replaced.
     let partial = artifacts.join(format!("{name}.part"));
-    let result = write(folder, &partial, cancel).and_then(|packed| {
-        let path = crate::artifact_path(artifacts, &packed.digest).ok_or(io::ErrorKind::InvalidData)?;
+    let result = write(order, &partial).and_then(|packed| {
+        let path = crate::artifact_path(artifacts, &packed.digest)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         fs::rename(&partial, &path)?;
         file::sync_folder(&path)?;
         Ok(packed)
@@ -41,13 +78,19 @@ pub(crate) fn pack(folder: &Path, artifacts: &Path, name: &str, cancel: &Cancell
     result
 }
 
-fn write(folder: &Path, partial: &Path, cancel: &CancellationToken) -> io::Result<Packed> {
+fn write(order: &Order<'_>, partial: &Path) -> Result<Packed, PackError> {
+    // Opened with the agent's rights: the folder of artifacts is closed to all others.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(partial)?;
+    as_user(order.user, || fill(order, file))?
+}
+
+fn fill(order: &Order<'_>, file: File) -> Result<Packed, PackError> {
+    let root = open_below(order.trusted, order.below)?;
     let mut encoder = zstd::Encoder::new(Hashing::new(BufWriter::new(file)), LEVEL)?;
     encoder.include_checksum(true)?;
     let mut packer =
-        Packer { archive: tar::Builder::new(encoder), root: folder, cancel, files: 0, left_out: Vec::new() };
-    packer.folder(Path::new(""))?;
+        Packer { archive: tar::Builder::new(encoder), cancel: order.cancel, files: 0, left_out: Vec::new() };
+    packer.folder(root.as_fd(), Path::new(""), 0)?;
     let Packer { archive, files, left_out, .. } = packer;
     let hashing = archive.into_inner()?.finish()?;
     let (hash, size_bytes) = (hashing.hash, hashing.size_bytes);
@@ -57,9 +100,32 @@ fn write(folder: &Path, partial: &Path, cancel: &CancellationToken) -> io::Resul
     Ok(Packed { digest: format!("sha256:{hex}"), size_bytes, files, left_out })
 }
 
+/// Opens the folder one name at a time: none of them may be a link. Those above it may be closed to reading.
+fn open_below(trusted: &Path, below: &Path) -> Result<OwnedFd, PackError> {
+    let pass = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder = openat(CWD, trusted, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(io::Error::from)?;
+    for component in below.components() {
+        let Component::Normal(name) = component else {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
+        };
+        folder = openat(&folder, name, pass, Mode::empty()).map_err(|error| match error {
+            Errno::NOTDIR | Errno::LOOP | Errno::NOENT => PackError::Refused(
+                "The build removed or replaced the folder of the app. Build into a folder inside of it.".to_owned(),
+            ),
+            _ => io::Error::from(error).into(),
+        })?;
+    }
+    Ok(open_folder(folder.as_fd(), OsStr::new("."))?)
+}
+
+fn open_folder(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(parent, name, flags, Mode::empty())?)
+}
+
 struct Packer<'a, W: Write> {
     archive: tar::Builder<W>,
-    root: &'a Path,
     cancel: &'a CancellationToken,
     files: u64,
     left_out: Vec<String>,
@@ -67,50 +133,77 @@ struct Packer<'a, W: Write> {
 
 impl<W: Write> Packer<'_, W> {
     /// Packs what is in the folder at this relative path, by name.
-    fn folder(&mut self, at: &Path) -> io::Result<()> {
-        let mut names = fs::read_dir(self.root.join(at))?
-            .map(|entry| entry.map(|entry| entry.file_name()))
-            .collect::<io::Result<Vec<_>>>()?;
+    fn folder(&mut self, folder: BorrowedFd<'_>, at: &Path, depth: usize) -> Result<(), PackError> {
+        if depth > DEPTH_MAX {
+            return Err(PackError::Refused(format!(
+                "The build left folders nested deeper than {DEPTH_MAX} levels, which can't be packed. Remove them at the end of the build."
+            )));
+        }
+        let mut names = Vec::new();
+        for entry in Dir::read_from(folder).map_err(io::Error::from)? {
+            let name = CString::from(entry.map_err(io::Error::from)?.file_name());
+            if !matches!(name.as_bytes(), b"." | b"..") {
+                names.push(name);
+            }
+        }
         names.sort();
         for name in names {
             if self.cancel.is_cancelled() {
-                return Err(io::ErrorKind::Interrupted.into());
+                return Err(PackError::Cancelled);
             }
+            let name = OsStr::from_bytes(name.as_bytes());
             // History is no part of an app; caches differ from build to build.
             let path = at.join(name);
             if path == Path::new(".git") || path.ends_with("node_modules/.cache") {
                 continue;
             }
-            self.entry(&path)?;
+            self.entry(folder, name, &path, depth).map_err(|error| match error {
+                PackError::Server(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                    PackError::Refused(format!(
+                        "The build's user can't read `{}`, so it can't be packed. Let the build make it readable.",
+                        path.display()
+                    ))
+                }
+                error => error,
+            })?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, at: &Path) -> io::Result<()> {
-        let path = self.root.join(at);
-        let found = fs::symlink_metadata(&path)?;
-        if found.is_dir() {
-            self.archive.append_data(&mut header(EntryType::Directory, 0o755, 0), at, io::empty())?;
-            return self.folder(at);
-        }
-        if found.is_symlink() {
-            let target = fs::read_link(&path)?;
-            if !stays_inside(at, &target) {
-                self.left_out.push(format!("{} (a link to {}, outside of the app)", at.display(), target.display()));
-                return Ok(());
+    fn entry(&mut self, folder: BorrowedFd<'_>, name: &OsStr, at: &Path, depth: usize) -> Result<(), PackError> {
+        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => {
+                let inner = open_folder(folder, name)?;
+                self.archive.append_data(&mut header(EntryType::Directory, 0o755, 0), at, io::empty())?;
+                self.folder(inner.as_fd(), at, depth + 1)
             }
-            return self.archive.append_link(&mut header(EntryType::Symlink, 0o777, 0), at, target);
+            FileType::Symlink => {
+                let target = readlinkat(folder, name, Vec::new()).map_err(io::Error::from)?;
+                let target = Path::new(OsStr::from_bytes(target.as_bytes()));
+                if !stays_inside(at, target) {
+                    let words = format!("{} (a link to {}, outside of the app)", at.display(), target.display());
+                    self.left_out.push(words);
+                    return Ok(());
+                }
+                Ok(self.archive.append_link(&mut header(EntryType::Symlink, 0o777, 0), at, target)?)
+            }
+            FileType::RegularFile => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let file = File::from(openat(folder, name, flags, Mode::empty()).map_err(io::Error::from)?);
+                let found = fstat(&file).map_err(io::Error::from)?;
+                let size = u64::try_from(found.st_size).unwrap_or_default();
+                // Only the release's own user enters its folder, and must be able to read what the build made.
+                let mode = if found.st_mode & 0o111 == 0 { 0o644 } else { 0o755 };
+                self.files += 1;
+                // A file that shrinks meanwhile makes the archive invalid, so that is an error below; one that grows is cut.
+                Ok(self.archive.append_data(&mut header(EntryType::Regular, mode, size), at, exactly(file, size))?)
+            }
+            _ => {
+                self.left_out.push(format!("{} (not a file)", at.display()));
+                Ok(())
+            }
         }
-        if !found.is_file() {
-            self.left_out.push(format!("{} (not a file)", at.display()));
-            return Ok(());
-        }
-        let mode = if found.permissions().mode() & 0o111 == 0 { 0o644 } else { 0o755 };
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path)?;
-        let size = file.metadata()?.len();
-        self.files += 1;
-        // A file that shrinks meanwhile makes the archive invalid, so that is an error below; one that grows is cut.
-        self.archive.append_data(&mut header(EntryType::Regular, mode, size), at, exactly(file, size))
     }
 }
 
@@ -188,19 +281,24 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
-/// The app's folder inside the source, by a path that a user gave.
+/// The app's folder inside the source, by a path that a user gave; without links, relative to the source.
 pub(crate) fn inside(source: &Path, root_folder: &str) -> Option<PathBuf> {
     let relative = Path::new(root_folder);
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let path = fs::canonicalize(source.join(relative)).ok().filter(|_| plain)?;
-    (path.starts_with(fs::canonicalize(source).ok()?) && path.is_dir()).then_some(path)
+    let inside = path.strip_prefix(fs::canonicalize(source).ok()?).ok()?;
+    path.is_dir().then(|| inside.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+
+    fn pack_all(folder: &Path, artifacts: &Path, name: &str, cancel: &CancellationToken) -> Result<Packed, PackError> {
+        pack(&Order { trusted: folder, below: Path::new(""), user: None, cancel }, artifacts, name)
+    }
 
     fn sample(folder: &Path) {
         fs::create_dir_all(folder.join("src/deep")).unwrap();
@@ -221,13 +319,13 @@ mod tests {
         fs::File::open(two.path().join("a.sh")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
         fs::set_permissions(two.path().join("src/deep/b.js"), fs::Permissions::from_mode(0o600)).unwrap();
         let cancel = CancellationToken::new();
-        let first = pack(one.path(), artifacts.path(), "a", &cancel).unwrap();
-        let second = pack(two.path(), artifacts.path(), "b", &cancel).unwrap();
+        let first = pack_all(one.path(), artifacts.path(), "a", &cancel).unwrap();
+        let second = pack_all(two.path(), artifacts.path(), "b", &cancel).unwrap();
         assert_eq!(first, second);
         assert_eq!(first.files, 2);
         assert_eq!(fs::read_dir(artifacts.path()).unwrap().count(), 1);
         fs::write(two.path().join("a.sh"), "A").unwrap();
-        assert_ne!(pack(two.path(), artifacts.path(), "b", &cancel).unwrap().digest, first.digest);
+        assert_ne!(pack_all(two.path(), artifacts.path(), "b", &cancel).unwrap().digest, first.digest);
     }
 
     #[test]
@@ -236,9 +334,42 @@ mod tests {
         sample(folder.path());
         symlink("/etc/passwd", folder.path().join("absolute")).unwrap();
         symlink("../../etc/passwd", folder.path().join("src/up")).unwrap();
-        let packed = pack(folder.path(), artifacts.path(), "a", &CancellationToken::new()).unwrap();
+        let packed = pack_all(folder.path(), artifacts.path(), "a", &CancellationToken::new()).unwrap();
         assert_eq!(packed.left_out.len(), 2);
         assert!(packed.left_out[0].starts_with("absolute"), "{:?}", packed.left_out);
+    }
+
+    #[test]
+    fn a_link_in_the_way_to_the_folder_or_a_folder_without_end_is_refused() {
+        let (folder, artifacts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(folder.path().join("real")).unwrap();
+        sample(&folder.path().join("real"));
+        symlink("real", folder.path().join("link")).unwrap();
+        let cancel = CancellationToken::new();
+        let order = |below| Order { trusted: folder.path(), below: Path::new(below), user: None, cancel: &cancel };
+        pack(&order("real/src"), artifacts.path(), "a").unwrap();
+        for below in ["link", "link/src", "absent"] {
+            let error = pack(&order(below), artifacts.path(), "a").unwrap_err();
+            assert!(matches!(error, PackError::Refused(_)), "{below}: {error}");
+        }
+        fs::create_dir_all(folder.path().join("real").join("d/".repeat(DEPTH_MAX + 1))).unwrap();
+        let error = pack(&order("real"), artifacts.path(), "a").unwrap_err();
+        assert!(matches!(error, PackError::Refused(_)), "{error}");
+    }
+
+    #[test]
+    fn what_the_builds_user_can_not_read_is_not_packed() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let (folder, artifacts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.path().join("key"), "secret").unwrap();
+        fs::set_permissions(folder.path().join("key"), fs::Permissions::from_mode(0o600)).unwrap();
+        let cancel = CancellationToken::new();
+        let order = Order { trusted: folder.path(), below: Path::new(""), user: Some(71_234), cancel: &cancel };
+        let error = pack(&order, artifacts.path(), "a").unwrap_err();
+        assert!(error.to_string().contains("`key`"), "{error}");
     }
 
     #[test]
@@ -247,8 +378,8 @@ mod tests {
         sample(folder.path());
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let error = pack(folder.path(), artifacts.path(), "a", &cancel).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+        let error = pack_all(folder.path(), artifacts.path(), "a", &cancel).unwrap_err();
+        assert!(matches!(error, PackError::Cancelled), "{error}");
         assert_eq!(fs::read_dir(artifacts.path()).unwrap().count(), 0);
     }
 
@@ -258,7 +389,8 @@ mod tests {
         sample(folder.path());
         symlink("/etc", folder.path().join("out")).unwrap();
         assert!(inside(folder.path(), "").is_some());
-        assert!(inside(folder.path(), "src/deep").is_some());
+        symlink("src", folder.path().join("alias")).unwrap();
+        assert_eq!(inside(folder.path(), "alias/deep"), Some(PathBuf::from("src/deep")));
         for bad in ["..", "src/../..", "/etc", "out", "a.sh", "absent"] {
             assert!(inside(folder.path(), bad).is_none(), "{bad}");
         }

@@ -230,7 +230,9 @@ mod tests {
         fs::set_permissions(source.join("bin/run"), fs::Permissions::from_mode(0o4755)).unwrap();
         fs::write(source.join("data"), "x".repeat(100_000)).unwrap();
         symlink("bin/run", source.join("link")).unwrap();
-        let packed = crate::pack::pack(&source, dir.path(), "a", &CancellationToken::new()).unwrap();
+        let cancel = CancellationToken::new();
+        let order = crate::pack::Order { trusted: &source, below: Path::new(""), user: None, cancel: &cancel };
+        let packed = crate::pack::pack(&order, dir.path(), "a").unwrap();
         let artifact = crate::artifact_path(dir.path(), &packed.digest).unwrap();
         let into = dir.path().join("rel_1");
         unpack(&artifact, &packed.digest, &into).unwrap();

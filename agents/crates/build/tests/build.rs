@@ -189,6 +189,25 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
     assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
 }
 
+/// A build that puts a link to a folder of the server in its own place, and hands it to the packing that follows.
+#[tokio::test]
+async fn a_build_that_replaces_its_own_folder_by_a_link_gets_nothing_of_the_server_into_its_artifact() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let secret = server.folder.path().join("secret");
+    std::fs::create_dir(&secret).unwrap();
+    std::fs::write(secret.join("key"), "secret").unwrap();
+    std::fs::set_permissions(secret.join("key"), PermissionsExt::from_mode(0o600)).unwrap();
+    std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o700)).unwrap();
+    let swap = format!(
+        "const fs = require('fs'), at = process.cwd(); fs.renameSync(at, at + '2'); fs.symlinkSync('{}', at);",
+        secret.display()
+    );
+    let package = r#"{"scripts":{"build":"node swap.js","start":"node a.js"}}"#;
+    host.repository("app.git", &[("web/package.json", package), ("web/swap.js", &swap)]);
+    let spec = BuildSpec { root_folder: "web".into(), ..spec(host.url("app.git"), "main") };
+    server.fails(&spec, "build.command_failed", "replaced").await;
+}
+
 /// A build that starts a process in a session of its own, says so, and waits for ever.
 const ENDLESS: &str = "const c = require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });\
     c.unref(); console.log('child ' + c.pid); setInterval(() => {}, 1000);";
