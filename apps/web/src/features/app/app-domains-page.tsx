@@ -96,7 +96,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
         label="Attach a domain"
-        hint="For example shop.example.com; names ending in .localhost work on your own machine."
+        hint="For example shop.localhost. Other names get no certificate yet, so browsers refuse them over https."
         error={failure === null ? undefined : (failure.fields.host ?? failure.message)}
         className="flex-1"
       >
@@ -105,7 +105,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
             {...control}
             mono
             value={host}
-            placeholder="shop.example.com"
+            placeholder="shop.localhost"
             onChange={(event) => setHost(event.target.value)}
           />
         )}

@@ -116,10 +116,10 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
         </div>
         <Field
           label="Domain"
-          hint="Point its DNS at the server. Names that end in .localhost work on your own machine. You can add one later."
+          hint="For now a name that ends in .localhost: public names get no certificate yet. You can add one later."
           error={failure?.fields.host}
         >
-          {(control) => <Input {...control} mono name="host" placeholder="shop.example.com" />}
+          {(control) => <Input {...control} mono name="host" placeholder="shop.localhost" />}
         </Field>
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex items-center justify-end gap-2">
