@@ -22,5 +22,5 @@ pub use request::{Client, RequestFacts, RequestLine, Version, encode_request};
 pub use request_id::{REQUEST_ID_BYTES_MAX, RequestIds, usable_request_id};
 pub use response::{BadResponse, DownstreamBody, ResponseFacts, encode_response};
 pub use retry::{Attempt, may_retry};
-pub use table::{RouteError, RouteMatch, RouteTable};
+pub use table::{RouteError, RouteMatch, RouteTable, route_key};
 pub use target::Target;

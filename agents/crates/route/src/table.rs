@@ -33,6 +33,22 @@ pub enum RouteError {
     },
 }
 
+/// The one rule of what may be routed: tells the prefix without its final slash, by which two routes of a host are the same.
+pub fn route_key<'a>(host: &str, path_prefix: &'a str) -> Result<&'a str, RouteError> {
+    let name = Authority::parse(host.as_bytes())
+        .ok()
+        .filter(|authority| authority.port.is_none() && authority.name().as_bytes() == host.as_bytes());
+    if name.is_none() {
+        return Err(RouteError::Host { host: host.to_owned() });
+    }
+    let path = path_prefix.strip_suffix('/').unwrap_or(path_prefix);
+    let visible = path.bytes().all(|byte| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'?' | b'#'));
+    if !path_prefix.starts_with('/') || !visible {
+        return Err(RouteError::PathPrefix { host: host.to_owned(), path_prefix: path_prefix.to_owned() });
+    }
+    Ok(path)
+}
+
 /// What a look-up found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteMatch<T> {
@@ -62,17 +78,7 @@ impl<T: Copy> RouteTable<T> {
     pub fn build<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T)>) -> Result<Self, RouteError> {
         let mut hosts: HashMap<Box<[u8]>, Vec<Prefix<T>>, RandomState> = HashMap::default();
         for (host, path_prefix, target) in routes {
-            let name = Authority::parse(host.as_bytes())
-                .ok()
-                .filter(|authority| authority.port.is_none() && authority.name().as_bytes() == host.as_bytes());
-            if name.is_none() {
-                return Err(RouteError::Host { host: host.to_owned() });
-            }
-            let path = path_prefix.strip_suffix('/').unwrap_or(path_prefix).as_bytes();
-            let visible = path.iter().all(|byte| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'?' | b'#'));
-            if !path_prefix.starts_with('/') || !visible {
-                return Err(RouteError::PathPrefix { host: host.to_owned(), path_prefix: path_prefix.to_owned() });
-            }
+            let path = route_key(host, path_prefix)?.as_bytes();
             let prefixes = hosts.entry(host.as_bytes().into()).or_default();
             if prefixes.iter().any(|prefix| *prefix.path == *path) {
                 return Err(RouteError::Duplicate { host: host.to_owned(), path_prefix: path_prefix.to_owned() });

@@ -7,6 +7,7 @@ use fairlead_model::{
     AppKey, AppSpec, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildSpec, DesiredState, HealthCheck,
     ReleaseSpec, Rollout, Route, RouteTarget, ServerId, StateError,
 };
+use fairlead_route::{RouteError, route_key};
 use prost::Message;
 
 use crate::{CAPABILITIES, agent};
@@ -34,7 +35,12 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
     for (index, spec) in message.routes.into_iter().enumerate() {
         let at = format!("routes[{index}]");
         let route = route(&at, spec)?;
-        if !taken.insert((route.host.clone(), route.path_prefix.clone())) {
+        // The proxy's own rule: a table that it refuses would freeze every route of the server.
+        let path = route_key(&route.host, &route.path_prefix).map_err(|error| match error {
+            RouteError::Host { .. } => wrong(&format!("{at}.host"), error.to_string()),
+            _ => wrong(&format!("{at}.path_prefix"), error.to_string()),
+        })?;
+        if !taken.insert((route.host.clone(), path.to_owned())) {
             return Err(wrong(&at, "is the second of its host and path"));
         }
         routes.push(route);

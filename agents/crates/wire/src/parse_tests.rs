@@ -84,7 +84,7 @@ fn a_good_state_parses_whole() {
 #[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 20] = [
+    let cases: [(&str, Spoil); 22] = [
         ("version", |s| s.version = None),
         ("apps[0].instances", |s| s.apps[0].instances = 0),
         ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),
@@ -96,6 +96,12 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
         ("apps[0].candidate.release", |s| s.apps[0].candidate.as_mut().unwrap().release = None),
         ("routes[0].host", |s| s.routes[0].host = "Hello.localhost".into()),
         ("routes[0].path_prefix", |s| s.routes[0].path_prefix = "x".into()),
+        ("routes[0].path_prefix", |s| s.routes[0].path_prefix = "/a?b".into()),
+        ("routes[2]", |s| {
+            for prefix in ["/api", "/api/"] {
+                s.routes.push(agent::RouteSpec { path_prefix: prefix.into(), ..s.routes[0].clone() });
+            }
+        }),
         ("routes[0].target", |s| s.routes[0].target = None),
         ("routes[0].address", |s| {
             s.routes[0].target = Some(agent::route_spec::Target::Address("localhost:1".into()));
