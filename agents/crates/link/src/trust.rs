@@ -121,8 +121,9 @@ impl Trust {
             return Ok(Verdict::Held);
         }
         file::replace(&self.state_path, &signed.encode_to_vec(), 0o600).map_err(|error| Refusal::Save(error.into()))?;
-        self.held = state.version;
         self.save_keys(keys).map_err(Refusal::Save)?;
+        // Last: a state that is held is handed out, and one that could not be saved whole is accepted when offered again.
+        self.held = state.version;
         Ok(Verdict::Accepted(Box::new(state)))
     }
 

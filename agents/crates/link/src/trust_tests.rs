@@ -133,3 +133,18 @@ fn a_damaged_saved_state_is_left_out_and_a_sync_repairs_it() {
     assert!(accepted(&mut trust, &pinned.sign(4, &[])));
     assert_eq!(home.trust().1, Some(4));
 }
+
+#[test]
+fn a_state_whose_keys_could_not_be_saved_is_accepted_when_it_comes_again() {
+    let (old, new) = (Signer::new("key_a", 1), Signer::new("key_b", 2));
+    let home = Home::new(&old);
+    let (mut trust, _) = home.trust();
+    let keys = home.folders.state().join("trust.toml");
+    // A folder in its place: the file can't be written.
+    std::fs::create_dir(&keys).unwrap();
+    let rotation = old.sign(1, &[&new]);
+    assert!(matches!(trust.offer(&rotation), Err(Refusal::Save(_))));
+    std::fs::remove_dir(&keys).unwrap();
+    assert!(accepted(&mut trust, &rotation));
+    assert!(accepted(&mut trust, &new.sign(2, &[])));
+}
