@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use fairlead_base::{CancellationToken, clock};
@@ -20,13 +20,16 @@ use crate::{BuildError, BuildOptions, BuildOutcome, BuildSink, git, leftover, pa
 const DISK_BYTES_MIN: u64 = 128 << 20;
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
-/// the artifact and the app's cache when it ends. Cancelling ends every process it started.
+/// the artifact and the app's cache when it ends. Cancelling ends every process it started. `options.user` is of this
+/// app's builds alone, and one of them runs at a time: everything of that user is ended with the build.
 pub async fn build(
     spec: &BuildSpec,
     options: &BuildOptions,
     sink: &mut dyn BuildSink,
     cancel: CancellationToken,
 ) -> Result<BuildOutcome, BuildError> {
+    let another = || io::Error::new(io::ErrorKind::ResourceBusy, "another build of this app still runs");
+    let turn = leftover::Turn::take(options.user).ok_or_else(another).map_err(BuildError::server("beginning"))?;
     let folder = options.builds.join(spec.deployment.as_str());
     let cache = options.caches.join(spec.app.as_str());
     let places = Places { source: folder.join("source"), home: folder.join("home"), tmp: folder.join("tmp"), cache };
@@ -34,7 +37,7 @@ pub async fn build(
     blocking("preparing its folder", {
         let (folder, places, user) = (folder.clone(), places.clone(), options.user);
         move || {
-            leftover::end(&deployment);
+            leftover::end(&deployment, user);
             places.make(&folder, user)
         }
     })
@@ -58,6 +61,7 @@ pub async fn build(
         // The artifact is good; the next build of this deployment, or the prune of old ones, clears the rest.
         tracing::warn!(deployment = %spec.deployment, %error, "the folder of a build stays");
     }
+    drop(turn);
     result
 }
 
@@ -68,7 +72,7 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
         let entry = entry?;
         let deployment = entry.file_name().to_str().and_then(|name| DeploymentId::parse(name).ok());
         if let Some(deployment) = deployment.filter(|deployment| !kept(deployment.as_str())) {
-            leftover::end(&deployment);
+            leftover::end(&deployment, owner(&entry.path().join("source")));
             remove(&entry.path())?;
         }
     }
@@ -264,6 +268,11 @@ impl Places {
         }
         Ok(())
     }
+}
+
+/// The user whose build a folder is; `None` when it is gone.
+fn owner(path: &Path) -> Option<u32> {
+    fs::symlink_metadata(path).ok().map(|found| found.uid())
 }
 
 fn remove(path: &Path) -> io::Result<()> {

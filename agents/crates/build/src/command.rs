@@ -137,8 +137,8 @@ impl Workshop<'_> {
 
     /// Ends every process of this build.
     pub(crate) async fn end_leftovers(&self) {
-        let deployment = self.deployment.clone();
-        if tokio::task::spawn_blocking(move || leftover::end(&deployment)).await.is_err() {
+        let (deployment, user) = (self.deployment.clone(), self.options.user);
+        if tokio::task::spawn_blocking(move || leftover::end(&deployment, user)).await.is_err() {
             tracing::warn!(deployment = %self.deployment, "the search for processes of the build failed");
         }
     }

@@ -1,23 +1,57 @@
-//! Ends what a build left running: its processes carry a mark in their environment, whatever group or session they
-//! fled to, and whichever run of the agent started them.
+//! Ends what a build left running, whatever group or session it fled to and whichever run of the agent started it:
+//! everything of the build's own user, or, where builds run as the agent itself, what carries its mark.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fairlead_model::DeploymentId;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-/// The variable that marks a build's processes.
+/// The variable that marks a build's processes. A program may drop it, so it counts only where there is no own user.
 pub(crate) const MARK: &str = "FAIRLEAD_BUILD_ID";
 /// What SIGKILL has not ended by then hangs in the kernel.
 const LIMIT: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Users that build now.
+static BUSY: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Keeps a build's user to one build: the end of one ends everything of its user.
+#[derive(Debug)]
+pub(crate) struct Turn(Option<u32>);
+
+impl Turn {
+    /// `None` when another build of this user runs. Without an own user there is nothing to keep.
+    pub(crate) fn take(user: Option<u32>) -> Option<Self> {
+        let free = user.is_none_or(|user| BUSY.lock().unwrap_or_else(PoisonError::into_inner).insert(user));
+        free.then_some(Self(user))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(user) = self.0 {
+            BUSY.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
+        }
+    }
+}
 
 /// Kills until none is left. Blocking: it waits for the kernel.
-pub(crate) fn end(deployment: &DeploymentId) {
+pub(crate) fn end(deployment: &DeploymentId, user: Option<u32>) {
     let mark = format!("{MARK}={deployment}");
+    // Whoever shares the agent's user isn't a build's alone.
+    let user = user.filter(|user| *user != 0 && *user != geteuid().as_raw());
     let until = Instant::now() + LIMIT;
     loop {
-        let found = marked(&mark);
+        let mut found = marked(&mark);
+        if let Some(user) = user {
+            found.extend(owned(user));
+        }
         if found.is_empty() {
             return;
         }
@@ -25,21 +59,75 @@ pub(crate) fn end(deployment: &DeploymentId) {
             tracing::warn!(%deployment, left = found.len(), "processes of a build could not be ended");
             return;
         }
+        if let Some(Err(error)) = user.map(kill_all_of) {
+            tracing::warn!(%deployment, %error, "the processes of a build's user could not be ended at once");
+        }
         for pid in found {
             // It may have ended by itself meanwhile.
             kill_process(pid, Signal::KILL).ok();
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(PAUSE);
     }
+}
+
+/// Kills all processes of a user in one system call, so that none can fork faster than it is found (kill(2), pid -1).
+#[allow(unsafe_code)]
+fn kill_all_of(user: u32) -> io::Result<()> {
+    let kill_and_end = move || {
+        // As anyone else this would end the server.
+        if rustix::process::getuid().as_raw() != user || geteuid().as_raw() != user {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        // SAFETY: two system calls; the second never returns, so nothing is executed.
+        unsafe {
+            libc::kill(-1, libc::SIGKILL);
+            libc::_exit(0)
+        }
+    };
+    let mut command = Command::new("/nonexistent");
+    command.uid(user).gid(user).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: between fork and exit only system calls are made: nothing allocates, locks or touches shared state.
+    unsafe { command.pre_exec(kill_and_end) };
+    command.spawn()?.wait()?;
+    Ok(())
 }
 
 /// Processes with the mark; those of other users can't be read and are not ours. Zombies have no environment.
 fn marked(mark: &str) -> Vec<Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let carries = |pid: &i32| {
+    let carries = |pid: i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     };
-    pids.filter(carries).filter_map(Pid::from_raw).collect()
+    pids().filter(|pid| carries(*pid)).filter_map(Pid::from_raw).collect()
+}
+
+/// Processes with this user in any of their ids (real, effective, saved, of files); zombies run no more.
+fn owned(user: u32) -> Vec<Pid> {
+    let is_owned = |pid: i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        let runs = !field("State:").trim_start().starts_with(['Z', 'X']);
+        runs && field("Uid:").split_whitespace().any(|id| id.parse() == Ok(user))
+    };
+    pids().filter(|pid| is_owned(*pid)).filter_map(Pid::from_raw).collect()
+}
+
+fn pids() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_one_build_at_a_time() {
+        let first = Turn::take(Some(71_300)).unwrap();
+        assert!(Turn::take(Some(71_300)).is_none());
+        assert!(Turn::take(Some(71_301)).is_some());
+        assert!(Turn::take(None).is_some() && Turn::take(None).is_some());
+        drop(first);
+        assert!(Turn::take(Some(71_300)).is_some());
+    }
 }

@@ -6,6 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fairlead_base::{CancellationToken, Folders};
@@ -52,6 +53,12 @@ impl BuildSink for Ears {
     }
 }
 
+/// A build ends everything of its user, so no two tests that run at the same time may share one.
+fn own_user() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    200_000 + std::process::id() % 100_000 * 32 + NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Server {
     fn new() -> Self {
         let parent = std::env::var(FOLDER).map_or_else(|_| std::env::temp_dir(), PathBuf::from);
@@ -63,7 +70,7 @@ impl Server {
             builds: folders.builds(),
             artifacts: folders.artifacts(),
             caches: folders.caches(),
-            user: rustix::process::geteuid().is_root().then_some(71_234),
+            user: rustix::process::geteuid().is_root().then(own_user),
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
         };
@@ -239,6 +246,22 @@ async fn a_build_over_its_time_is_ended_and_names_the_command() {
     host.repository("app.git", &[("package.json", package), ("endless.js", ENDLESS)]);
     let spec = BuildSpec { timeout: Duration::from_secs(6), ..spec(host.url("app.git"), "main") };
     let ears = server.fails(&spec, "build.timeout", "npm run build").await;
+    assert!(!runs(&child(&ears)));
+}
+
+/// A build that leaves a process in a session of its own, without the mark in its environment, and succeeds.
+#[tokio::test]
+async fn a_process_that_hides_from_the_end_of_its_build_is_ended_too() {
+    let (host, server) = (GitHost::start(), Server::new());
+    if server.options.user.is_none() {
+        return;
+    }
+    let hide = "const c = require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore', env: {} });\
+        c.unref(); console.log('child ' + c.pid);";
+    let package = r#"{"scripts":{"build":"node hide.js","start":"node a.js"}}"#;
+    host.repository("app.git", &[("package.json", package), ("hide.js", hide)]);
+    let mut ears = Ears::default();
+    server.build(&spec(host.url("app.git"), "main"), &mut ears).await.unwrap();
     assert!(!runs(&child(&ears)));
 }
 
