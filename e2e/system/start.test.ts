@@ -14,7 +14,12 @@ import { requestPinned } from '../../tools/lib/pinned-request.ts';
 import { type ProductOptions, type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { PORTS } from '../../tools/start/options.mjs';
+import { pasteEnrolment } from './harness/second-server.ts';
 import { AGENT_BINARY } from './harness/system.ts';
+
+interface ServerStates {
+  readonly items: readonly { readonly name: string; readonly state: string }[];
+}
 
 let folder: string;
 let options: ProductOptions;
@@ -56,6 +61,23 @@ test('the first start deploys and measures the sample app, and its token makes a
   );
   const page = await (await signIn(product.url, ADA)).open('/my-organization');
   expect(page.status).toBe(200);
+});
+
+test('a second server joins by the line that the dashboard shows, once', async () => {
+  if (product === undefined) throw new Error('nothing runs');
+  const dashboard = await signIn(product.url, ADA);
+  const { command } = await dashboard.call<{ command: string }>('server.enrol', { name: 'edge' }, 'my-organization');
+  const server = await pasteEnrolment(command, join(folder, 'edge'));
+  try {
+    const isOnline = async () => {
+      const { items } = await dashboard.query<ServerStates>('server.list', 'my-organization');
+      return items.some(({ name, state }) => name === 'edge' && state === 'online');
+    };
+    await waitFor(isOnline, { what: 'the second server in the dashboard', timeoutMs: 20_000 });
+    await expect(pasteEnrolment(command, join(folder, 'again'))).rejects.toThrow('could not be enrolled');
+  } finally {
+    await server.stop();
+  }
 });
 
 test('a second start on the same folder is refused while the first runs', async () => {

@@ -9,7 +9,9 @@ export interface Person {
 export interface Dashboard {
   /** Opens a page with the session's cookie; answers status and time to the last byte. */
   open(path: string): Promise<{ readonly status: number; readonly elapsedMs: number; readonly bytes: number }>;
+  /** Calls a mutation. */
   call<T>(procedure: string, input: unknown, organization?: string): Promise<T>;
+  query<T>(procedure: string, organization?: string): Promise<T>;
 }
 
 export const ADA: Person = { name: 'Ada Example', email: 'ada@example.com', password: 'a rope runs free' };
@@ -36,6 +38,10 @@ export async function signIn(url: string, { email, password }: Person): Promise<
     .getSetCookie()
     .map((header) => header.split(';')[0])
     .join('; ');
+  const session = (organization?: string) => ({
+    cookie,
+    ...(organization === undefined ? {} : { 'x-fairlead-organization': organization }),
+  });
   return {
     async open(path) {
       const startedAt = performance.now();
@@ -43,11 +49,9 @@ export async function signIn(url: string, { email, password }: Person): Promise<
       const bytes = (await page.arrayBuffer()).byteLength;
       return { status: page.status, elapsedMs: performance.now() - startedAt, bytes };
     },
-    call: (procedure, input, organization) =>
-      callProcedure(url, procedure, input, {
-        cookie,
-        ...(organization === undefined ? {} : { 'x-fairlead-organization': organization }),
-      }),
+    call: (procedure, input, organization) => callProcedure(url, procedure, input, session(organization)),
+    query: async (procedure, organization) =>
+      readAnswer(procedure, await fetch(`${url}/api/trpc/${procedure}`, { headers: session(organization) })),
   };
 }
 
@@ -62,6 +66,10 @@ async function callProcedure<T>(
     headers: { 'content-type': 'application/json', origin: url, ...headers },
     body: JSON.stringify({ json: input }),
   });
+  return readAnswer(procedure, response);
+}
+
+async function readAnswer<T>(procedure: string, response: Response): Promise<T> {
   const answer = (await response.json()) as { result?: { data: { json: T } }; error?: unknown };
   if (answer.result === undefined)
     throw new Error(`${procedure} answered ${response.status}: ${JSON.stringify(answer.error)}`);
