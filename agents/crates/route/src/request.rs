@@ -59,7 +59,8 @@ pub struct RequestFacts<'a> {
     pub body: RequestBody,
     /// The client wants the connection closed, or its version implies it.
     pub close: bool,
-    /// The protocol that the client offers to change to, with `Connection: upgrade`.
+    /// WebSocket, when the client offers to change to it with `Connection: upgrade`. No other protocol: in HTTP of another
+    /// version (h2c) the app would take requests that nobody looked at.
     pub upgrade: Option<&'a [u8]>,
     /// The client waits for 100 before it sends its body.
     pub expects_continue: bool,
@@ -106,11 +107,14 @@ impl<'a> RequestFacts<'a> {
         let close = connection.close || (line.version == Version::Http10 && !connection.keep_alive);
         // HTTP/1.0 has neither; a body before the change of protocol is nobody's use.
         let plain_1_1 = line.version == Version::Http11;
+        let takes = |protocol: &&[u8]| protocol.eq_ignore_ascii_case(b"websocket");
         Ok(Self {
             authority,
             body,
             close,
-            upgrade: upgrade.filter(|_| plain_1_1 && connection.upgrade && matches!(body, RequestBody::None)),
+            upgrade: upgrade
+                .filter(takes)
+                .filter(|_| plain_1_1 && connection.upgrade && matches!(body, RequestBody::None)),
             expects_continue: expects_continue && line.version != Version::Http10 && body != RequestBody::None,
             takes_trailers: takes_trailers && line.version != Version::Http10,
             request_id,
@@ -304,6 +308,8 @@ mod tests {
         };
         assert!(head("Upgrade").ends_with("connection: upgrade\r\nupgrade: websocket\r\n\r\n"));
         assert!(!head("keep-alive").contains("upgrade"));
+        let h2c = [("host", "a"), ("Upgrade", "h2c"), ("Connection", "Upgrade")];
+        assert!(!sent_on("GET", Version::Http11, &h2c).unwrap().contains("h2c"));
     }
 
     #[test]
