@@ -7,8 +7,11 @@ mod reply;
 mod tally;
 mod upload;
 
+use std::future::poll_fn;
 use std::ops::Range;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use fairlead_route::{Attempt, Client, Malformed, RequestBody, RequestFacts, RequestLine, encode_request, may_retry};
 
@@ -136,15 +139,19 @@ impl Exchange {
                 return self.answer(Reply::unavailable(self.id()));
             };
             let in_flight = instance.begin();
-            let (connection, slot) = match self.connect(&instance, failed.is_some()).await {
-                Ok(connected) => connected,
-                Err(AcquireError::Draining) => continue,
-                Err(AcquireError::Busy) => return self.answer(Reply::unavailable(self.id())),
-                Err(AcquireError::Connect(error)) => {
-                    tracing::debug!(instance = %instance.id, %error, "can't connect");
-                    failed = Some(instance);
-                    continue;
-                }
+            let connected = while_there(downstream, self.body, self.connect(&instance, failed.is_some())).await;
+            let (connection, slot) = match connected {
+                Ok(Ok(connected)) => connected,
+                Err(gone) => return self.fail(&Failure::Client(gone), &instance),
+                Ok(Err(error)) => match error {
+                    AcquireError::Draining => continue,
+                    AcquireError::Busy => return self.answer(Reply::unavailable(self.id())),
+                    AcquireError::Connect(error) => {
+                        tracing::debug!(instance = %instance.id, %error, "can't connect");
+                        failed = Some(instance);
+                        continue;
+                    }
+                },
             };
             let reused = connection.reused;
             match self.relay(downstream, alarm, connection, slot, in_flight).await {
@@ -181,7 +188,7 @@ impl Exchange {
     ) -> Result<(), (Failure, bool)> {
         connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
         let mut relay = Relay::new(self, downstream, alarm, &mut connection, slot);
-        let result = std::future::poll_fn(|cx| relay.poll(cx)).await;
+        let result = poll_fn(|cx| relay.poll(cx)).await;
         let untouched = relay.is_untouched();
         match result {
             Ok(Relayed { keep_for }) => {
@@ -208,7 +215,7 @@ impl Exchange {
             Failure::Client(ClientError::Gone) => Ended::Broken,
             Failure::Client(ClientError::BadBody) => self.answer(Reply::malformed(Malformed::Body)),
             Failure::BodyStalled => self.answer(Reply::request_timeout()),
-            Failure::ResponseTimeout => self.answer(Reply::gateway_timeout(self.id())),
+            Failure::ResponseTimeout | Failure::AppStalled => self.answer(Reply::gateway_timeout(self.id())),
             Failure::Closed | Failure::Io(_) | Failure::BadResponse(_) | Failure::ClientStalled => {
                 self.answer(Reply::bad_gateway(self.id()))
             }
@@ -223,4 +230,24 @@ impl Exchange {
     fn id(&self) -> &str {
         std::str::from_utf8(&self.head[self.id.clone()]).unwrap_or_default()
     }
+}
+
+/// Waits for `connecting` for as long as the client does: a place in line is nobody's once its client is gone.
+/// While a body is due the client's next bytes are not ours to look at, so it is asked only then, and gets its deadlines later.
+async fn while_there<D: Downstream, T>(
+    downstream: &mut D,
+    body: RequestBody,
+    connecting: impl Future<Output = T>,
+) -> Result<T, ClientError> {
+    let mut connecting = pin!(connecting);
+    let mut look = D::SEES_LEAVING_IN_BODY || matches!(body, RequestBody::None | RequestBody::Length(0));
+    poll_fn(|cx| {
+        if look && let Poll::Ready(gone) = downstream.poll_gone(cx) {
+            // One that only sends nothing more still waits for its response.
+            gone?;
+            look = false;
+        }
+        connecting.as_mut().poll(cx).map(Ok)
+    })
+    .await
 }

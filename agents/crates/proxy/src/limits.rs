@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) const HEADERS_MAX: usize = 100;
 /// Unsent bytes towards one peer above which nothing more is read for it.
 pub(crate) const BACKLOG_BYTES_MAX: usize = 64 * 1024;
+/// Interim responses (1xx) before one response.
+pub(crate) const INTERIMS_MAX: u32 = 16;
 /// Streams of one HTTP/2 connection at once.
 pub(crate) const STREAMS_MAX: u32 = 128;
 
@@ -24,6 +26,10 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// A request body of which nothing arrives.
     pub body_stall_timeout: Duration,
+    /// Bytes a second that a request body must bring while it is waited for; measured over `body_rate_interval`.
+    pub body_rate_min: u64,
+    /// How long a slow body is let be before its rate counts, and between two measurements.
+    pub body_rate_interval: Duration,
     /// A client that takes nothing of what waits for it.
     pub write_stall_timeout: Duration,
     /// From the end of a request to the head of its response.
@@ -42,7 +48,8 @@ pub struct Limits {
     pub queue_max: u32,
     /// How long they may.
     pub queue_timeout: Duration,
-    /// A response that goes on for so long after its head gives its place to those who wait.
+    /// An exchange gives its place to those who wait once the app has not been what it waits for, for so long: a response
+    /// that goes on after its head, a client that is slow either way.
     pub slot_patience: Duration,
     /// An idle connection to an app is closed after this; sooner when the app said so.
     pub upstream_idle_timeout: Duration,
@@ -61,6 +68,8 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(75),
             body_stall_timeout: Duration::from_secs(60),
+            body_rate_min: 1024,
+            body_rate_interval: Duration::from_secs(10),
             write_stall_timeout: Duration::from_secs(60),
             response_timeout: Duration::from_secs(120),
             tunnel_idle_timeout: Duration::from_secs(3600),

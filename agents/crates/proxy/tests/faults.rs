@@ -11,6 +11,7 @@ use fairlead_proxy::Limits;
 use support::app::App;
 use support::client::{self, get};
 use support::{HOST, Proxy, quick, upstream};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -314,4 +315,112 @@ async fn a_client_that_leaves_a_stream_is_no_error_of_the_app() {
     drop(client);
     let stats = proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.requests == 1)).await;
     assert_eq!((stats.apps[0].errors, stats.apps[0].in_flight), (0, 0));
+}
+
+#[tokio::test]
+async fn slow_uploads_leave_the_places_at_the_app_to_others() {
+    let app = App::answering(OK).await;
+    let limits = Limits { upstream_connections_max: 1, slot_patience: Duration::from_millis(30), ..quick() };
+    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let mut uploads = Vec::new();
+    for _ in 0..8 {
+        let mut client = client::tls(&proxy).await;
+        client.send(&format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 4\r\n\r\nha")).await;
+        uploads.push(client);
+    }
+    for _ in 0..8 {
+        assert_eq!(client::tls(&proxy).await.ask(&get("/")).await.status, 200);
+    }
+    for client in &mut uploads {
+        client.send("lf").await;
+        assert_eq!(client.response(false).await.unwrap().status, 200);
+    }
+}
+
+#[tokio::test]
+async fn an_upload_slower_than_the_least_rate_is_ended_though_bytes_keep_coming() {
+    let app = App::answering(OK).await;
+    let limits = Limits { body_rate_interval: Duration::from_millis(100), ..quick() };
+    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let mut client = client::tls(&proxy).await;
+    client.send(&format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 100000\r\n\r\n")).await;
+    let (reader, mut writer) = tokio::io::split(client.stream);
+    let trickle = tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(Duration::from_millis(10));
+        while writer.write_all(b"x").await.is_ok() && writer.flush().await.is_ok() {
+            ticks.tick().await;
+        }
+    });
+    let mut client = support::client::Client::new(tokio::io::join(reader, tokio::io::sink()));
+    assert_eq!(client.response(false).await.unwrap().status, 408);
+    trickle.abort();
+}
+
+#[tokio::test]
+async fn a_request_whose_client_leaves_the_line_never_reaches_the_app() {
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let saw = Arc::clone(&seen);
+    let app = App::new(move |mut peer, _| {
+        let saw = Arc::clone(&saw);
+        async move {
+            while let Some(request) = peer.request().await {
+                saw.lock().unwrap().push(request.head.as_bytes()[5] - b'0');
+                // Never answers.
+                peer.fill().await;
+            }
+        }
+    })
+    .await;
+    let limits = Limits { upstream_connections_max: 1, queue_timeout: Duration::from_secs(1000), ..quick() };
+    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let mut clients = Vec::new();
+    for number in 0..8u8 {
+        let mut client = client::tls(&proxy).await;
+        client.send(&get(&format!("/{number}"))).await;
+        clients.push((number, client));
+    }
+    proxy.stats_until(|stats| stats.instances[0].in_flight == 8).await;
+    // And a second later those that got a place have long been read by the app.
+    proxy.stats_until(|stats| stats.instances[0].in_flight == 8).await;
+    let at_app = seen.lock().unwrap().clone();
+    let (stay, leave): (Vec<_>, Vec<_>) = clients.into_iter().partition(|(number, _)| at_app.contains(number));
+    for (_, client) in leave {
+        let (socket, _) = client.stream.into_inner();
+        socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)).unwrap();
+    }
+    proxy.stats_until(|stats| stats.instances[0].in_flight as usize == stay.len()).await;
+    assert_eq!(*seen.lock().unwrap(), at_app);
+}
+
+#[tokio::test]
+async fn a_request_whose_empty_body_was_read_is_not_sent_again_without_it() {
+    let (app, requests) = app_that_dies_at_reuse().await;
+    let proxy = Proxy::before(app.address).await;
+    let mut client = client::tls(&proxy).await;
+    let chunked = format!("GET / HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    assert_eq!(client.ask(&chunked).await.status, 200);
+    let answered = tokio::time::timeout(Duration::from_secs(10), client.ask(&chunked)).await;
+    assert_eq!(answered.expect("waited for a body that it has").status, 502);
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn interim_responses_without_end_are_a_bad_gateway() {
+    for (interims, status) in [(16, 200), (17, 502)] {
+        let app = App::new(move |mut peer, _| async move {
+            peer.request().await;
+            peer.write(&"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n".repeat(interims)).await;
+            peer.write(OK).await;
+            peer.fill().await;
+        })
+        .await;
+        let proxy = Proxy::before(app.address).await;
+        let mut client = client::tls(&proxy).await;
+        client.send(&get("/")).await;
+        let mut found = 103;
+        while found == 103 {
+            found = client.head().await.unwrap().0;
+        }
+        assert_eq!(found, status);
+    }
 }

@@ -23,6 +23,9 @@ pub enum BadResponse {
     /// Its chunked body is not valid.
     #[error("the app's response body is not valid")]
     Body,
+    /// More interim responses than anybody needs.
+    #[error("the app sent too many interim responses")]
+    Interims,
 }
 
 /// What the fields of one response head say.

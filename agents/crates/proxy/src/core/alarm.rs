@@ -92,6 +92,11 @@ impl Alarm {
         self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
     }
 
+    /// Rings at a moment of the core's clock, or never.
+    pub(crate) fn set_at(&self, at_ms: Option<u64>) {
+        self.entry.deadline_ms.set(at_ms.map_or(0, |at| at.max(1)));
+    }
+
     /// Never rings until it is set again.
     pub(crate) fn clear(&self) {
         self.entry.deadline_ms.set(0);

@@ -28,6 +28,9 @@ pub(crate) struct ResponseView<'r> {
 
 /// The client's side of one exchange.
 pub(crate) trait Downstream {
+    /// Whether `poll_gone` may be asked while the request's body is still due: the protocol tells of leaving apart from it.
+    const SEES_LEAVING_IN_BODY: bool;
+
     /// Moves some of the request's body into `upload`, which frames it into `out`. Ready means progress.
     fn poll_body(
         &mut self,

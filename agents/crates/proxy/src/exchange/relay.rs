@@ -10,7 +10,7 @@ use fairlead_route::{BadResponse, ResponseFacts};
 use super::{ClientError, Downstream, Exchange, ResponseView, Upload};
 use crate::core::Alarm;
 use crate::h1::{Body, fields, header_slots, parse_response};
-use crate::limits::BACKLOG_BYTES_MAX;
+use crate::limits::{BACKLOG_BYTES_MAX, INTERIMS_MAX};
 use crate::upstream::{Slot, UpstreamConnection};
 
 /// Why an exchange did not come to its end.
@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     ClientStalled,
     #[error("the app did not answer in time")]
     ResponseTimeout,
+    #[error("the app stopped taking the request's body")]
+    AppStalled,
     #[error("the app closed the connection before its response ended")]
     Closed,
     #[error("the connection to the app failed: {0}")]
@@ -59,12 +61,56 @@ enum Download {
 /// What is waited for, and so how long.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
+    /// The rest of a response, which may take as long as it likes.
     Nothing,
     Client,
     Body,
+    /// The app, to take what there is of the body.
+    App,
     Response,
     Tunnel,
     HalfClosed,
+}
+
+impl Wait {
+    /// The app is at work, or is to be: what its places are for.
+    fn is_for_the_app(self) -> bool {
+        matches!(self, Self::App | Self::Response)
+    }
+}
+
+/// Since when what is waited for, in milliseconds of the core's clock.
+struct Waiting {
+    wait: Wait,
+    since_ms: u64,
+    /// Something moved last.
+    moved_ms: u64,
+    /// The app was no longer what is waited for.
+    idle_app_ms: u64,
+    /// When the present measurement of the upload's rate began, and with how many bytes.
+    upload_from: (u64, u64),
+}
+
+impl Waiting {
+    fn new(now_ms: u64) -> Self {
+        Self { wait: Wait::Nothing, since_ms: now_ms, moved_ms: now_ms, idle_app_ms: now_ms, upload_from: (now_ms, 0) }
+    }
+
+    fn see(&mut self, wait: Wait, progressed: bool, uploaded: u64, now_ms: u64) {
+        if wait == self.wait {
+            if progressed {
+                self.moved_ms = now_ms;
+            }
+            return;
+        }
+        if self.wait.is_for_the_app() {
+            self.idle_app_ms = now_ms;
+        }
+        if wait == Wait::Body {
+            self.upload_from = (now_ms, uploaded);
+        }
+        (self.wait, self.since_ms, self.moved_ms) = (wait, now_ms, now_ms);
+    }
 }
 
 /// One attempt of one exchange.
@@ -73,7 +119,7 @@ pub(crate) struct Relay<'a, D> {
     downstream: &'a mut D,
     alarm: &'a Alarm,
     upstream: &'a mut UpstreamConnection,
-    /// Given back early when the app is not what is waited for: streams and slow clients must not starve others.
+    /// Given back when the app is no longer what is waited for: streams and slow clients must not starve others.
     slot: Option<Slot>,
     upload: Upload,
     download: Download,
@@ -85,7 +131,8 @@ pub(crate) struct Relay<'a, D> {
     /// Our half of an upgraded connection to the app is closed.
     upstream_shut: bool,
     client_half_closed: bool,
-    wait: Wait,
+    interims: u32,
+    waiting: Waiting,
 }
 
 impl<'a, D: Downstream> Relay<'a, D> {
@@ -98,6 +145,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
     ) -> Self {
         Self {
             upload: Upload::new(exchange.body()),
+            waiting: Waiting::new(exchange.core.alarms.now_ms()),
             exchange,
             downstream,
             alarm,
@@ -110,13 +158,13 @@ impl<'a, D: Downstream> Relay<'a, D> {
             tunnel: false,
             upstream_shut: false,
             client_half_closed: false,
-            wait: Wait::Nothing,
+            interims: 0,
         }
     }
 
-    /// No byte of the request's body was taken and none of a response came: another attempt sees the same request.
+    /// Nothing of the request's body was taken, not even its end, and none of a response came: another attempt sees the same request.
     pub(crate) fn is_untouched(&self) -> bool {
-        !self.received_any && self.upload.bytes() == 0
+        !self.received_any && self.upload.is_untouched()
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, Failure>> {
@@ -126,6 +174,9 @@ impl<'a, D: Downstream> Relay<'a, D> {
             let moved = self.poll_upload(cx)? | self.poll_download(cx)?;
             progressed |= moved;
             let done = matches!(self.download, Download::Done);
+            if done {
+                self.slot = None;
+            }
             if moved && !done {
                 continue;
             }
@@ -254,7 +305,14 @@ impl<'a, D: Downstream> Relay<'a, D> {
             101 if !self.exchange.offers_upgrade || facts.upgrade.is_none() => return Err(BadResponse::Upgrade.into()),
             // A 100 that nobody waits for is noise.
             100 if !self.exchange.expects_continue => {}
-            100 | 102..200 => self.downstream.interim(&view)?,
+            100 | 102..200 => {
+                // They pass by the client's backlog, which only the response itself respects.
+                self.interims += 1;
+                if self.interims > INTERIMS_MAX {
+                    return Err(BadResponse::Interims.into());
+                }
+                self.downstream.interim(&view)?;
+            }
             _ => self.begin_response(&view)?,
         }
         Ok(Some(head.length))
@@ -296,12 +354,14 @@ impl<'a, D: Downstream> Relay<'a, D> {
         Relayed { keep_for: self.keep_for.filter(|_| clean) }
     }
 
-    fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<Relayed, Failure>> {
-        let limits = &self.exchange.core.limits;
-        let wait = if self.downstream.backlog() > 0 {
+    /// What cannot go on by itself, by what the codecs and buffers hold.
+    fn wait(&self) -> Wait {
+        if self.downstream.backlog() > 0 {
             Wait::Client
         } else if self.tunnel {
             if self.upload.is_done() { Wait::HalfClosed } else { Wait::Tunnel }
+        } else if self.upstream.outbox.len() >= BACKLOG_BYTES_MAX {
+            Wait::App
         } else if !self.upload.is_done() {
             Wait::Body
         } else if matches!(self.download, Download::Head) {
@@ -310,36 +370,61 @@ impl<'a, D: Downstream> Relay<'a, D> {
             Wait::HalfClosed
         } else {
             Wait::Nothing
-        };
-        // A response's patience is counted from its beginning, all other deadlines from the last byte that moved.
-        if wait != self.wait || (progressed && wait != Wait::Nothing) {
-            self.wait = wait;
-            match wait {
-                // A response may take as long as it likes, but not in a place that others wait for.
-                Wait::Nothing if self.slot.is_some() => self.alarm.set(limits.slot_patience),
-                Wait::Nothing => self.alarm.clear(),
-                Wait::Client => self.alarm.set(limits.write_stall_timeout),
-                Wait::Body => self.alarm.set(limits.body_stall_timeout),
-                Wait::Response => self.alarm.set(limits.response_timeout),
-                Wait::Tunnel => self.alarm.set(limits.tunnel_idle_timeout),
-                Wait::HalfClosed => self.alarm.set(limits.half_closed_timeout),
-            }
-        }
-        loop {
-            ready!(self.alarm.poll(cx));
-            let failure = match wait {
-                Wait::Nothing => {
-                    self.slot = None;
-                    self.alarm.clear();
-                    continue;
-                }
-                Wait::Body => Failure::BodyStalled,
-                Wait::Response => Failure::ResponseTimeout,
-                Wait::Client | Wait::Tunnel | Wait::HalfClosed => Failure::ClientStalled,
-            };
-            return Poll::Ready(Err(failure));
         }
     }
+
+    fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<Relayed, Failure>> {
+        let now = self.exchange.core.alarms.now_ms();
+        let wait = self.wait();
+        self.waiting.see(wait, progressed, self.upload.bytes(), now);
+        loop {
+            let limits = &self.exchange.core.limits;
+            let (moved, since) = (self.waiting.moved_ms, self.waiting.since_ms);
+            let stalled_at = match wait {
+                Wait::Nothing => None,
+                Wait::Client => Some(after(moved, limits.write_stall_timeout)),
+                Wait::Body | Wait::App => Some(after(moved, limits.body_stall_timeout)),
+                // Counted from its beginning, whatever comes before the response.
+                Wait::Response => Some(after(since, limits.response_timeout)),
+                Wait::Tunnel => Some(after(moved, limits.tunnel_idle_timeout)),
+                Wait::HalfClosed => Some(after(moved, limits.half_closed_timeout)),
+            };
+            let patience = self.slot.is_some() && !wait.is_for_the_app();
+            let slot_until = patience.then(|| after(self.waiting.idle_app_ms, limits.slot_patience));
+            // A response that has begun makes it a conversation, which may be slow.
+            // One that waits for the app's 100 does as it should.
+            let invited = !self.exchange.expects_continue || self.interims > 0 || !self.upload.is_untouched();
+            let measured = wait == Wait::Body && invited && matches!(self.download, Download::Head);
+            let measure_at = measured.then(|| after(self.waiting.upload_from.0, limits.body_rate_interval));
+            let due = [stalled_at, slot_until, measure_at].into_iter().flatten().min();
+            self.alarm.set_at(due);
+            ready!(self.alarm.poll(cx));
+            let passed = |at: Option<u64>| at.is_some_and(|at| at <= now);
+            if passed(stalled_at) {
+                return Poll::Ready(Err(match wait {
+                    Wait::Body => Failure::BodyStalled,
+                    Wait::App => Failure::AppStalled,
+                    Wait::Response => Failure::ResponseTimeout,
+                    Wait::Nothing | Wait::Client | Wait::Tunnel | Wait::HalfClosed => Failure::ClientStalled,
+                }));
+            }
+            if passed(slot_until) {
+                self.slot = None;
+            }
+            if passed(measure_at) {
+                let (from_ms, from_bytes) = self.waiting.upload_from;
+                let uploaded = self.upload.bytes() - from_bytes;
+                if uploaded * 1000 < limits.body_rate_min.saturating_mul(now - from_ms) {
+                    return Poll::Ready(Err(Failure::BodyStalled));
+                }
+                self.waiting.upload_from = (now, self.upload.bytes());
+            }
+        }
+    }
+}
+
+fn after(from_ms: u64, delay: Duration) -> u64 {
+    from_ms.saturating_add(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// How long an idle connection is of use: less than the app said, so that we never send into its closing.

@@ -10,21 +10,27 @@ pub(crate) struct Upload {
     chunked: bool,
     done: bool,
     bytes: u64,
+    /// Nothing was taken from the client, not even the end of an empty body.
+    untouched: bool,
 }
 
 impl Upload {
     pub(crate) fn new(body: RequestBody) -> Self {
         let done = matches!(body, RequestBody::None | RequestBody::Length(0));
-        Self { chunked: body == RequestBody::Chunked, done, bytes: 0 }
+        Self { chunked: body == RequestBody::Chunked, done, bytes: 0, untouched: true }
     }
 
     /// An upgraded connection: bytes as they are, until the client ends.
     pub(crate) fn tunnel(bytes: u64) -> Self {
-        Self { chunked: false, done: false, bytes }
+        Self { chunked: false, done: false, bytes, untouched: false }
     }
 
     pub(crate) fn is_done(&self) -> bool {
         self.done
+    }
+
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.untouched
     }
 
     /// Bytes of the body taken from the client.
@@ -34,6 +40,7 @@ impl Upload {
 
     pub(crate) fn data(&mut self, data: &[u8], out: &mut Vec<u8>) {
         self.bytes += data.len() as u64;
+        self.untouched = false;
         if self.chunked {
             encode_chunk(data, out);
         } else {
@@ -46,6 +53,7 @@ impl Upload {
             encode_end(trailers, out);
         }
         self.done = true;
+        self.untouched = false;
     }
 
     /// The app takes no more; what it answered still counts.

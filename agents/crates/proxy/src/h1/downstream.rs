@@ -127,6 +127,8 @@ impl H1Client {
 }
 
 impl Downstream for H1Client {
+    const SEES_LEAVING_IN_BODY: bool = false;
+
     fn poll_body(
         &mut self,
         cx: &mut Context<'_>,

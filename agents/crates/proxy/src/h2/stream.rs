@@ -164,6 +164,8 @@ fn trailer_map(lines: &[u8]) -> HeaderMap {
 }
 
 impl Downstream for H2Client {
+    const SEES_LEAVING_IN_BODY: bool = true;
+
     fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
