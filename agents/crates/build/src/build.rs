@@ -1,9 +1,9 @@
 //! A build from its first step to its last: one function a step, each with its times. Owns the working folder.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use fairlead_base::{CancellationToken, clock};
@@ -259,15 +259,29 @@ impl Places {
         if disk.f_bavail.saturating_mul(disk.f_frsize) < DISK_BYTES_MIN {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        for path in [folder, &self.source, &self.home, &self.tmp, &self.cache] {
-            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-            fs::set_permissions(path, PermissionsExt::from_mode(0o700))?;
-            if user.is_some() {
-                chown(path, user, user)?;
-            }
+        // The folder stays the agent's: its user could move the others and have a link followed in their place.
+        give(folder, 0o711, None)?;
+        for path in [&self.source, &self.home, &self.tmp, &self.cache] {
+            give(path, 0o700, user)?;
         }
         Ok(())
     }
+}
+
+/// Makes a folder, unless it is there, with this mode and owner. Never changes what a link leads to.
+fn give(path: &Path, mode: u32, user: Option<u32>) -> io::Result<()> {
+    match DirBuilder::new().mode(mode).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    // The umask may have taken some bits away.
+    folder.set_permissions(PermissionsExt::from_mode(mode))?;
+    if user.is_some() {
+        fchown(&folder, user, user)?;
+    }
+    Ok(())
 }
 
 /// The user whose build a folder is; `None` when it is gone.
@@ -288,4 +302,36 @@ async fn blocking(
 ) -> Result<(), BuildError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(BuildError::server(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_owns_its_folders_but_never_the_one_that_holds_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("builds/dep_1");
+        fs::create_dir(dir.path().join("builds")).unwrap();
+        let place = |name: &str| folder.join(name);
+        let places = Places {
+            source: place("source"),
+            home: place("home"),
+            tmp: place("tmp"),
+            cache: dir.path().join("caches/app_1"),
+        };
+        fs::create_dir(dir.path().join("caches")).unwrap();
+        let root = rustix::process::geteuid().is_root();
+        let user = if root { 71_234 } else { rustix::process::geteuid().as_raw() };
+        for _ in 0..2 {
+            places.make(&folder, root.then_some(user)).unwrap();
+            for path in [&places.source, &places.home, &places.tmp, &places.cache] {
+                let found = fs::symlink_metadata(path).unwrap();
+                assert_eq!((found.uid(), found.mode() & 0o777), (user, 0o700), "{}", path.display());
+            }
+            // Whoever owns it could put a link in the place of one of the others.
+            let found = fs::symlink_metadata(&folder).unwrap();
+            assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
+        }
+    }
 }
