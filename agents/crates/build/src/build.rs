@@ -194,13 +194,16 @@ async fn pack_up(
         (workshop.options.artifacts.clone(), spec.deployment.to_string(), workshop.cancel.clone());
     let (trusted, user) = (workshop.options.builds.clone(), workshop.options.user);
     let below = places.source.strip_prefix(&trusted).unwrap_or(&places.source).join(below);
+    let deadline = workshop.deadline.into_std();
     let packed = tokio::task::spawn_blocking(move || {
-        let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel };
+        let bounds = pack::Bounds::ARTIFACT;
+        let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel, deadline, bounds };
         pack::pack(&order, &artifacts, &name)
     });
     let packed = packed.await.unwrap_or_else(|error| Err(io::Error::other(error).into()));
     let packed = packed.map_err(|error| match error {
         PackError::Cancelled => BuildError::Cancelled,
+        PackError::Timeout => BuildError::Timeout { limit: workshop.limit, doing: "packed the app".to_owned() },
         PackError::Refused(sentence) => BuildError::Command(sentence),
         PackError::Server(source) => BuildError::server("packing the app")(source),
     })?;

@@ -101,8 +101,8 @@ impl Workshop<'_> {
                 () = cancel.cancelled() => break Err(BuildError::Cancelled),
                 () = sleep_until(deadline) => {
                     let arguments: Vec<_> = order.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
-                    let command = format!("{} {}", order.program, arguments.join(" "));
-                    break Err(BuildError::Timeout { limit: self.limit, command });
+                    let doing = format!("ran `{} {}`", order.program, arguments.join(" "));
+                    break Err(BuildError::Timeout { limit: self.limit, doing });
                 }
                 more = read(&mut out, &mut output.out, output.out_open) => output.take_out(self, more),
                 more = read(&mut err, &mut output.err, output.err_open) => output.take_err(self, more),

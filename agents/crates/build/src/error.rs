@@ -12,12 +12,12 @@ pub enum BuildError {
     #[error("The build was cancelled.")]
     Cancelled,
     /// It took longer than it may.
-    #[error("The build took longer than {} min, while it ran `{command}`. Make that quicker, or look in the log for what it waits for.", minutes(.limit))]
+    #[error("The build took longer than {} min, while it {doing}. Make that quicker, or look in the log for what it waits for.", minutes(.limit))]
     Timeout {
         /// How long it might take.
         limit: Duration,
-        /// What ran when the time was over.
-        command: String,
+        /// What it did when the time was over, after "it".
+        doing: String,
     },
     /// The repository can't be read.
     #[error("{0}")]

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_base::{CancellationToken, file};
@@ -43,9 +44,30 @@ pub(crate) enum PackError {
     /// What the build left can't be an app; a sentence.
     #[error("{0}")]
     Refused(String),
+    /// The build's time is over.
+    #[error("its time was over")]
+    Timeout,
     /// The server itself could not do it.
     #[error(transparent)]
-    Server(#[from] io::Error),
+    Server(io::Error),
+}
+
+impl From<io::Error> for PackError {
+    fn from(error: io::Error) -> Self {
+        // What ended a copy comes back as the reader's error.
+        error.downcast::<Self>().unwrap_or_else(Self::Server)
+    }
+}
+
+/// What no artifact exceeds. Unpacking refuses more; packing does so first, in the build that made it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) bytes_max: u64,
+    pub(crate) entries_max: u64,
+}
+
+impl Bounds {
+    pub(crate) const ARTIFACT: Self = Self { bytes_max: 16 << 30, entries_max: 2_000_000 };
 }
 
 /// What to pack, and with whose rights.
@@ -58,6 +80,17 @@ pub(crate) struct Order<'a> {
     /// Whose rights must suffice; `None`: the agent's.
     pub(crate) user: Option<u32>,
     pub(crate) cancel: &'a CancellationToken,
+    pub(crate) deadline: Instant,
+    pub(crate) bounds: Bounds,
+}
+
+impl Order<'_> {
+    fn goes_on(&self) -> Result<(), PackError> {
+        if self.cancel.is_cancelled() {
+            return Err(PackError::Cancelled);
+        }
+        if Instant::now() >= self.deadline { Err(PackError::Timeout) } else { Ok(()) }
+    }
 }
 
 /// Packs a folder into `artifacts/<hex>.tar.zst`. Blocking.
@@ -88,8 +121,8 @@ fn fill(order: &Order<'_>, file: File) -> Result<Packed, PackError> {
     let root = open_below(order.trusted, order.below)?;
     let mut encoder = zstd::Encoder::new(Hashing::new(BufWriter::new(file)), LEVEL)?;
     encoder.include_checksum(true)?;
-    let mut packer =
-        Packer { archive: tar::Builder::new(encoder), cancel: order.cancel, files: 0, left_out: Vec::new() };
+    let archive = tar::Builder::new(encoder);
+    let mut packer = Packer { archive, order, bytes: 0, entries: 0, files: 0, left_out: Vec::new() };
     packer.folder(root.as_fd(), Path::new(""), 0)?;
     let Packer { archive, files, left_out, .. } = packer;
     let hashing = archive.into_inner()?.finish()?;
@@ -126,7 +159,9 @@ fn open_folder(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
 
 struct Packer<'a, W: Write> {
     archive: tar::Builder<W>,
-    cancel: &'a CancellationToken,
+    order: &'a Order<'a>,
+    bytes: u64,
+    entries: u64,
     files: u64,
     left_out: Vec<String>,
 }
@@ -148,9 +183,7 @@ impl<W: Write> Packer<'_, W> {
         }
         names.sort();
         for name in names {
-            if self.cancel.is_cancelled() {
-                return Err(PackError::Cancelled);
-            }
+            self.order.goes_on()?;
             let name = OsStr::from_bytes(name.as_bytes());
             // History is no part of an app; caches differ from build to build.
             let path = at.join(name);
@@ -175,6 +208,7 @@ impl<W: Write> Packer<'_, W> {
         match FileType::from_raw_mode(found.st_mode) {
             FileType::Directory => {
                 let inner = open_folder(folder, name)?;
+                self.count(0)?;
                 self.archive.append_data(&mut header(EntryType::Directory, 0o755, 0), at, io::empty())?;
                 self.folder(inner.as_fd(), at, depth + 1)
             }
@@ -186,6 +220,7 @@ impl<W: Write> Packer<'_, W> {
                     self.left_out.push(words);
                     return Ok(());
                 }
+                self.count(0)?;
                 Ok(self.archive.append_link(&mut header(EntryType::Symlink, 0o777, 0), at, target)?)
             }
             FileType::RegularFile => {
@@ -193,11 +228,16 @@ impl<W: Write> Packer<'_, W> {
                 let file = File::from(openat(folder, name, flags, Mode::empty()).map_err(io::Error::from)?);
                 let found = fstat(&file).map_err(io::Error::from)?;
                 let size = u64::try_from(found.st_size).unwrap_or_default();
+                self.count(size)?;
                 // Only the release's own user enters its folder, and must be able to read what the build made.
                 let mode = if found.st_mode & 0o111 == 0 { 0o644 } else { 0o755 };
                 self.files += 1;
                 // A file that shrinks meanwhile makes the archive invalid, so that is an error below; one that grows is cut.
-                Ok(self.archive.append_data(&mut header(EntryType::Regular, mode, size), at, exactly(file, size))?)
+                Ok(self.archive.append_data(
+                    &mut header(EntryType::Regular, mode, size),
+                    at,
+                    exactly(self.order, file, size),
+                )?)
             }
             _ => {
                 self.left_out.push(format!("{} (not a file)", at.display()));
@@ -205,16 +245,35 @@ impl<W: Write> Packer<'_, W> {
             }
         }
     }
+
+    /// Counts an entry of this size, before anything of it is read.
+    fn count(&mut self, size: u64) -> Result<(), PackError> {
+        let Bounds { bytes_max, entries_max } = self.order.bounds;
+        self.bytes = self.bytes.saturating_add(size);
+        self.entries += 1;
+        let much = if self.bytes > bytes_max {
+            format!("more than {} GiB", bytes_max >> 30)
+        } else if self.entries > entries_max {
+            format!("more than {entries_max} files and folders")
+        } else {
+            return Ok(());
+        };
+        Err(PackError::Refused(format!(
+            "The app's folder holds {much} after the build, which is too much to pack. Remove what the app does not need at the end of the build."
+        )))
+    }
 }
 
-/// The first `size` bytes; an error when there are fewer.
-fn exactly(file: File, size: u64) -> impl io::Read {
-    struct Exactly {
+/// The first `size` bytes; an error when there are fewer, or when packing must end.
+fn exactly<'a>(order: &'a Order<'a>, file: File, size: u64) -> impl io::Read + 'a {
+    struct Exactly<'a> {
+        order: &'a Order<'a>,
         file: File,
         left: u64,
     }
-    impl io::Read for Exactly {
+    impl io::Read for Exactly<'_> {
         fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            self.order.goes_on().map_err(io::Error::other)?;
             let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
             let count = self.file.read(&mut bytes[..most])?;
             if count == 0 && self.left > 0 && most > 0 {
@@ -224,7 +283,7 @@ fn exactly(file: File, size: u64) -> impl io::Read {
             Ok(count)
         }
     }
-    Exactly { file, left: size }
+    Exactly { order, file, left: size }
 }
 
 fn header(kind: EntryType, mode: u32, size: u64) -> Header {
@@ -293,11 +352,45 @@ pub(crate) fn inside(source: &Path, root_folder: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::time::Duration;
 
     use super::*;
 
+    fn order<'a>(trusted: &'a Path, below: &'a str, cancel: &'a CancellationToken) -> Order<'a> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        Order { trusted, below: Path::new(below), user: None, cancel, deadline, bounds: Bounds::ARTIFACT }
+    }
+
     fn pack_all(folder: &Path, artifacts: &Path, name: &str, cancel: &CancellationToken) -> Result<Packed, PackError> {
-        pack(&Order { trusted: folder, below: Path::new(""), user: None, cancel }, artifacts, name)
+        pack(&order(folder, "", cancel), artifacts, name)
+    }
+
+    #[test]
+    fn too_much_is_refused_before_it_is_read_and_no_file_outlasts_a_deadline_or_a_cancel() {
+        let (folder, artifacts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+        let cancel = CancellationToken::new();
+        sparse.set_len(Bounds::ARTIFACT.bytes_max + 1).unwrap();
+        let error = pack_all(folder.path(), artifacts.path(), "a", &cancel).unwrap_err();
+        assert!(error.to_string().contains("more than 16 GiB"), "{error}");
+        sparse.set_len(Bounds::ARTIFACT.bytes_max).unwrap();
+        let soon = Order { deadline: Instant::now() + Duration::from_millis(50), ..order(folder.path(), "", &cancel) };
+        assert!(matches!(pack(&soon, artifacts.path(), "a").unwrap_err(), PackError::Timeout));
+        std::thread::scope(|scope| {
+            let packing = scope.spawn(|| pack_all(folder.path(), artifacts.path(), "a", &cancel));
+            while !artifacts.path().join("a.part").exists() {
+                std::thread::yield_now();
+            }
+            cancel.cancel();
+            assert!(matches!(packing.join().unwrap().unwrap_err(), PackError::Cancelled));
+        });
+        assert_eq!(fs::read_dir(artifacts.path()).unwrap().count(), 0);
+        let cancel = CancellationToken::new();
+        sparse.set_len(1).unwrap();
+        fs::write(folder.path().join("another"), "").unwrap();
+        let bounds = Bounds { entries_max: 1, ..Bounds::ARTIFACT };
+        let error = pack(&Order { bounds, ..order(folder.path(), "", &cancel) }, artifacts.path(), "a").unwrap_err();
+        assert!(error.to_string().contains("more than 1 files"), "{error}");
     }
 
     fn sample(folder: &Path) {
@@ -346,7 +439,7 @@ mod tests {
         sample(&folder.path().join("real"));
         symlink("real", folder.path().join("link")).unwrap();
         let cancel = CancellationToken::new();
-        let order = |below| Order { trusted: folder.path(), below: Path::new(below), user: None, cancel: &cancel };
+        let order = |below| order(folder.path(), below, &cancel);
         pack(&order("real/src"), artifacts.path(), "a").unwrap();
         for below in ["link", "link/src", "absent"] {
             let error = pack(&order(below), artifacts.path(), "a").unwrap_err();
@@ -367,7 +460,7 @@ mod tests {
         fs::write(folder.path().join("key"), "secret").unwrap();
         fs::set_permissions(folder.path().join("key"), fs::Permissions::from_mode(0o600)).unwrap();
         let cancel = CancellationToken::new();
-        let order = Order { trusted: folder.path(), below: Path::new(""), user: Some(71_234), cancel: &cancel };
+        let order = Order { user: Some(71_234), ..order(folder.path(), "", &cancel) };
         let error = pack(&order, artifacts.path(), "a").unwrap_err();
         assert!(error.to_string().contains("`key`"), "{error}");
     }

@@ -12,11 +12,7 @@ use fairlead_base::file;
 use fairlead_model::Failure;
 use tar::EntryType;
 
-use crate::pack::stays_inside;
-
-/// An archive that unpacks to more is a mistake or an attack.
-const BYTES_MAX: u64 = 16 << 30;
-const ENTRIES_MAX: u64 = 2_000_000;
+use crate::pack::{Bounds, stays_inside};
 
 /// Why there is no folder.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +125,8 @@ impl Unpacker<'_> {
         let at = entry.path()?.into_owned();
         self.entries += 1;
         self.bytes = self.bytes.saturating_add(entry.header().entry_size()?);
-        if self.entries > ENTRIES_MAX || self.bytes > BYTES_MAX {
+        // An archive that unpacks to more is a mistake or an attack.
+        if self.entries > Bounds::ARTIFACT.entries_max || self.bytes > Bounds::ARTIFACT.bytes_max {
             return Err(UnpackError::Refused("it is too large".to_owned()));
         }
         if at.as_os_str().is_empty() || !at.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -231,7 +228,14 @@ mod tests {
         fs::write(source.join("data"), "x".repeat(100_000)).unwrap();
         symlink("bin/run", source.join("link")).unwrap();
         let cancel = CancellationToken::new();
-        let order = crate::pack::Order { trusted: &source, below: Path::new(""), user: None, cancel: &cancel };
+        let order = crate::pack::Order {
+            trusted: &source,
+            below: Path::new(""),
+            user: None,
+            cancel: &cancel,
+            deadline: std::time::Instant::now() + std::time::Duration::from_secs(60),
+            bounds: Bounds::ARTIFACT,
+        };
         let packed = crate::pack::pack(&order, dir.path(), "a").unwrap();
         let artifact = crate::artifact_path(dir.path(), &packed.digest).unwrap();
         let into = dir.path().join("rel_1");
