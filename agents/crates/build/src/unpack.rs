@@ -75,6 +75,8 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
     // What a crash left of an earlier attempt.
     remove(&partial)?;
     let result = fill(file, digest, &partial).and_then(|()| {
+        // Or a power cut after the rename could leave a whole folder of empty files.
+        rustix::fs::syncfs(File::open(&partial)?).map_err(io::Error::from)?;
         fs::rename(&partial, into)?;
         file::sync_folder(into)?;
         Ok(())
