@@ -253,12 +253,15 @@ impl Driver {
             spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
         });
         let keep: HashSet<String> = used.chain(wanted).map(ToString::to_string).collect();
-        let releases = self.options.folders.releases();
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = files::prune_releases(&releases, &keep) {
-                tracing::warn!(%error, "releases that are no longer needed could not be removed");
+        let warn = |error| tracing::warn!(%error, "releases that are no longer needed could not be removed");
+        // Here, before the next release is prepared: in its own time a removal could take the folder from under it.
+        match files::set_aside_releases(&self.options.folders.releases(), &keep) {
+            Ok(gone) => {
+                let remove = move || gone.iter().try_for_each(|path| files::remove_folder(path)).unwrap_or_else(warn);
+                tokio::task::spawn_blocking(remove);
             }
-        });
+            Err(error) => warn(error),
+        }
     }
 }
 

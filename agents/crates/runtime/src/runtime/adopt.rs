@@ -11,6 +11,9 @@ use crate::supervisor::Attached;
 impl Driver {
     /// Finds every instance by its folder and its shim by its socket.
     pub(super) async fn adopt(&mut self) -> Result<(), RuntimeError> {
+        if let Err(error) = files::clear_partial_releases(&self.options.folders.releases()) {
+            tracing::warn!(%error, "what a crash left of a release could not be removed");
+        }
         let path = self.options.folders.instances();
         let entries = std::fs::read_dir(&path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
