@@ -60,7 +60,8 @@ impl From<io::Error> for UnpackError {
 }
 
 /// Unpacks an artifact into `into`, unless that is there: it only ever appears whole. Blocking.
-/// Everything belongs to the agent and is readable by all; nothing is writable by others or has set-user bits.
+/// Everything belongs to the agent; nothing is writable by others or has set-user bits. The folder itself is closed to
+/// all but the agent: whoever starts a release lets its app in.
 pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackError> {
     if into.is_dir() {
         return Ok(());
@@ -95,7 +96,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
-    make_folder(partial)?;
+    make_folder(partial, 0o700)?;
     let hashing = Hashing { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
     let mut decoder = zstd::Decoder::with_buffer(io::BufReader::with_capacity(1 << 17, hashing))?;
     let mut unpacker = Unpacker { root: partial, links: HashSet::new(), bytes: 0, entries: 0 };
@@ -139,7 +140,7 @@ impl Unpacker<'_> {
         }
         let path = self.root.join(&at);
         match entry.header().entry_type() {
-            EntryType::Directory => make_folder(&path)?,
+            EntryType::Directory => make_folder(&path, 0o755)?,
             EntryType::Regular => {
                 let executable = entry.header().mode()? & 0o111 != 0;
                 let mode = if executable { 0o755 } else { 0o644 };
@@ -167,9 +168,9 @@ impl Unpacker<'_> {
     }
 }
 
-fn make_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o755).create(path)?;
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
+    DirBuilder::new().mode(mode).create(path)?;
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
 }
 
 /// Hashes what is read.
@@ -245,7 +246,7 @@ mod tests {
         unpack(&artifact, &packed.digest, &into).unwrap();
         assert_eq!(fs::read_to_string(into.join("link")).unwrap(), "go");
         let mode = |name: &str| fs::metadata(into.join(name)).unwrap().permissions().mode() & 0o7777;
-        assert_eq!((mode("bin"), mode("bin/run"), mode("data")), (0o755, 0o755, 0o644));
+        assert_eq!((mode(""), mode("bin"), mode("bin/run"), mode("data")), (0o700, 0o755, 0o755, 0o644));
         assert!(!dir.path().join("rel_1.partial").exists());
     }
 

@@ -34,6 +34,9 @@ pub struct InstanceSpec {
     pub port: u16,
     /// User and group it runs as; `None`: those of the agent.
     pub user: Option<u32>,
+    /// The group that may read its app's releases.
+    #[serde(default)]
+    pub group: Option<u32>,
     /// The folder it sees as /tmp; `None`: the server's.
     pub private_tmp: Option<PathBuf>,
     /// Its limits; `None` where the kernel gives none.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -419,9 +419,12 @@ async fn an_app_has_its_own_user_its_own_tmp_and_no_way_to_more() {
     server.desire([live(release(1, &["identity"]))]);
     let status = server.healthy(1).await.remove(0);
     let seen = get(address(&status)).await;
-    let user = Identities::open(&server.folders).unwrap().user_for("run/app_a/env_p").unwrap().unwrap();
+    let identities = Identities::open(&server.folders).unwrap();
+    let [user, group] = ["run/app_a/env_p", "release/app_a"].map(|name| identities.user_for(name).unwrap().unwrap());
+    let release = std::fs::metadata(server.folders.releases().join("rel_1")).unwrap();
+    assert_eq!((release.uid(), release.gid(), release.mode() & 0o777), (0, group, 0o750));
     let ids = [user; 4].map(|id| id.to_string()).join(",");
-    assert_eq!(seen, format!("{ids} {ids}  1 0000000000000000"));
+    assert_eq!(seen, format!("{ids} {ids} {group} 1 0000000000000000"));
     assert!(!Path::new("/tmp/of-this-app-only").exists(), "its /tmp is not the server's");
     assert!(server.folders.homes().join("app_a-env_p/kept").exists());
     let process = server.output.view.borrow().processes[0].clone();

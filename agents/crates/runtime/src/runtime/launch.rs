@@ -1,9 +1,9 @@
 //! From a release to an instance's spec: its folders, user, port and environment. Blocking: called off the runtime's task.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, set_permissions};
+use std::fs::{DirBuilder, OpenOptions, set_permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +36,11 @@ pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<(In
 
 fn build(options: &Arc<RuntimeOptions>, order: Order) -> io::Result<(InstanceFolder, InstanceSpec)> {
     let user = options.identities.user_for(&format!("run/{}", order.key))?;
+    // Of the app, not of this environment: a release may be live in several.
+    let group = options.identities.user_for(&format!("release/{}", order.key.app))?;
+    if let Some(group) = group {
+        give_to_group(&order.folder, group)?;
+    }
     let folder = InstanceFolder::new(options.folders.instances().join(order.instance.as_str()));
     make_folder(folder.path(), 0o711, None)?;
     let home = options.folders.homes().join(format!("{}-{}", order.key.app, order.key.environment));
@@ -57,6 +62,7 @@ fn build(options: &Arc<RuntimeOptions>, order: Order) -> io::Result<(InstanceFol
         folder: order.folder,
         port: order.port,
         user,
+        group,
         private_tmp,
         cgroup,
         restarts: order.restarts,
@@ -86,6 +92,18 @@ fn environment(order: &Order, options: &RuntimeOptions, home: &Path) -> BTreeMap
         .map(|(name, value)| (name.to_owned(), value)),
     );
     environment
+}
+
+/// Lets the app's own instances into a release, and nobody else: what is inside is readable by all.
+fn give_to_group(release: &Path, group: u32) -> io::Result<()> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let folder = match OpenOptions::new().read(true).custom_flags(flags).open(release) {
+        // The start has a better sentence for it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        folder => folder?,
+    };
+    fchown(&folder, None, Some(group))?;
+    folder.set_permissions(PermissionsExt::from_mode(0o750))
 }
 
 fn make_folder(path: &Path, mode: u32, owner: Option<u32>) -> io::Result<()> {

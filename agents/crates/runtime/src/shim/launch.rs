@@ -45,7 +45,7 @@ fn confine(spec: &InstanceSpec) -> Result<(), String> {
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     rustix::process::setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files")(error.into()))?;
     if let Some(user) = spec.user {
-        become_user(user).map_err(failed("becoming its own user"))?;
+        become_user(user, spec.group).map_err(failed("becoming its own user"))?;
     }
     rustix::thread::set_no_new_privs(true).map_err(|error| failed("giving up privileges")(error.into()))?;
     // After the change of user, which clears it: an app must not outlive the shim that knows about it.
@@ -62,9 +62,10 @@ fn confine(spec: &InstanceSpec) -> Result<(), String> {
 }
 
 /// This process has one thread, so what is per thread in Linux is of the whole process.
-fn become_user(user: u32) -> io::Result<()> {
+fn become_user(user: u32, group: Option<u32>) -> io::Result<()> {
     let (uid, gid) = (rustix::process::Uid::from_raw(user), rustix::process::Gid::from_raw(user));
-    rustix::thread::set_thread_groups(&[])?;
+    let groups: Vec<_> = group.map(rustix::process::Gid::from_raw).into_iter().collect();
+    rustix::thread::set_thread_groups(&groups)?;
     rustix::thread::set_thread_res_gid(gid, gid, gid)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid)?;
     if rustix::thread::set_thread_uid(rustix::process::Uid::ROOT).is_ok() {
