@@ -10,7 +10,7 @@ use fairlead_model::InstanceId;
 use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, ShimStatusRequest, ShimStop};
 use fairlead_wire::local::{shim_command, shim_event};
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -67,10 +67,19 @@ impl Supervisor {
         changed: impl Fn(Change),
     ) {
         let started = async {
-            let child = self.spawn(&folder, &spec).await?;
-            let attached =
-                self.attach(&spec.instance).await.map_err(|error| format!("its shim didn't answer: {error}"))?;
-            Ok::<_, String>((child, attached))
+            let mut child = self.spawn(&folder, &spec)?;
+            let attached = async {
+                ready(&mut child, &folder).await?;
+                self.attach(&spec.instance).await.map_err(|error| format!("its shim didn't answer: {error}"))
+            };
+            match attached.await {
+                Ok(attached) => Ok((child, attached)),
+                Err(error) => {
+                    // Nobody would ever stop it, and the next start has the same folder.
+                    end(child, &spec.instance).await;
+                    Err(error)
+                }
+            }
         };
         match started.await {
             Ok((mut child, attached)) => {
@@ -162,9 +171,9 @@ impl Supervisor {
         }
     }
 
-    async fn spawn(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Result<Child, String> {
+    fn spawn(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Result<Child, String> {
         let shim_log = File::create(folder.shim_log()).map_err(|error| format!("shim.log: {error}"))?;
-        let mut child = Command::new(&self.program)
+        Command::new(&self.program)
             .arg("shim")
             .arg(folder.path())
             .arg(self.socket(&spec.instance))
@@ -174,15 +183,7 @@ impl Supervisor {
             .stdout(Stdio::piped())
             .stderr(shim_log)
             .spawn()
-            .map_err(|error| format!("{} can't be run: {error}", self.program.display()))?;
-        let out = child.stdout.take().ok_or("the shim has no output")?;
-        let mut line = String::new();
-        let read = timeout(SHIM_TIMEOUT, BufReader::new(out).read_line(&mut line)).await;
-        match read {
-            Ok(Ok(_)) if line.trim_end() == shim::READY => Ok(child),
-            Err(_) => Err("its shim was not ready in time".to_owned()),
-            Ok(_) => Err(shim_words(&folder.shim_log())),
-        }
+            .map_err(|error| format!("{} can't be run: {error}", self.program.display()))
     }
 
     /// Connects to the shim of an instance, greets it and asks how it is.
@@ -217,11 +218,95 @@ impl Supervisor {
     }
 }
 
+/// Waits for the shim's word that its socket is there.
+async fn ready(child: &mut Child, folder: &InstanceFolder) -> Result<(), String> {
+    let out = child.stdout.take().ok_or("the shim has no output")?;
+    let mut line = String::new();
+    match timeout(SHIM_TIMEOUT, BufReader::new(out).read_line(&mut line)).await {
+        Ok(Ok(_)) if line.trim_end() == shim::READY => Ok(()),
+        Err(_) => Err("its shim was not ready in time".to_owned()),
+        Ok(_) => Err(shim_words(&folder.shim_log())),
+    }
+}
+
+/// Ends a shim that can't be talked to, and its app with all of the app's session.
+async fn end(mut child: Child, instance: &InstanceId) {
+    // Known only while the shim lives. Its app dies with it; this is for what the app had started.
+    let pid = child.id().unwrap_or_default();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    // Killing what has ended by itself fails, and it is collected all the same.
+    child.start_kill().ok();
+    let apps: Vec<Pid> =
+        children.split_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw).collect();
+    for app in &apps {
+        kill_process_group(*app, Signal::KILL).ok();
+    }
+    if timeout(SHIM_TIMEOUT, child.wait()).await.is_err() {
+        tracing::warn!(%instance, "the shim of a failed start did not end");
+    }
+    let until = Instant::now() + CLEAN_TIMEOUT;
+    while apps.iter().any(|app| test_kill_process_group(*app).is_ok()) && Instant::now() < until {
+        sleep(CLEAN_PAUSE).await;
+    }
+}
+
 /// What a shim that didn't start said.
 fn shim_words(path: &Path) -> String {
     let words = std::fs::read_to_string(path).unwrap_or_default();
     match words.trim() {
         "" => "its shim ended at once".to_owned(),
         words => format!("its shim said: {words}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt;
+
+    use fairlead_model::{AppId, AppKey, EnvironmentId, HealthCheck, ReleaseId};
+
+    use super::*;
+
+    fn spec() -> InstanceSpec {
+        InstanceSpec {
+            instance: InstanceId::parse("ins_a").unwrap(),
+            key: AppKey { app: AppId::parse("app_a").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() },
+            release: ReleaseId::parse("rel_1").unwrap(),
+            deployment: None,
+            command: vec!["node".into()],
+            environment: BTreeMap::new(),
+            folder: "/".into(),
+            port: 1,
+            user: None,
+            group: None,
+            private_tmp: None,
+            cgroup: None,
+            restarts: 0,
+            health: HealthCheck { path: "/".into(), interval: Duration::from_secs(1), timeout: Duration::from_secs(1) },
+            drain_timeout: Duration::from_secs(1),
+            stop_grace: Duration::from_secs(1),
+        }
+    }
+
+    /// A shim that says it is ready, has started its app in a session of its own, and never answers.
+    #[tokio::test]
+    async fn a_start_that_fails_leaves_neither_its_shim_nor_its_app() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("shim");
+        let script = "#!/bin/sh\nPATH=/usr/bin:/bin\nsetsid sleep 1000 >/dev/null 2>&1 &\n\
+            echo $$ $! > \"$2/pids.new\"; mv \"$2/pids.new\" \"$2/pids\"; echo ready; exec sleep 1000\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let supervisor = Supervisor { program, sockets: dir.path().to_owned() };
+        let (_stop, stops) = mpsc::unbounded_channel();
+        let (told, mut changes) = mpsc::unbounded_channel();
+        supervisor.run(InstanceFolder::new(dir.path()), spec(), stops, |change| told.send(change).unwrap()).await;
+        let change = changes.recv().await.unwrap();
+        assert!(matches!(&change, Change::Exited(Exit { start_error: Some(_), .. })), "{change:?}");
+        for pid in std::fs::read_to_string(dir.path().join("pids")).unwrap().split_whitespace() {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(stat.is_empty() || stat.contains(") Z"), "{stat}");
+        }
     }
 }
