@@ -3,6 +3,7 @@
 mod error;
 mod keeper;
 mod link;
+mod process;
 mod server;
 mod sockets;
 

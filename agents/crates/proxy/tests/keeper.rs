@@ -13,7 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use fairlead_proxy::{KeeperOptions, ProxyKeeper};
-use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyStats};
+use fairlead_wire::LocalChannel;
+use fairlead_wire::local::{
+    ProxyApp, ProxyCommand, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot, ProxyStats, proxy_event,
+};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use support::app::App;
 use support::client::Client;
@@ -27,15 +30,25 @@ fn main() {
         return;
     }
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    if std::env::args().nth(1).as_deref() == Some("stranger") {
+        runtime.block_on(stranger(std::env::args().nth(2).unwrap().as_ref()));
+        return;
+    }
     runtime.block_on(async {
         a_killed_proxy_is_followed_at_once_and_refuses_nobody().await;
         println!("ok: a killed proxy is followed at once and refuses nobody");
         a_new_run_adopts_the_proxy_that_serves().await;
         println!("ok: a new run adopts the proxy that serves");
+        a_broken_channel_is_opened_again_and_the_proxy_serves_on().await;
+        println!("ok: a broken channel is opened again and the proxy serves on");
+        a_hung_proxy_is_replaced_on_the_same_sockets().await;
+        println!("ok: a hung proxy is replaced on the same sockets");
+        a_proxy_of_another_version_is_replaced().await;
+        println!("ok: a proxy of another version is replaced");
         used_up_descriptors_pause_accepting_and_it_recovers().await;
         println!("ok: used-up descriptors pause accepting, and it recovers");
     });
-    println!("test result: ok. 3 passed; 0 failed");
+    println!("test result: ok. 6 passed; 0 failed");
 }
 
 fn options(folder: &Path) -> KeeperOptions {
@@ -150,6 +163,84 @@ async fn a_new_run_adopts_the_proxy_that_serves() {
     until(async || second.pid() != pid).await;
     assert_eq!(ask(address).await, Some(200));
     second.stop(Duration::from_secs(5)).await;
+}
+
+async fn a_broken_channel_is_opened_again_and_the_proxy_serves_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let options = options(folder.path());
+    let (keeper, mut stats) = ProxyKeeper::start(options.clone()).await.unwrap();
+    keeper.apply(snapshot(app.address)).await.unwrap();
+    let (pid, address) = (keeper.pid(), keeper.http_address().unwrap());
+    for _ in 0..3 {
+        // The latest `run` wins, so this one's channel is closed.
+        drop(tokio::net::UnixStream::connect(&options.control_path).await.unwrap());
+        while keeper.apply(snapshot(app.address)).await.is_err() {}
+        stats.recv().await.unwrap();
+        assert_eq!((keeper.pid(), ask(address).await), (pid, Some(200)));
+    }
+    keeper.stop(Duration::from_secs(5)).await;
+}
+
+async fn a_hung_proxy_is_replaced_on_the_same_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let (https, http) = free_addresses();
+    let options = KeeperOptions { https: vec![https], http: vec![http], ..options(folder.path()) };
+    let (first, stats) = ProxyKeeper::start(options.clone()).await.unwrap();
+    let pid = first.pid();
+    drop((first, stats));
+    kill(pid, Signal::STOP);
+    // In line at the sockets of the old one, and served by the new one.
+    let waiting: Vec<_> = (0..8).map(|_| tokio::spawn(ask(http))).collect();
+    let (second, stats) = ProxyKeeper::start(options).await.unwrap();
+    discard(stats);
+    assert_ne!(second.pid(), pid);
+    second.apply(snapshot(app.address)).await.unwrap();
+    assert_eq!(ask(http).await, Some(200));
+    for client in waiting {
+        assert_eq!(client.await.unwrap(), Some(200));
+    }
+    // It was the first one's child, so it is a zombie here at most.
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    second.stop(Duration::from_secs(5)).await;
+}
+
+/// Holds a proxy's sockets and speaks a version that nobody knows.
+async fn stranger(control_path: &Path) {
+    let listener = tokio::net::UnixListener::bind(control_path).unwrap();
+    println!("ready");
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let channel = LocalChannel::<ProxyEvent, ProxyCommand>::new(stream);
+        let hello = ProxyHello { protocol_version: 99, agent_version: "99".to_owned(), pid: std::process::id() };
+        let event = ProxyEvent { body: Some(proxy_event::Body::Hello(hello)) };
+        channel.send(&event, &[]).await.unwrap();
+    }
+}
+
+async fn a_proxy_of_another_version_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let mut stranger = tokio::process::Command::new(&options.program)
+        .arg("stranger")
+        .arg(&options.control_path)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    tokio::io::AsyncReadExt::read_exact(stranger.stdout.as_mut().unwrap(), &mut ready).await.unwrap();
+    let (keeper, stats) = ProxyKeeper::start(options).await.unwrap();
+    discard(stats);
+    assert!(!stranger.wait().await.unwrap().success());
+    keeper.stop(Duration::from_secs(5)).await;
+}
+
+fn free_addresses() -> (SocketAddr, SocketAddr) {
+    let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (https, http) = (free(), free());
+    (https.local_addr().unwrap(), http.local_addr().unwrap())
 }
 
 async fn used_up_descriptors_pause_accepting_and_it_recovers() {

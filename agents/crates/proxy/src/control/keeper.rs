@@ -18,9 +18,10 @@ use fairlead_wire::local::{
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::link::{self, Channel};
+use super::process::{self, Process};
 use super::sockets::takes_ipv4;
 use super::{ListenerKind, OwnedListener, ProxyError, Sockets};
 use crate::worker::tell;
@@ -29,6 +30,12 @@ use crate::worker::tell;
 const STATS_WAITING_MAX: usize = 64;
 /// From the end of a drain to the end of the process.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For exchanges in flight of a proxy that can't be spoken to and is replaced.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// A process whose channel closed because it ended is seen to have ended within this.
+const DEATH_TIMEOUT: Duration = Duration::from_millis(200);
+/// Statistics come once a second: a proxy that says nothing for so long hangs.
+const SILENT_AFTER: Duration = Duration::from_secs(15);
 /// A proxy that lived this long did not die of its start.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
@@ -114,6 +121,7 @@ struct Kept {
     options: KeeperOptions,
     sockets: Sockets,
     channel: Channel,
+    process: Process,
     /// `None` for an adopted one, which is nobody's child any more.
     child: Option<Child>,
     pid: Arc<AtomicU32>,
@@ -121,38 +129,62 @@ struct Kept {
     applied: Option<ProxySnapshot>,
     pending: VecDeque<(ProxySnapshot, oneshot::Sender<Result<(), String>>)>,
     started: Instant,
+    /// The last event of the proxy.
+    heard: Instant,
+    reconnected: Option<Instant>,
 }
 
 impl Kept {
     async fn find(options: KeeperOptions) -> Result<Self, ProxyError> {
-        if let Some((channel, pid, sockets)) = link::adopt(&options.control_path).await? {
-            if is_wanted(&sockets, &options) {
+        let mut farewell = FAREWELL;
+        match link::adopt(&options.control_path).await {
+            Ok(Some((channel, pid, sockets))) if is_wanted(&sockets, &options) => {
+                let process = Process::open(pid)?;
+                for other in others(&options.control_path).into_iter().filter(|other| other.pid != pid) {
+                    tracing::warn!(pid = other.pid, "a second proxy on the same sockets is ended");
+                    other.end(FAREWELL).await?;
+                }
                 tracing::info!(pid, "adopted the proxy that serves");
-                return Ok(Self::new(options, sockets, channel, None, pid));
+                return Ok(Self::new(options, sockets, channel, None, process));
             }
-            tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
-            link::command(&channel, drain(EXIT_TIMEOUT)).await?;
-            let mut channel = channel;
-            // It closes the channel when it ends, and only then are its addresses free.
-            while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive()).await, Ok(Ok(Some(_)))) {}
+            Ok(Some((mut channel, pid, _))) => {
+                tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
+                // It closes the channel when it ends, and only then are its addresses free.
+                if link::command(&channel, drain(EXIT_TIMEOUT)).await.is_ok() {
+                    while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive()).await, Ok(Ok(Some(_)))) {}
+                }
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the proxy that serves can't be adopted and is replaced");
+                if matches!(error, ProxyError::Silent) {
+                    farewell = Duration::ZERO;
+                }
+            }
         }
-        let sockets = Sockets::bind(&options.https, &options.http, options.workers, &options.control_path)?;
-        let (channel, child, pid) = spawn(&options.program, &sockets).await?;
-        Ok(Self::new(options, sockets, channel, Some(child), pid))
+        let sockets = match replace(&options, farewell).await? {
+            Some(sockets) => sockets,
+            None => Sockets::bind(&options.https, &options.http, options.workers, &options.control_path)?,
+        };
+        let (channel, child, process) = spawn(&options.program, &sockets).await?;
+        Ok(Self::new(options, sockets, channel, Some(child), process))
     }
 
-    fn new(options: KeeperOptions, sockets: Sockets, channel: Channel, child: Option<Child>, pid: u32) -> Self {
+    fn new(options: KeeperOptions, sockets: Sockets, channel: Channel, child: Option<Child>, process: Process) -> Self {
         Self {
             options,
             sockets,
             channel,
             child,
-            pid: Arc::new(AtomicU32::new(pid)),
+            pid: Arc::new(AtomicU32::new(process.pid)),
+            process,
             // Grows over restarts of `run` too.
             generation: clock::unix_ms(),
             applied: None,
             pending: VecDeque::new(),
             started: Instant::now(),
+            heard: Instant::now(),
+            reconnected: None,
         }
     }
 
@@ -160,6 +192,16 @@ impl Kept {
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
         loop {
             let failed = tokio::select! {
+                // What was said before a pause of the whole machine is heard before the pause counts as silence.
+                biased;
+                event = self.channel.receive() => match event {
+                    Ok(Some(event)) => {
+                        self.heard = Instant::now();
+                        self.event(event.body, stats);
+                        false
+                    }
+                    Ok(None) | Err(_) => true,
+                },
                 request = requests.recv() => match request {
                     None => return,
                     Some(Request::Apply(snapshot, answer)) => self.apply(snapshot, answer).await.is_err(),
@@ -169,13 +211,10 @@ impl Kept {
                         return;
                     }
                 },
-                event = self.channel.receive() => match event {
-                    Ok(Some(event)) => {
-                        self.event(event.body, stats);
-                        false
-                    }
-                    Ok(None) | Err(_) => true,
-                },
+                () = sleep_until(self.heard + SILENT_AFTER) => {
+                    tracing::error!(pid = self.process.pid, "the proxy has been silent for too long");
+                    true
+                }
             };
             if failed {
                 if self.started.elapsed() >= STABLE_AFTER {
@@ -226,15 +265,24 @@ impl Kept {
         tell(answer, result);
     }
 
-    /// Starts a proxy in place of a dead one: same sockets, so nobody is refused; same snapshot, so nobody is lost.
+    /// Speaks again to a proxy that only lost its channel; starts one in place of a dead or hung one: same sockets, so nobody
+    /// is refused; same snapshot, so nobody is lost.
     async fn follow(&mut self, backoff: &mut Backoff) {
         // A snapshot that killed it must not kill its successor.
         for (_, answer) in self.pending.drain(..) {
             tell(answer, Err("the proxy ended while it took the change; try again".to_owned()));
         }
+        if timeout(DEATH_TIMEOUT, self.process.ended()).await.is_err() {
+            if self.reconnected.is_some_and(|at| at.elapsed() < STABLE_AFTER) {
+                sleep(backoff.pause()).await;
+            }
+            match self.reconnect().await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "the proxy can't be reached any more and is replaced"),
+            }
+        }
         let mut first = true;
         loop {
-            self.reap().await;
             if !std::mem::take(&mut first) || self.started.elapsed() < STABLE_AFTER {
                 sleep(backoff.pause()).await;
             }
@@ -245,27 +293,53 @@ impl Kept {
         }
     }
 
-    async fn restart(&mut self) -> Result<(), ProxyError> {
-        let (channel, child, pid) = spawn(&self.options.program, &self.sockets).await?;
+    async fn reconnect(&mut self) -> Result<(), ProxyError> {
+        let found = tokio::select! {
+            // Nobody would answer on its socket, which we hold too.
+            () = self.process.ended() => Ok(None),
+            found = link::adopt(&self.options.control_path) => found,
+        };
+        let (channel, pid, _) = found?.ok_or(ProxyError::Protocol("the proxy left its control socket"))?;
+        if pid != self.process.pid {
+            return Err(ProxyError::Protocol("another process answers on the control socket"));
+        }
         if let Some(snapshot) = &self.applied {
             link::command(&channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
         }
-        tracing::warn!(old = self.pid.load(Ordering::Relaxed), new = pid, "the proxy ended and was started again");
-        self.pid.store(pid, Ordering::Relaxed);
+        tracing::warn!(pid, "the channel to the proxy broke and was opened again");
         self.channel = channel;
+        self.heard = Instant::now();
+        self.reconnected = Some(self.heard);
+        Ok(())
+    }
+
+    async fn restart(&mut self) -> Result<(), ProxyError> {
+        self.end_process(Duration::ZERO).await?;
+        self.sockets.renew_control(&self.options.control_path)?;
+        let (channel, child, process) = spawn(&self.options.program, &self.sockets).await?;
+        // From here on it is ours to end, whatever happens next.
+        let old = std::mem::replace(&mut self.process, process).pid;
         self.child = Some(child);
+        self.channel = channel;
+        if let Some(snapshot) = &self.applied {
+            link::command(&self.channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
+        }
+        tracing::warn!(old, new = self.process.pid, "the proxy ended and was started again");
+        self.pid.store(self.process.pid, Ordering::Relaxed);
         self.started = Instant::now();
+        self.heard = self.started;
         Ok(())
     }
 
     /// Makes sure that the old process is gone: two must not serve two snapshots on one port.
-    async fn reap(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        if timeout(Duration::from_millis(200), child.wait()).await.is_err()
-            && let Err(error) = child.kill().await
+    async fn end_process(&mut self, patience: Duration) -> Result<(), ProxyError> {
+        self.process.end(patience).await?;
+        if let Some(mut child) = self.child.take()
+            && let Ok(Err(error)) = timeout(DEATH_TIMEOUT, child.wait()).await
         {
-            tracing::error!(%error, "an old proxy can't be ended");
+            tracing::warn!(%error, "an old proxy's exit can't be read");
         }
+        Ok(())
     }
 
     async fn stop(&mut self, patience: Duration) {
@@ -277,7 +351,9 @@ impl Kept {
         if asked.is_err() || ended.is_err() {
             tracing::warn!("the proxy did not end as asked");
         }
-        self.reap().await;
+        if let Err(error) = self.end_process(DEATH_TIMEOUT).await {
+            tracing::error!(%error, "an old proxy can't be ended");
+        }
         if let Err(error) = std::fs::remove_file(&self.options.control_path) {
             tracing::warn!(%error, "the control socket stays behind");
         }
@@ -288,16 +364,61 @@ fn drain(patience: Duration) -> proxy_command::Body {
     proxy_command::Body::Drain(ProxyDrain { timeout_ms: u32::try_from(patience.as_millis()).unwrap_or(u32::MAX) })
 }
 
-/// Whether a living proxy listens where it should; a port of zero is any. Without IPv6 `0.0.0.0` stands for `[::]`.
+/// Processes that listen on the control socket beside this one.
+fn others(control_path: &Path) -> Vec<Process> {
+    process::listening_on(control_path).unwrap_or_else(|error| {
+        tracing::warn!(%error, "can't look for proxies that were left behind");
+        Vec::new()
+    })
+}
+
+/// Ends whatever still listens on the control socket. Its listening sockets are kept, when they are the ones wanted and the
+/// system hands them out: then clients only wait.
+async fn replace(options: &KeeperOptions, farewell: Duration) -> Result<Option<Sockets>, ProxyError> {
+    let others = others(&options.control_path);
+    let mut kept = Vec::new();
+    for process in &others {
+        match process.listening_sockets() {
+            Ok(sockets) if kept.is_empty() => kept = sockets,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "an old proxy's sockets can't be kept; its ports are bound anew"),
+        }
+    }
+    for process in &others {
+        process.end(farewell).await?;
+        tracing::warn!(pid = process.pid, "ended an old proxy");
+    }
+    if kept.is_empty() {
+        return Ok(None);
+    }
+    let kind = |address| {
+        let any = |wanted: &[SocketAddr]| wanted.iter().any(|wanted| fits(options, *wanted, address));
+        match (any(&options.https), any(&options.http)) {
+            (true, false) => Some(ListenerKind::Https),
+            (false, true) => Some(ListenerKind::Http),
+            // With ports of the system's choice nobody knows which was which.
+            _ => None,
+        }
+    };
+    let sockets = Sockets::recover(kept, kind, &options.control_path)?;
+    Ok(is_wanted(&sockets, options).then_some(sockets))
+}
+
+/// Whether a listener on `found` is what was wanted; a port of zero is any. Without IPv6 `0.0.0.0` stands for `[::]`.
+fn fits(options: &KeeperOptions, wanted: SocketAddr, found: SocketAddr) -> bool {
+    let stands_in = || {
+        found.is_ipv4() && found.ip().is_unspecified() && takes_ipv4(wanted, options.https.iter().chain(&options.http))
+    };
+    (wanted.ip() == found.ip() || stands_in()) && (wanted.port() == 0 || wanted.port() == found.port())
+}
+
+/// Whether a living proxy listens where it should.
 fn is_wanted(sockets: &Sockets, options: &KeeperOptions) -> bool {
     let both = |address| takes_ipv4(address, options.https.iter().chain(&options.http));
     let same = |kind, wanted: &[SocketAddr]| {
         let found = sockets.addresses(kind);
-        let fits = |wanted: &SocketAddr, found: &SocketAddr| {
-            (wanted.ip() == found.ip() || (both(*wanted) && found.is_ipv4() && found.ip().is_unspecified()))
-                && (wanted.port() == 0 || wanted.port() == found.port())
-        };
-        found.len() == wanted.len() && wanted.iter().all(|wanted| found.iter().any(|found| fits(wanted, found)))
+        found.len() == wanted.len()
+            && wanted.iter().all(|wanted| found.iter().any(|found| fits(options, *wanted, *found)))
     };
     // Sockets of a former version took IPv6 only.
     let as_wide = |listener: &OwnedListener| !both(listener.address) || listener.takes_ipv4();
@@ -308,7 +429,7 @@ fn is_wanted(sockets: &Sockets, options: &KeeperOptions) -> bool {
 }
 
 /// Starts a proxy. Its sockets travel over the one that is its standard input, which stays the channel.
-async fn spawn(program: &Path, sockets: &Sockets) -> Result<(Channel, Child, u32), ProxyError> {
+async fn spawn(program: &Path, sockets: &Sockets) -> Result<(Channel, Child, Process), ProxyError> {
     let failed = |source| ProxyError::Spawn { program: program.to_path_buf(), source };
     let (near, far) = StdUnixStream::pair().map_err(failed)?;
     near.set_nonblocking(true).map_err(failed)?;
@@ -324,10 +445,10 @@ async fn spawn(program: &Path, sockets: &Sockets) -> Result<(Channel, Child, u32
     let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
     let begun = async {
         channel.send(&serve, &descriptors).await?;
-        link::greet(&mut channel).await
+        Process::open(link::greet(&mut channel).await?)
     };
     match begun.await {
-        Ok(pid) => Ok((channel, child, pid)),
+        Ok(process) => Ok((channel, child, process)),
         Err(error) => {
             // It would serve by nobody's orders.
             child.kill().await.map_err(failed)?;

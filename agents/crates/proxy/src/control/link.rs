@@ -1,5 +1,6 @@
 //! `run`'s end of the channel to one proxy: find it, greet it, and take its sockets.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +13,9 @@ use super::{ProxyError, Sockets};
 
 /// How long a living proxy may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long all of an adoption may take.
+const ADOPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) type Channel = LocalChannel<ProxyCommand, ProxyEvent>;
 
@@ -37,8 +41,17 @@ pub(crate) async fn greet(channel: &mut Channel) -> Result<u32, ProxyError> {
 }
 
 /// The proxy that listens behind `path`, with its process and its sockets; `None` when there is none.
+/// One that is there and does not hand over in time, or can't, is an error.
 pub(crate) async fn adopt(path: &Path) -> Result<Option<(Channel, u32, Sockets)>, ProxyError> {
-    let Ok(stream) = UnixStream::connect(path).await else { return Ok(None) };
+    timeout(ADOPT_TIMEOUT, take_over(path)).await.unwrap_or(Err(ProxyError::Silent))
+}
+
+async fn take_over(path: &Path) -> Result<Option<(Channel, u32, Sockets)>, ProxyError> {
+    let stream = match UnixStream::connect(path).await {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
+        Err(error) => return Err(ProxyError::system("cannot reach the proxy's control socket")(error)),
+    };
     let mut channel = Channel::new(stream);
     let pid = greet(&mut channel).await?;
     command(&channel, proxy_command::Body::TakeListeners(TakeListeners {})).await?;

@@ -74,12 +74,27 @@ impl Sockets {
                 bound.map_err(|source| ProxyError::Bind { address: *address, source })?;
             }
         }
-        let at = |source| ProxyError::Control { path: PathBuf::from(control_path), source };
-        match std::fs::remove_file(control_path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(error)),
-            _ => {}
-        }
-        Ok(Self { listeners, control: UnixListener::bind(control_path).map_err(at)? })
+        Ok(Self { listeners, control: bind_control(control_path)? })
+    }
+
+    /// Sockets of a proxy that could not hand them over itself; those of no kind are left out.
+    pub(crate) fn recover(
+        descriptors: Vec<OwnedFd>,
+        kind: impl Fn(SocketAddr) -> Option<ListenerKind>,
+        control_path: &Path,
+    ) -> Result<Self, ProxyError> {
+        let listener = |descriptor: OwnedFd| {
+            let address = SockRef::from(&descriptor).local_addr().ok()?.as_socket()?;
+            Some(OwnedListener { kind: kind(address)?, address, descriptor })
+        };
+        let listeners = descriptors.into_iter().filter_map(listener).collect();
+        Ok(Self { listeners, control: bind_control(control_path)? })
+    }
+
+    /// A new control socket in place of one whose line may hold connections that nobody waits for any more.
+    pub(crate) fn renew_control(&mut self, control_path: &Path) -> Result<(), ProxyError> {
+        self.control = bind_control(control_path)?;
+        Ok(())
     }
 
     /// The first address of a kind, with its port as bound.
@@ -148,6 +163,15 @@ impl Sockets {
         control.set_nonblocking(true)?;
         Ok(control)
     }
+}
+
+fn bind_control(path: &Path) -> Result<UnixListener, ProxyError> {
+    let at = |source| ProxyError::Control { path: PathBuf::from(path), source };
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(error)),
+        _ => {}
+    }
+    UnixListener::bind(path).map_err(at)
 }
 
 /// Whether `address` is `[::]` and is to take IPv4 too: yes, unless `0.0.0.0` is asked for beside it on the same port.

@@ -1,0 +1,134 @@
+//! The processes that hold a control socket, found and ended without their help: one that hangs or speaks another version
+//! must keep neither its ports nor `run` from starting. Never signals by number alone: a number may pass to a stranger.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open, pidfd_send_signal};
+use tokio::time::{sleep, timeout};
+
+use super::ProxyError;
+
+/// From SIGKILL to the end of the process.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// The flag of a listening socket in /proc/net/unix (`__SO_ACCEPTCON`).
+const LISTENING: u32 = 0x1_0000;
+
+/// A process that is watched, child or not.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    handle: OwnedFd,
+}
+
+impl Process {
+    /// Watches the process that has this number now.
+    pub(crate) fn open(pid: u32) -> Result<Self, ProxyError> {
+        let open = || -> io::Result<OwnedFd> {
+            let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+            Ok(pidfd_open(number, PidfdFlags::empty())?)
+        };
+        Ok(Self { pid, handle: open().map_err(ProxyError::system("cannot watch the proxy's process"))? })
+    }
+
+    /// Ready once the process has ended. Asked for again and again: it is waited for only when it is about to end.
+    pub(crate) async fn ended(&self) {
+        // A handle becomes readable when its process ends (pidfd_open(2)).
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let look = || poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&at_once));
+        while matches!(look(), Ok(0) | Err(Errno::INTR)) {
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Ends the process: asked to, for as long as there is patience, then made to.
+    pub(crate) async fn end(&self, patience: Duration) -> Result<(), ProxyError> {
+        for (signal, patience) in [(Signal::TERM, patience), (Signal::KILL, KILL_TIMEOUT)] {
+            if patience.is_zero() {
+                continue;
+            }
+            match pidfd_send_signal(&self.handle, signal) {
+                Ok(()) | Err(Errno::SRCH) => {}
+                Err(error) => return Err(ProxyError::system("cannot end the old proxy")(error.into())),
+            }
+            if timeout(patience, self.ended()).await.is_ok() {
+                return Ok(());
+            }
+        }
+        Err(ProxyError::Protocol("the old proxy does not end"))
+    }
+
+    /// Its listening TCP sockets, each once: shared with it, so that clients wait in line while it is replaced.
+    pub(crate) fn listening_sockets(&self) -> io::Result<Vec<OwnedFd>> {
+        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        for (number, link) in descriptors(self.pid)? {
+            if !link.starts_with("socket:") || !seen.insert(link) {
+                continue;
+            }
+            // It may close one meanwhile.
+            let Ok(socket) = pidfd_getfd(&self.handle, number, PidfdGetfdFlags::empty()) else { continue };
+            let socket_ref = socket2::SockRef::from(&socket);
+            let is_tcp = socket_ref.local_addr().is_ok_and(|address| address.as_socket().is_some());
+            if is_tcp && socket_ref.is_listener().unwrap_or(false) {
+                found.push(socket);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The other processes that listen on the Unix socket at `path`, also when its file is gone.
+pub(crate) fn listening_on(path: &Path) -> io::Result<Vec<Process>> {
+    let sockets = sockets_at(path)?;
+    let mut found = Vec::new();
+    if sockets.is_empty() {
+        return Ok(found);
+    }
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let holds = || descriptors(pid).is_ok_and(|all| all.iter().any(|(_, link)| sockets.contains(link)));
+        if pid == std::process::id() || !holds() {
+            continue;
+        }
+        // Asked again once it is held: only then is the number surely still its own.
+        if let Ok(process) = Process::open(pid)
+            && holds()
+        {
+            found.push(process);
+        }
+    }
+    Ok(found)
+}
+
+/// Sockets that listen at `path`, by the names that /proc gives them.
+fn sockets_at(path: &Path) -> io::Result<HashSet<String>> {
+    let path = path.to_string_lossy();
+    let listening = |line: &str| {
+        let columns = line.strip_suffix(&*path)?.strip_suffix(' ')?;
+        // Num RefCount Protocol Flags Type St Inode
+        let columns: Vec<_> = columns.split_whitespace().collect();
+        let flags = u32::from_str_radix(columns.get(3)?, 16).ok()?;
+        (flags & LISTENING != 0).then(|| columns.get(6).map(|inode| format!("socket:[{inode}]")))?
+    };
+    Ok(fs::read_to_string("/proc/net/unix")?.lines().filter_map(listening).collect())
+}
+
+fn descriptors(pid: u32) -> io::Result<Vec<(RawFd, String)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(format!("/proc/{pid}/fd"))? {
+        let entry = entry?;
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if let (Some(number), Ok(link)) = (number, fs::read_link(entry.path())) {
+            found.push((number, link.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(found)
+}
