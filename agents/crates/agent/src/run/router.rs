@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairlead_base::Backoff;
 use fairlead_link::Desired;
 use fairlead_model::{DesiredState, Version};
 use fairlead_proxy::ProxyKeeper;
@@ -11,7 +12,7 @@ use fairlead_runtime::{Runtime, View};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::ProxySnapshot;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::certificates::Certificates;
 use super::routes;
@@ -22,6 +23,9 @@ const CERTIFICATE_INTERVAL: Duration = Duration::from_secs(6 * 3600);
 /// How often a table is offered before it counts as refused.
 const OFFERS: u32 = 3;
 const OFFER_PAUSE: Duration = Duration::from_millis(200);
+/// Pauses before a refused table is offered again.
+const AGAIN_FIRST: Duration = Duration::from_secs(1);
+const AGAIN_MOST: Duration = Duration::from_secs(60);
 
 /// What the proxy serves by now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +34,42 @@ pub(crate) struct Routed {
     pub(crate) version: Version,
     /// Why the newest table is not, in a sentence.
     pub(crate) problem: Option<String>,
+}
+
+/// The table that was offered last, and when it is due again though nothing changed.
+struct Offered {
+    table: Option<(Version, u64)>,
+    again_at: Instant,
+    backoff: Backoff,
+}
+
+impl Offered {
+    fn new() -> Self {
+        Self { table: None, again_at: Instant::now(), backoff: Backoff::new(AGAIN_FIRST, AGAIN_MOST) }
+    }
+
+    fn is_due(&self, table: (Version, u64), now: Instant) -> bool {
+        self.table != Some(table) || now >= self.again_at
+    }
+
+    /// A refused one comes again soon: an instance may be unreachable until it is taken.
+    fn note(&mut self, table: (Version, u64), accepted: bool, now: Instant) {
+        self.table = Some(table);
+        self.again_at = if accepted {
+            self.backoff.reset();
+            now + CERTIFICATE_INTERVAL
+        } else {
+            now + self.backoff.pause()
+        };
+    }
+
+    /// Ready when what was offered is due again; never before anything was.
+    async fn again(&self) {
+        match self.table {
+            Some(_) => sleep_until(self.again_at).await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// Whether the runtime has said where the apps are. Right after a start it has not, and a table made then would
@@ -52,23 +92,23 @@ pub(crate) struct Router {
 impl Router {
     /// Runs until the link or the runtime has ended.
     pub(crate) async fn run(mut self) {
-        let mut sent = None;
+        let mut offered = Offered::new();
         loop {
             let state = self.desired.borrow_and_update().state.clone();
             let view = self.view.borrow_and_update().clone();
             if let Some(state) = state
                 && told(&state, &view)
-                && sent != Some((state.version, view.generation))
+                && offered.is_due((state.version, view.generation), Instant::now())
             {
-                self.send(&state, &view).await;
-                sent = Some((state.version, view.generation));
+                let accepted = self.send(&state, &view).await;
+                offered.note((state.version, view.generation), accepted, Instant::now());
                 // Both may have changed while the proxy was busy.
                 continue;
             }
             let goes_on = tokio::select! {
                 changed = self.desired.changed() => changed.is_ok(),
                 changed = self.view.changed() => changed.is_ok(),
-                () = sleep(CERTIFICATE_INTERVAL) => { sent = None; true }
+                () = offered.again() => true,
             };
             if !goes_on {
                 return;
@@ -76,11 +116,14 @@ impl Router {
         }
     }
 
-    async fn send(&mut self, state: &DesiredState, view: &View) {
+    /// Tells whether the proxy serves by it now.
+    async fn send(&mut self, state: &DesiredState, view: &View) -> bool {
         let hosts = routes::local_hosts(state);
         let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
         let snapshot = routes::snapshot(state, &view.upstreams, certificates);
-        let problem = match self.offer(&snapshot).await {
+        let outcome = self.offer(&snapshot).await;
+        let accepted = outcome.is_ok();
+        let problem = match outcome {
             Ok(()) => {
                 tracing::info!(version = %state.version, generation = view.generation, "routes applied");
                 self.runtime.routes_applied(view.generation);
@@ -98,6 +141,7 @@ impl Router {
             routed.problem = problem;
             changed
         });
+        accepted
     }
 
     /// A proxy that dies while it takes a table is followed by another one, which may take it.
@@ -111,5 +155,32 @@ impl Router {
             sleep(OFFER_PAUSE).await;
         }
         Err(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_table_is_offered_again_ever_more_rarely_and_an_accepted_one_when_certificates_are_due() {
+        let (mut offered, mut now) = (Offered::new(), Instant::now());
+        let table = (Version { epoch: 1, number: 7 }, 3);
+        assert!(offered.is_due(table, now));
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            offered.note(table, false, now);
+            assert!(!offered.is_due(table, now));
+            assert!(offered.is_due((table.0, 4), now), "another one never waits");
+            pauses.push(offered.again_at - now);
+            now = offered.again_at;
+            assert!(offered.is_due(table, now));
+        }
+        assert!(
+            pauses[0] <= AGAIN_FIRST && pauses[9] > AGAIN_MOST / 3 && pauses.iter().all(|pause| *pause <= AGAIN_MOST)
+        );
+        offered.note(table, true, now);
+        assert!(!offered.is_due(table, now + CERTIFICATE_INTERVAL / 2));
+        assert!(offered.is_due(table, now + CERTIFICATE_INTERVAL));
     }
 }
