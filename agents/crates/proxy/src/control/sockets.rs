@@ -5,14 +5,20 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fairlead_wire::local::{Listener, Listeners};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::ProxyError;
 
 /// Clients that may wait to be accepted, for each core.
 const BACKLOG: i32 = 4096;
+
+/// A client that says nothing for so long, in a stream without end for one, is asked by the kernel whether it still lives,
+/// and its connection ends after nine questions without an answer (tcp(7)).
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// What is spoken on a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,11 +211,13 @@ fn bind_group(
             None => return Err(error),
         },
     };
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_IDLE).with_interval(KEEPALIVE_INTERVAL);
     for _ in 0..cores.max(1) {
         let socket = socket(address, both)?;
         socket.set_reuse_port(true)?;
-        // Inherited by what is accepted: spares a system call for each client.
+        // Both are inherited by what is accepted: spares system calls for each client.
         socket.set_tcp_nodelay(true)?;
+        socket.set_tcp_keepalive(&keepalive)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
         address = bound(&socket)?;
@@ -275,5 +283,18 @@ mod tests {
         assert_eq!(without_ipv6(any, true, &off), Some("0.0.0.0:443".parse().unwrap()));
         assert_eq!(without_ipv6(any, true, &io::ErrorKind::AddrInUse.into()), None);
         assert_eq!(without_ipv6("[::1]:443".parse().unwrap(), false, &off), None);
+    }
+
+    #[test]
+    fn clients_that_vanished_without_a_word_are_found_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let sockets = Sockets::bind(&[any], &[], 1, &folder.path().join("a.sock")).unwrap();
+        let _client = std::net::TcpStream::connect(sockets.address(ListenerKind::Https).unwrap()).unwrap();
+        let listener = TcpListener::from(sockets.listeners.into_iter().next().unwrap().descriptor);
+        let (accepted, _) = listener.accept().unwrap();
+        let accepted = SockRef::from(&accepted);
+        assert!(accepted.keepalive().unwrap() && accepted.tcp_nodelay().unwrap());
+        assert_eq!(accepted.tcp_keepalive_time().unwrap(), KEEPALIVE_IDLE);
     }
 }
