@@ -10,7 +10,7 @@ use fairlead_model::InstanceId;
 use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, ShimStatusRequest, ShimStop};
 use fairlead_wire::local::{shim_command, shim_event};
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -23,6 +23,8 @@ use crate::shim;
 
 /// Limit of starting a shim and of each answer of it: it does nothing that takes long.
 const SHIM_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause between two attempts to reach a shim that doesn't answer.
+const HEAR_PAUSE: Duration = Duration::from_secs(1);
 /// Limit of emptying a control group, and the pause between two attempts.
 const CLEAN_TIMEOUT: Duration = Duration::from_secs(2);
 const CLEAN_PAUSE: Duration = Duration::from_millis(5);
@@ -49,8 +51,29 @@ type Channel = LocalChannel<ShimCommand, ShimEvent>;
 
 /// A connection to a shim whose app runs.
 pub(crate) struct Attached {
-    channel: Channel,
+    /// `None` while the shim doesn't answer.
+    channel: Option<Channel>,
     pub(crate) status: ShimStatus,
+}
+
+/// Why there is no connection to a shim.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AttachError {
+    /// Nobody listens: it has ended.
+    #[error("{0}")]
+    Gone(std::io::Error),
+    /// It may well live.
+    #[error("{0}")]
+    Silent(String),
+}
+
+impl From<std::io::Error> for AttachError {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => Self::Gone(error),
+            _ => Self::Silent(error.to_string()),
+        }
+    }
 }
 
 impl Supervisor {
@@ -111,31 +134,17 @@ impl Supervisor {
         &self,
         folder: &InstanceFolder,
         spec: &InstanceSpec,
-        mut attached: Attached,
+        attached: Attached,
         mut stops: mpsc::UnboundedReceiver<Duration>,
     ) -> Exit {
         let app = attached.status.app_pid;
-        loop {
-            let event = tokio::select! {
-                Some(grace) = stops.recv() => {
-                    let grace_ms = u32::try_from(grace.as_millis()).unwrap_or(u32::MAX);
-                    let stop = ShimCommand { body: Some(shim_command::Body::Stop(ShimStop { grace_ms })) };
-                    match attached.channel.send(&stop, &[]).await {
-                        Ok(()) => continue,
-                        Err(error) => Err(error),
-                    }
-                }
-                event = attached.channel.receive() => event,
-            };
-            match event {
-                Ok(Some(ShimEvent { body: Some(shim_event::Body::Status(status)) })) if !status.running => break,
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(error) => {
-                    tracing::warn!(instance = %spec.instance, %error, "lost the shim");
-                    break;
-                }
-            }
+        if let Some(channel) = attached.channel {
+            self.follow_channel(spec, channel, &mut stops, None).await;
+        } else if let Some((channel, asked)) = self.hear(spec, &mut stops).await {
+            self.follow_channel(spec, channel, &mut stops, asked).await;
+        } else if let Some(shim) = shim_process(folder.path()) {
+            // Asked to stop, and nobody heard it: its app must not go on beside what replaces it.
+            kill_process(shim, Signal::KILL).ok();
         }
         let record = folder.exit().unwrap_or_else(|error| {
             tracing::warn!(instance = %spec.instance, %error, "the exit record can't be read");
@@ -149,6 +158,42 @@ impl Supervisor {
         }
         self.clean(spec).await;
         record.map(Exit::from).unwrap_or_default()
+    }
+
+    /// Passes stops on until the shim says that nothing runs, or is lost.
+    async fn follow_channel(
+        &self,
+        spec: &InstanceSpec,
+        mut channel: Channel,
+        stops: &mut mpsc::UnboundedReceiver<Duration>,
+        mut asked: Option<Duration>,
+    ) {
+        loop {
+            if let Some(grace) = asked.take() {
+                let grace_ms = u32::try_from(grace.as_millis()).unwrap_or(u32::MAX);
+                let stop = ShimCommand { body: Some(shim_command::Body::Stop(ShimStop { grace_ms })) };
+                if let Err(error) = channel.send(&stop, &[]).await {
+                    tracing::warn!(instance = %spec.instance, %error, "lost the shim");
+                    return;
+                }
+            }
+            let event = tokio::select! {
+                Some(grace) = stops.recv() => {
+                    asked = Some(grace);
+                    continue;
+                }
+                event = channel.receive() => event,
+            };
+            match event {
+                Ok(Some(ShimEvent { body: Some(shim_event::Body::Status(status)) })) if !status.running => return,
+                Ok(Some(_)) => {}
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(instance = %spec.instance, %error, "lost the shim");
+                    return;
+                }
+            }
+        }
     }
 
     /// Ends what is left in the instance's control group and removes it. Returns when that is done or hopeless: until
@@ -187,12 +232,54 @@ impl Supervisor {
     }
 
     /// Connects to the shim of an instance, greets it and asks how it is.
-    pub(crate) async fn attach(&self, instance: &InstanceId) -> Result<Attached, String> {
-        timeout(SHIM_TIMEOUT, self.attach_patiently(instance)).await.map_err(|_| "no answer in time".to_owned())?
+    pub(crate) async fn attach(&self, instance: &InstanceId) -> Result<Attached, AttachError> {
+        let attached = timeout(SHIM_TIMEOUT, self.attach_patiently(instance)).await;
+        attached.unwrap_or_else(|_| Err(AttachError::Silent("no answer in time".to_owned())))
     }
 
-    async fn attach_patiently(&self, instance: &InstanceId) -> Result<Attached, String> {
-        let stream = UnixStream::connect(self.socket(instance)).await.map_err(|error| error.to_string())?;
+    /// What is known of an instance whose shim lives but doesn't answer; `None` when no such shim runs.
+    pub(crate) fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Option<Attached> {
+        let shim = shim_process(folder.path())?;
+        let app_pid = children(shim).first().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+        let written = std::fs::metadata(folder.path().join("spec.json")).and_then(|found| found.modified()).ok();
+        let age = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
+        let started_unix_ms = u64::try_from(age.as_millis()).unwrap_or_default();
+        let instance_id = spec.instance.to_string();
+        let status = ShimStatus { instance_id, running: true, app_pid, started_unix_ms, ..ShimStatus::default() };
+        Some(Attached { channel: None, status })
+    }
+
+    /// Waits until a silent shim answers; `None` when it is gone, or was asked to stop and did not hear it.
+    async fn hear(
+        &self,
+        spec: &InstanceSpec,
+        stops: &mut mpsc::UnboundedReceiver<Duration>,
+    ) -> Option<(Channel, Option<Duration>)> {
+        let (mut asked, mut until) = (None, None);
+        loop {
+            match self.attach(&spec.instance).await {
+                Ok(Attached { channel: Some(channel), status }) => return status.running.then_some((channel, asked)),
+                Ok(_) => {}
+                Err(AttachError::Gone(_)) => return None,
+                Err(AttachError::Silent(error)) => {
+                    tracing::warn!(instance = %spec.instance, %error, "its shim doesn't answer; the app goes on");
+                }
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return None;
+            }
+            tokio::select! {
+                Some(grace) = stops.recv() => {
+                    asked = Some(grace);
+                    until.get_or_insert(Instant::now() + grace);
+                }
+                () = sleep(HEAR_PAUSE) => {}
+            }
+        }
+    }
+
+    async fn attach_patiently(&self, instance: &InstanceId) -> Result<Attached, AttachError> {
+        let stream = UnixStream::connect(self.socket(instance)).await?;
         let mut channel = Channel::new(stream);
         let hello = ShimHello {
             protocol_version: LOCAL_PROTOCOL,
@@ -200,22 +287,50 @@ impl Supervisor {
             pid: std::process::id(),
         };
         for body in [shim_command::Body::Hello(hello), shim_command::Body::Status(ShimStatusRequest {})] {
-            channel.send(&ShimCommand { body: Some(body) }, &[]).await.map_err(|error| error.to_string())?;
+            channel.send(&ShimCommand { body: Some(body) }, &[]).await.map_err(silent)?;
         }
         loop {
-            let event = channel.receive().await.map_err(|error| error.to_string())?;
-            match event.ok_or("it closed the connection")?.body {
+            let event = channel.receive().await.map_err(silent)?;
+            match event.ok_or_else(|| silent("it closed the connection"))?.body {
                 Some(shim_event::Body::Hello(hello)) if !local_protocol_accepted(hello.protocol_version) => {
-                    return Err(format!("it speaks protocol {}", hello.protocol_version));
+                    return Err(silent(format!("it speaks protocol {}", hello.protocol_version)));
                 }
                 Some(shim_event::Body::Status(status)) if status.instance_id != instance.as_str() => {
-                    return Err(format!("it is the shim of {}", status.instance_id));
+                    return Err(silent(format!("it is the shim of {}", status.instance_id)));
                 }
-                Some(shim_event::Body::Status(status)) => return Ok(Attached { channel, status }),
+                Some(shim_event::Body::Status(status)) => return Ok(Attached { channel: Some(channel), status }),
                 _ => {}
             }
         }
     }
+}
+
+fn silent(error: impl ToString) -> AttachError {
+    AttachError::Silent(error.to_string())
+}
+
+/// The process that runs the shim of a folder. Others may name their processes as they like, but not own them as the agent.
+fn shim_process(folder: &Path) -> Option<Pid> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |pid: &i32| {
+        let path = format!("/proc/{pid}/cmdline");
+        let words = std::fs::read(&path).unwrap_or_default();
+        let mut words = words.split(|byte| *byte == 0).skip(1);
+        let named = words.next() == Some(b"shim") && words.next() == Some(folder.as_os_str().as_bytes());
+        named && std::fs::metadata(&path).is_ok_and(|found| found.uid() == own)
+    };
+    pids.find(is_it).and_then(Pid::from_raw)
+}
+
+/// A process' children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
+fn children(pid: Pid) -> Vec<Pid> {
+    let pid = pid.as_raw_nonzero();
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw).collect()
 }
 
 /// Waits for the shim's word that its socket is there.
@@ -232,12 +347,10 @@ async fn ready(child: &mut Child, folder: &InstanceFolder) -> Result<(), String>
 /// Ends a shim that can't be talked to, and its app with all of the app's session.
 async fn end(mut child: Child, instance: &InstanceId) {
     // Known only while the shim lives. Its app dies with it; this is for what the app had started.
-    let pid = child.id().unwrap_or_default();
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let shim = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    let apps = shim.map(children).unwrap_or_default();
     // Killing what has ended by itself fails, and it is collected all the same.
     child.start_kill().ok();
-    let apps: Vec<Pid> =
-        children.split_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw).collect();
     for app in &apps {
         kill_process_group(*app, Signal::KILL).ok();
     }

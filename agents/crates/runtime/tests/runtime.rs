@@ -410,6 +410,28 @@ async fn an_app_that_ignores_sigterm_is_killed_after_its_grace() {
     server.end().await;
 }
 
+/// A shim that is stopped for longer than a new agent waits for its answer, as on a server that swaps.
+#[tokio::test]
+async fn an_app_whose_shim_does_not_answer_a_new_agent_goes_on_and_is_followed_once_it_does() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let mut server = Server::new().await;
+    server.desire([live(release(1, &["serve"]))]);
+    let before = server.healthy(1).await.remove(0);
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", before.pid)).unwrap();
+    let parent = stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let shim = Pid::from_raw(parent).unwrap();
+    kill_process(shim, Signal::STOP).unwrap();
+    server.restart_agent().await;
+    server.desire([live(release(1, &["serve"]))]);
+    let after = server.healthy(1).await.remove(0);
+    assert_eq!((&after.id, after.pid), (&before.id, before.pid));
+    kill_process(shim, Signal::CONT).unwrap();
+    server.desire([]);
+    server.until("the end of the app", |view| view.instances.is_empty().then_some(())).await;
+    gone(before.pid).await;
+    server.end().await;
+}
+
 #[tokio::test]
 async fn an_app_has_its_own_user_its_own_tmp_and_no_way_to_more() {
     if !rustix::process::geteuid().is_root() {

@@ -6,7 +6,7 @@ use super::driver::Driver;
 use super::{Event, RuntimeError, files};
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::rollout::Adopted;
-use crate::supervisor::Attached;
+use crate::supervisor::{AttachError, Attached};
 
 impl Driver {
     /// Finds every instance by its folder and its shim by its socket.
@@ -35,14 +35,25 @@ impl Driver {
             match self.supervisor.attach(&id).await {
                 Ok(attached) if attached.status.running => self.take_over(folder, spec, attached),
                 Ok(_) => tracing::debug!(instance = %id, "ended while it was adopted"),
-                Err(error) => {
-                    tracing::info!(instance = %id, %error, "did not outlive the last run");
-                    self.supervisor.clean(&spec).await;
-                    self.clear(&folder);
-                }
+                Err(error) => match self.silent(&folder, &spec, &error) {
+                    Some(attached) => self.take_over(folder, spec, attached),
+                    None => {
+                        tracing::info!(instance = %id, %error, "did not outlive the last run");
+                        self.supervisor.clean(&spec).await;
+                        self.clear(&folder);
+                    }
+                },
             }
         }
         Ok(())
+    }
+
+    /// A shim that can't be reached is not dead for that: its app goes on serving.
+    fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec, error: &AttachError) -> Option<Attached> {
+        let AttachError::Silent(error) = error else { return None };
+        let attached = self.supervisor.silent(folder, spec)?;
+        tracing::error!(instance = %spec.instance, app = %spec.key, %error, "its shim runs but can't be talked to");
+        Some(attached)
     }
 
     fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
