@@ -164,7 +164,7 @@ impl AppState {
                     self.revert_switch(sentence::routes_refused(&error), now, actions);
                 }
             }
-            Event::InFlight { instance, count } => self.in_flight(&instance, count, now, actions),
+            Event::InFlight { instance, count, at } => self.in_flight(&instance, count, at, now, actions),
             Event::Tick => {}
         }
     }
@@ -258,11 +258,11 @@ impl AppState {
         }
     }
 
-    fn in_flight(&mut self, id: &InstanceId, count: u32, now: Now, actions: &mut Vec<Action>) {
+    fn in_flight(&mut self, id: &InstanceId, count: u32, at: Duration, now: Now, actions: &mut Vec<Action>) {
         if let Some(leaving) = self.leaving.get_mut(id)
             && let LeavingStage::Draining { confirmed: Some(confirmed), .. } = leaving.stage
             && count == 0
-            && now.at >= confirmed + REPORT_SETTLE
+            && at >= confirmed + REPORT_SETTLE
         {
             leaving.stop(id, now, actions);
         }

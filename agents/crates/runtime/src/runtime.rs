@@ -15,6 +15,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fairlead_base::Folders;
 use fairlead_model::{
@@ -130,7 +131,7 @@ enum Message {
     Apply(BTreeMap<AppKey, AppSpec>),
     RoutesApplied(u64),
     RoutesRefused(u64, String),
-    InFlight(Vec<(InstanceId, u32)>),
+    InFlight(Instant, Vec<(InstanceId, u32)>),
     App(AppKey, Event),
     Launched(Arc<InstanceSpec>),
     StopAll(oneshot::Sender<()>),
@@ -165,7 +166,7 @@ impl Runtime {
 
     /// Exchanges in flight by instance, as the proxy counts; zeros matter.
     pub fn in_flight(&self, counts: Vec<(InstanceId, u32)>) {
-        self.send(Message::InFlight(counts));
+        self.send(Message::InFlight(Instant::now(), counts));
     }
 
     /// Stops every instance and returns when they are gone. They start again with the next run of the agent.

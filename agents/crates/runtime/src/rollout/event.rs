@@ -70,6 +70,8 @@ pub enum Event {
         instance: InstanceId,
         /// How many.
         count: u32,
+        /// When the report came, by the clock of `Now::at`: it may have waited since.
+        at: Duration,
     },
     /// A deadline passed, or nothing did: always safe.
     Tick,

@@ -75,6 +75,10 @@ impl World {
         self.state.as_ref().unwrap()
     }
 
+    fn in_flight(&mut self, instance: InstanceId, count: u32) {
+        self.event(Event::InFlight { instance, count, at: self.at });
+    }
+
     fn event(&mut self, event: Event) {
         let made = &mut self.made;
         let mut new_instance = || {
@@ -176,17 +180,20 @@ fn a_healthy_candidate_takes_the_routes_and_the_old_instance_is_drained_before_i
     assert_eq!(world.routes(), (vec![address(1)], vec![]));
     world.healthy(&new, 2);
     assert_eq!(world.routes(), (vec![address(2)], vec![address(1)]));
-    world.event(Event::InFlight { instance: old.clone(), count: 0 });
+    world.in_flight(old.clone(), 0);
     assert_eq!(world.stops(), [], "the count is of before the switch");
     assert_eq!(world.state().record().serving.unwrap().0.number, 1, "until it is confirmed, release 1 would come back");
 
     world.confirm();
     assert_eq!(world.state().record().serving.unwrap().0.number, 2);
+    let confirmed = world.at;
     world.at += Duration::from_secs(1);
-    world.event(Event::InFlight { instance: old.clone(), count: 3 });
+    world.event(Event::InFlight { instance: old.clone(), count: 0, at: confirmed });
+    assert_eq!(world.stops(), [], "the report waited, and is of before the switch");
+    world.in_flight(old.clone(), 3);
     assert_eq!(world.stops(), []);
     assert_eq!(world.rollout(2).state, WorkState::Running);
-    world.event(Event::InFlight { instance: old.clone(), count: 0 });
+    world.in_flight(old.clone(), 0);
     assert_eq!(world.stops(), std::slice::from_ref(&old));
     world.event(Event::Exited { instance: old.clone(), exit: Exit { code: Some(0), ..Exit::default() } });
 
@@ -337,7 +344,7 @@ fn a_candidate_removed_during_the_switch_gives_the_routes_back_to_the_old_instan
     assert_eq!(world.rollout(2).state, WorkState::Cancelled);
     world.confirm();
     world.at += Duration::from_secs(1);
-    world.event(Event::InFlight { instance: world.instance(2), count: 0 });
+    world.in_flight(world.instance(2), 0);
     assert_eq!(world.stops(), [world.instance(2)]);
 }
 
@@ -445,7 +452,7 @@ fn an_agent_that_restarts_midway_goes_on_with_the_same_candidate() {
     next.confirm();
     assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
     next.at += Duration::from_secs(1);
-    next.event(Event::InFlight { instance: old.clone(), count: 0 });
+    next.in_flight(old.clone(), 0);
     next.event(Event::Exited { instance: old, exit: Exit::default() });
     assert_eq!(next.rollout(2).state, WorkState::Succeeded);
 }
@@ -519,7 +526,7 @@ fn a_removed_app_is_drained_stopped_and_then_gone() {
     assert_eq!(world.routes(), (vec![], vec![address(1)]));
     world.confirm();
     world.at += Duration::from_secs(1);
-    world.event(Event::InFlight { instance: instance.clone(), count: 0 });
+    world.in_flight(instance.clone(), 0);
     assert_eq!(world.stops(), std::slice::from_ref(&instance));
     assert!(!world.state().gone());
     world.event(Event::Exited { instance, exit: Exit::default() });
@@ -569,7 +576,7 @@ fn no_order_of_events_leaves_a_healthy_app_without_a_route() {
                         world.healthy(&instance, number);
                     }
                 }
-                (8, Some(status)) => world.event(Event::InFlight { instance: status.id, count: 0 }),
+                (8, Some(status)) => world.in_flight(status.id, 0),
                 _ => world.event(Event::Tick),
             }
             let succeeded = world.state().rollouts().find(|status| status.state == WorkState::Succeeded);

@@ -125,10 +125,11 @@ impl Driver {
                     self.event(&key, Event::RoutesRefused(local, error.clone())).await;
                 }
             }
-            Message::InFlight(counts) => {
+            Message::InFlight(came, counts) => {
+                let at = came.saturating_duration_since(self.origin);
                 for (instance, count) in counts {
                     if let Some(key) = self.instances.get(&instance).map(|managed| managed.key.clone()) {
-                        self.event(&key, Event::InFlight { instance, count }).await;
+                        self.event(&key, Event::InFlight { instance, count, at }).await;
                     }
                 }
             }
