@@ -352,7 +352,8 @@ async fn an_upload_slower_than_the_least_rate_is_ended_though_bytes_keep_coming(
         }
     });
     let mut client = support::client::Client::new(tokio::io::join(reader, tokio::io::sink()));
-    assert_eq!(client.response(false).await.unwrap().status, 408);
+    let answered = tokio::time::timeout(Duration::from_secs(10), client.response(false)).await;
+    assert_eq!(answered.expect("it may go on for ever").unwrap().status, 408);
     trickle.abort();
 }
 
@@ -388,7 +389,8 @@ async fn a_request_whose_client_leaves_the_line_never_reaches_the_app() {
         let (socket, _) = client.stream.into_inner();
         socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)).unwrap();
     }
-    proxy.stats_until(|stats| stats.instances[0].in_flight as usize == stay.len()).await;
+    let left = proxy.stats_until(|stats| stats.instances[0].in_flight as usize == stay.len());
+    tokio::time::timeout(Duration::from_secs(10), left).await.expect("they kept their places in line");
     assert_eq!(*seen.lock().unwrap(), at_app);
 }
 
