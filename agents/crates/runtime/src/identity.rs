@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -41,7 +42,10 @@ impl Identities {
             return Ok(Some(*user));
         }
         let accounts = accounts()?;
-        let free = USERS.clone().find(|user| !users.values().any(|taken| taken == user) && !accounts.contains(user));
+        // Two data folders on one server begin apart: the end of a build ends everything of its user.
+        let (size, start) = (USERS.end() - USERS.start() + 1, self.start());
+        let mut candidates = (0..size).map(|step| USERS.start() + (start + step) % size);
+        let free = candidates.find(|user| !users.values().any(|taken| taken == user) && !accounts.contains(user));
         let user = free.ok_or_else(|| io::Error::other("all 20000 users for apps are taken on this server"))?;
         let mut changed = users.clone();
         changed.insert(name.to_owned(), user);
@@ -49,6 +53,12 @@ impl Identities {
         file::replace(&self.path, &serde_json::to_vec(&changed)?, 0o600)?;
         *users = changed;
         Ok(Some(user))
+    }
+
+    /// Where this folder's search begins: the same at every start, seldom that of another folder (FNV-1a of its path).
+    fn start(&self) -> u32 {
+        let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        self.path.as_os_str().as_bytes().iter().fold(0x811c_9dc5, step) % (USERS.end() - USERS.start() + 1)
     }
 }
 
@@ -79,5 +89,19 @@ mod tests {
         let second = Identities::open(&folders).unwrap();
         assert_eq!(second.user_for("run/b").unwrap(), b);
         assert!(![a, b].contains(&second.user_for("run/c").unwrap()));
+    }
+
+    #[test]
+    fn two_folders_begin_apart_and_stay_within_the_range() {
+        let users = ["/var/lib/fairlead", "/srv/fairlead"].map(|root| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = PathBuf::from(root).join("users.json");
+            let kept = dir.path().join("users.json");
+            let start = Identities { path, root: true, users: Mutex::default() }.start();
+            let identities = Identities { path: kept, root: true, users: Mutex::default() };
+            assert!(USERS.contains(&identities.user_for("run/a").unwrap().unwrap()));
+            start
+        });
+        assert!(users[0].abs_diff(users[1]) > 100, "{users:?}");
     }
 }
