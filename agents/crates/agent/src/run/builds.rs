@@ -231,7 +231,12 @@ mod tests {
     use fairlead_base::Folders;
     use fairlead_model::AppId;
 
+    use tokio::sync::{Mutex, MutexGuard};
+
     use super::*;
+
+    /// Builds of one user end together, and every data folder gives its first app the same one.
+    static ALONE: Mutex<()> = Mutex::const_new(());
 
     struct Bench {
         _dir: tempfile::TempDir,
@@ -239,9 +244,11 @@ mod tests {
         events: mpsc::UnboundedReceiver<BuildEvent>,
         lines: mpsc::Receiver<DeploymentLine>,
         local: LocalState,
+        _alone: MutexGuard<'static, ()>,
     }
 
-    fn bench() -> Bench {
+    async fn bench() -> Bench {
+        let alone = ALONE.lock().await;
         let dir = tempfile::tempdir().unwrap();
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o711)).unwrap();
         let folders = Folders::new(&dir.path().join("data")).unwrap();
@@ -257,7 +264,14 @@ mod tests {
         let identities = Arc::new(Identities::open(&folders).unwrap());
         let (sender, lines) = mpsc::channel(1024);
         let (builds, events) = Builds::new(options, identities, sender);
-        Bench { _dir: dir, builds, events, lines, local: LocalState::open(folders.local_state()).unwrap() }
+        Bench {
+            _alone: alone,
+            _dir: dir,
+            builds,
+            events,
+            lines,
+            local: LocalState::open(folders.local_state()).unwrap(),
+        }
     }
 
     /// Two builds of a repository that nobody serves: port 1 is closed.
@@ -291,7 +305,7 @@ mod tests {
 
     #[tokio::test]
     async fn builds_run_one_after_the_other_each_once_and_their_failure_is_kept() {
-        let (mut bench, state) = (bench(), desired());
+        let (mut bench, state) = (bench().await, desired());
         bench.builds.reconcile(&state, &bench.local);
         bench.builds.reconcile(&state, &bench.local);
         let waiting = bench.builds.statuses(&state, &bench.local);
@@ -311,7 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_build_that_is_asked_for_no_more_is_cancelled_and_leaves_no_outcome() {
-        let (mut bench, state) = (bench(), desired());
+        let (mut bench, state) = (bench().await, desired());
         bench.builds.reconcile(&state, &bench.local);
         bench.builds.reconcile(&super::super::empty_state(), &bench.local);
         until_finished(&mut bench).await;
