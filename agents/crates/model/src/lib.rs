@@ -4,12 +4,14 @@
 mod benchmark;
 mod diff;
 mod id;
+mod route_key;
 mod state;
 mod status;
 
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 pub use diff::{StateChange, diff};
 pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
+pub use route_key::{HOST_BYTES_MAX, RouteError, route_key};
 pub use state::{
     AppSpec, BuildSpec, DesiredState, HealthCheck, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
 };

@@ -38,7 +38,7 @@ pub(crate) struct UpstreamSpec {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SnapshotError {
     #[error(transparent)]
-    Route(#[from] fairlead_route::RouteError),
+    Route(#[from] fairlead_model::RouteError),
     #[error(transparent)]
     Certificate(#[from] fairlead_tls::CertificateError),
     #[error("{host}{path_prefix} leads to app `{app_key}`, which is not there")]

@@ -1,9 +1,8 @@
 //! Host names as requests carry them: validated, without port, in lower case, without touching the heap.
 
-use crate::Malformed;
+use fairlead_model::HOST_BYTES_MAX;
 
-/// Longest host name (RFC 1035, 2.3.4).
-pub const HOST_BYTES_MAX: usize = 253;
+use crate::Malformed;
 
 /// What a Host header or an authority says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

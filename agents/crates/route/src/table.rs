@@ -4,50 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::Authority;
-
-/// Why a table can't be built.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RouteError {
-    /// The host is not a lower-case host name without port.
-    #[error("`{host}` is not a host name in lower case")]
-    Host {
-        /// What was given.
-        host: String,
-    },
-    /// The prefix doesn't start with `/`, or holds what no path holds.
-    #[error("`{path_prefix}` of {host} is not a path prefix")]
-    PathPrefix {
-        /// Its host.
-        host: String,
-        /// What was given.
-        path_prefix: String,
-    },
-    /// Two routes are the same.
-    #[error("{host}{path_prefix} is routed twice")]
-    Duplicate {
-        /// Their host.
-        host: String,
-        /// Their prefix.
-        path_prefix: String,
-    },
-}
-
-/// The one rule of what may be routed: tells the prefix without its final slash, by which two routes of a host are the same.
-pub fn route_key<'a>(host: &str, path_prefix: &'a str) -> Result<&'a str, RouteError> {
-    let name = Authority::parse(host.as_bytes())
-        .ok()
-        .filter(|authority| authority.port.is_none() && authority.name().as_bytes() == host.as_bytes());
-    if name.is_none() {
-        return Err(RouteError::Host { host: host.to_owned() });
-    }
-    let path = path_prefix.strip_suffix('/').unwrap_or(path_prefix);
-    let visible = path.bytes().all(|byte| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'?' | b'#'));
-    if !path_prefix.starts_with('/') || !visible {
-        return Err(RouteError::PathPrefix { host: host.to_owned(), path_prefix: path_prefix.to_owned() });
-    }
-    Ok(path)
-}
+use fairlead_model::{RouteError, route_key};
 
 /// What a look-up found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

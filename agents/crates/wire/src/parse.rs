@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use fairlead_model::{
     AppKey, AppSpec, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildSpec, DesiredState, HealthCheck,
-    ReleaseSpec, Rollout, Route, RouteTarget, ServerId, StateError,
+    ReleaseSpec, Rollout, Route, RouteError, RouteTarget, ServerId, StateError, route_key,
 };
-use fairlead_route::{RouteError, route_key};
 use prost::Message;
 
 use crate::{CAPABILITIES, agent};
