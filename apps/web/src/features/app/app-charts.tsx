@@ -33,7 +33,7 @@ export function AppCharts({ appId, range, metric }: AppChartsProps) {
 
   return (
     <ChartGroup span={span} stepMs={stepMs} markers={markers}>
-      <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
         <TimeSeriesChart
           className="lg:col-span-2"
           title="Requests"

@@ -131,7 +131,7 @@ function Source({ app }: { readonly app: AppDetail }) {
 
 function ChartsSkeleton() {
   return (
-    <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
       <Skeleton className="h-[232px] lg:col-span-2" />
       <Skeleton className="h-[192px]" />
       <Skeleton className="h-[192px]" />

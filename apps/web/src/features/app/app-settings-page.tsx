@@ -64,7 +64,7 @@ function SettingsForm({ app, readOnly }: { readonly app: AppDetail; readonly rea
     <Card>
       <CardHeader title="Build and run" detail="Takes effect with the next deployment" />
       <form onSubmit={submit} noValidate className="border-line border-t">
-        <fieldset disabled={readOnly} className="grid gap-5 p-5 sm:grid-cols-2">
+        <fieldset disabled={readOnly} className="grid grid-cols-1 gap-5 p-5 sm:grid-cols-2">
           <Field label="Name" error={failure?.fields.name}>
             {(control) => <Input {...control} name="name" defaultValue={app.name} />}
           </Field>

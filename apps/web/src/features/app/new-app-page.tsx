@@ -89,7 +89,7 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
             />
           )}
         </Field>
-        <div className="grid gap-5 sm:grid-cols-2">
+        <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
           <Field label="Name" error={failure?.fields.name}>
             {(control) => (
               <Input {...control} required value={shownName} onChange={(event) => setName(event.target.value)} />

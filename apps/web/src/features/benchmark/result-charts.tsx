@@ -36,7 +36,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
         format={formatCount}
       />
       <Multiples {...shared} title="p99 latency" detail="lower is better" measurements={charts.p99} format={formatMs} />
-      <div className="grid gap-8 xl:grid-cols-2">
+      <div className="grid grid-cols-1 gap-8 xl:grid-cols-2">
         <Multiples
           {...shared}
           title="Clean share"

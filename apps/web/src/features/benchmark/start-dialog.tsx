@@ -84,7 +84,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
 
   return (
     <form onSubmit={submit} noValidate className="flex flex-col gap-4">
-      <div className="grid gap-4 sm:grid-cols-2">
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <Field label="App" error={failure?.fields.appId}>
           {(control) => (
             <Select {...control} autoFocus value={appId} onChange={(event) => setAppId(event.target.value)}>

@@ -28,9 +28,11 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
           </Fact>
         )}
         {deployment.commitAuthor === null ? null : <Fact term="Author">{deployment.commitAuthor}</Fact>}
-        <Fact term="Branch">
-          <span className="font-mono text-sm">{deployment.ref}</span>
-        </Fact>
+        {deployment.ref === commitHash ? null : (
+          <Fact term="Branch">
+            <span className="font-mono text-sm">{deployment.ref}</span>
+          </Fact>
+        )}
         <Fact term="Repository">
           <span className="font-mono text-sm" title={deployment.repositoryUrl}>
             {repositoryName(deployment.repositoryUrl)}

@@ -49,7 +49,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
           actions={<DeploymentActions deployment={deployment} />}
         />
         <Outcome deployment={deployment} />
-        <div className="grid gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
+        <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
           <div className="flex flex-col gap-6 lg:sticky lg:top-6">
             <Card className="p-4">
               <DeploymentSteps deployment={deployment} />

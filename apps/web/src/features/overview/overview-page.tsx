@@ -101,7 +101,7 @@ function Servers({ overview }: { readonly overview: Overview }) {
           ) : null}
         </span>
       </div>
-      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
         {overview.servers.map((server) => (
           <ServerCard key={server.id} server={server} sample={figures.get(server.id)} level={3} />
         ))}
@@ -150,7 +150,7 @@ function OverviewSkeleton() {
         <CardHeader title="Apps" />
         <SkeletonRows rows={4} />
       </Card>
-      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
         <Skeleton className="h-[132px]" />
         <Skeleton className="h-[132px]" />
         <Skeleton className="h-[132px]" />

@@ -31,7 +31,7 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
   );
   return (
     <ChartGroup span={span} stepMs={stepMs}>
-      <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
         <TimeSeriesChart
           title="CPU"
           rows={rows}

@@ -75,7 +75,7 @@ function ServerGrid({ servers, search }: { readonly servers: readonly ServerSumm
     );
   }
   return (
-    <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+    <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
       {shown.map((server) => (
         <ServerCard key={server.id} server={server} sample={figures.get(server.id)} level={2} />
       ))}
@@ -87,7 +87,7 @@ function ServersSkeleton() {
   return (
     <>
       <Skeleton className="mb-4 h-8 w-80" />
-      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
         <Skeleton className="h-[132px]" />
         <Skeleton className="h-[132px]" />
         <Skeleton className="h-[132px]" />

@@ -156,7 +156,7 @@ function ServerMenu({ server }: { readonly server: ServerDetail }) {
 
 function ChartsSkeleton() {
   return (
-    <div className="grid gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
       {['cpu', 'memory', 'network', 'disk'].map((name) => (
         <Skeleton key={name} className="h-[192px]" />
       ))}
