@@ -99,6 +99,8 @@ start_agent() {
 Description=Fairlead agent
 After=network-online.target
 Wants=network-online.target
+# An agent that ends early is started again, however often: without it nothing new is applied.
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart=$program run --data $data --https $https --http $http
