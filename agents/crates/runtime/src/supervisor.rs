@@ -408,6 +408,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("shim");
         let script = "#!/bin/sh\nPATH=/usr/bin:/bin\nsetsid sleep 1000 >/dev/null 2>&1 &\n\
+            until [ \"$(cut -d' ' -f6 /proc/$!/stat)\" = $! ]; do :; done\n\
             echo $$ $! > \"$2/pids.new\"; mv \"$2/pids.new\" \"$2/pids\"; echo ready; exec sleep 1000\n";
         std::fs::write(&program, script).unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
