@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureControlPlane } from './control-plane.ts';
+import { measureFirstLoad } from './first-load.ts';
 import { measurePages } from './pages.ts';
 import { formatTable, type Measurement } from './table.ts';
 
@@ -14,7 +15,12 @@ chmodSync(folder, 0o711);
 console.log(`${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown processor'}, load ${loadavg()[0]?.toFixed(2)}`);
 let rows: Measurement[];
 try {
-  rows = [...(await measureControlPlane(join(folder, 'data'), note)), ...(await measurePages(note))];
+  rows = [
+    ...(await measureControlPlane(join(folder, 'data'), note)),
+    ...(await measurePages(note)),
+    // After the starts, which build the web app.
+    ...(await measureFirstLoad()),
+  ];
 } finally {
   rmSync(folder, { recursive: true });
 }
