@@ -80,7 +80,14 @@ impl ProxyKeeper {
             https: kept.sockets.address(ListenerKind::Https),
             http: kept.sockets.address(ListenerKind::Http),
         };
-        tokio::spawn(async move { kept.keep(received, &stats).await });
+        tokio::spawn(async move {
+            let stopped = kept.keep(received, &stats).await;
+            // Whoever waits for the stop may count on closed ports: this process holds the sockets too.
+            drop(kept);
+            if let Some(stopped) = stopped {
+                tell(stopped, ());
+            }
+        });
         Ok((keeper, receiver))
     }
 
@@ -188,7 +195,12 @@ impl Kept {
         }
     }
 
-    async fn keep(&mut self, mut requests: mpsc::Receiver<Request>, stats: &mpsc::Sender<ProxyStats>) {
+    /// Runs until it is stopped; what it answers is to be told of it.
+    async fn keep(
+        &mut self,
+        mut requests: mpsc::Receiver<Request>,
+        stats: &mpsc::Sender<ProxyStats>,
+    ) -> Option<oneshot::Sender<()>> {
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
         loop {
             let failed = tokio::select! {
@@ -203,12 +215,11 @@ impl Kept {
                     Ok(None) | Err(_) => true,
                 },
                 request = requests.recv() => match request {
-                    None => return,
+                    None => return None,
                     Some(Request::Apply(snapshot, answer)) => self.apply(snapshot, answer).await.is_err(),
                     Some(Request::Stop(patience, stopped)) => {
                         self.stop(patience).await;
-                        tell(stopped, ());
-                        return;
+                        return Some(stopped);
                     }
                 },
                 () = sleep_until(self.heard + SILENT_AFTER) => {
