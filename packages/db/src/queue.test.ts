@@ -112,6 +112,7 @@ test('a worker gets the payload as it was enqueued, at its time', async () => {
     logger: new Logger(() => () => {}),
   });
   expect(seen).toEqual([payloadOf(mine)]);
-  const left = await owner.query('SELECT run_at FROM graphile_worker.jobs');
-  expect(left.rows).toEqual([{ run_at: later }]);
+  // A worker that was told to run once may end just before its last job is taken off the list.
+  const left = async () => (await owner.query('SELECT run_at FROM graphile_worker.jobs')).rows;
+  await expect.poll(left).toEqual([{ run_at: later }]);
 });

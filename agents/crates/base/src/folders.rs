@@ -31,6 +31,7 @@ impl Folders {
             (self.caches(), 0o711),
             (self.authority(), 0o700),
             (self.run(), 0o700),
+            (self.logs(), 0o700),
         ] {
             DirBuilder::new().recursive(true).mode(mode).create(&path)?;
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode))?;
@@ -113,6 +114,11 @@ impl Folders {
         self.root.join("run")
     }
 
+    /// The proxy's access log and its closed segments.
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
     /// Held locked by the one `run` of this folder.
     pub fn run_lock(&self) -> PathBuf {
         self.run().join("run.lock")
@@ -142,7 +148,7 @@ mod tests {
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(folders.root()), 0o711);
         assert_eq!(mode(&folders.releases()), 0o711);
-        for private in [folders.state(), folders.authority(), folders.run(), folders.spool(), folders.artifacts()] {
+        for private in [folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()] {
             assert_eq!(mode(&private), 0o700, "{}", private.display());
         }
     }

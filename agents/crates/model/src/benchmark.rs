@@ -24,6 +24,8 @@ pub enum BenchmarkProtocol {
     Http1,
     /// HTTP/2; of the proxy only.
     Http2,
+    /// HTTP/3; of the proxy only.
+    Http3,
 }
 
 /// Targets × protocols × concurrency, repeated in rounds so that noise is shared.

@@ -29,7 +29,7 @@ pub fn diff(old: Option<&DesiredState>, new: &DesiredState) -> StateChange {
             change.apps_changed.push(key.clone());
         }
     }
-    change.routes_changed = old.is_none_or(|old| old.routes != new.routes);
+    change.routes_changed = old.is_none_or(|old| old.routes != new.routes || old.proxy != new.proxy);
     let had_build = |id: &DeploymentId| old.is_some_and(|old| old.builds.contains_key(id));
     change.builds_added = new.builds.keys().filter(|id| !had_build(id)).cloned().collect();
     let runs = |state: &DesiredState| state.benchmarks.iter().map(|plan| plan.run.clone()).collect::<Vec<_>>();
@@ -49,13 +49,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{AppId, AppSpec, BuildSpec, EnvironmentId, ServerId, Version};
+    use crate::{AppId, AppSpec, AppTraffic, BuildSpec, EnvironmentId, ServerId, Version};
 
     fn state(apps: &[(&str, u32)], builds: &[&str]) -> DesiredState {
         let app = |(id, instances): &(&str, u32)| {
             let key = AppKey { app: AppId::parse(id).unwrap(), environment: EnvironmentId::parse("env_1").unwrap() };
-            let spec =
-                AppSpec { key: key.clone(), name: String::new(), live: None, candidate: None, instances: *instances };
+            let spec = AppSpec {
+                key: key.clone(),
+                name: String::new(),
+                live: None,
+                candidate: None,
+                instances: *instances,
+                traffic: AppTraffic::default(),
+            };
             (key, spec)
         };
         let build = |id: &&str| {
@@ -78,6 +84,7 @@ mod tests {
             routes: Vec::new(),
             builds: builds.iter().map(build).collect(),
             benchmarks: Vec::new(),
+            proxy: Default::default(),
         }
     }
 

@@ -7,15 +7,22 @@ mod id;
 mod route_key;
 mod state;
 mod status;
+mod traffic;
+mod traffic_check;
 
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 pub use diff::{StateChange, diff};
 pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
-pub use route_key::{HOST_BYTES_MAX, RouteError, route_key};
+pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
 pub use state::{
     AppSpec, BuildSpec, DesiredState, HealthCheck, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
 };
 pub use status::{
     Artifact, BenchmarkStatus, BuildStatus, Commit, Failure, InstanceState, InstanceStatus, LogLine, LogStream,
     RolloutStatus, Step, StepState, StepStatus, WorkState,
+};
+pub use traffic::{
+    AccessLog, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction, HeaderRule, HealthProbe,
+    LogFormat, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy, Sticky, TrafficError,
+    UpstreamAddress, UpstreamProtocol, UpstreamTls,
 };

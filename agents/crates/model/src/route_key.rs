@@ -8,8 +8,8 @@ pub const HOST_BYTES_MAX: usize = 253;
 /// Why routes can't be used together or at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// The host is not a lower-case host name without port.
-    #[error("`{host}` is not a host name in lower case")]
+    /// The host is not a lower-case host name without port, nor `*.` and such a name.
+    #[error("`{host}` is not a host name in lower case, or `*.` and one")]
     Host {
         /// What was given.
         host: String,
@@ -32,6 +32,12 @@ pub enum RouteError {
     },
 }
 
+/// The name that a wildcard host is of: `example.com` of `*.example.com`, which stands for every name below it, of any depth, but
+/// not for `example.com` itself. `None` for a host that is only itself.
+pub fn wildcard_of(host: &str) -> Option<&str> {
+    host.strip_prefix("*.")
+}
+
 /// Tells the prefix without its final slash, by which two routes of a host are the same.
 pub fn route_key<'a>(host: &str, path_prefix: &'a str) -> Result<&'a str, RouteError> {
     if !is_host(host) {
@@ -51,7 +57,10 @@ fn is_host(host: &str) -> bool {
         return !inner.bytes().any(|byte| byte.is_ascii_uppercase()) && inner.parse::<Ipv6Addr>().is_ok();
     }
     let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_');
-    !host.is_empty() && host.len() <= HOST_BYTES_MAX && !host.ends_with('.') && host.bytes().all(plain)
+    let name = wildcard_of(host).unwrap_or(host);
+    // What stands below an address or an empty label can't be asked for.
+    let below = name == host || !name.starts_with('.') && !name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
+    !name.is_empty() && host.len() <= HOST_BYTES_MAX && !name.ends_with('.') && name.bytes().all(plain) && below
 }
 
 #[cfg(test)]
@@ -63,6 +72,12 @@ mod tests {
         assert_eq!(route_key("a.example.com", "/"), Ok(""));
         assert_eq!(route_key("a.example.com", "/api/"), Ok("/api"));
         assert_eq!(route_key("[::1]", "/api"), Ok("/api"));
+        for host in ["*.example.com", "*.localhost", "*.a_b.example.com"] {
+            assert_eq!(route_key(host, "/"), Ok(""), "{host}");
+        }
+        for host in ["*", "*.", "*..a", "*.*.a", "a.*.b", "x*.a", "*a.b", "*.[::1]", "*.127.0.0.1", "*.A.b", "*.a."] {
+            assert!(matches!(route_key(host, "/"), Err(RouteError::Host { .. })), "{host}");
+        }
         for host in ["", "A.example.com", "a.example.com:1", "a.example.com.", "a b", "[::g]", &"a".repeat(254)] {
             assert!(matches!(route_key(host, "/"), Err(RouteError::Host { .. })), "{host}");
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppId, AppKey, BenchmarkPlan, DeploymentId, ReleaseId, ServerId};
+use crate::{
+    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, ProxySettings, Redirect, ReleaseId, RoutePolicy, ServerId,
+};
 
 /// A version of desired state; ordered by epoch, then number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -41,6 +43,8 @@ pub struct DesiredState {
     pub builds: BTreeMap<DeploymentId, BuildSpec>,
     /// Benchmark runs to do once.
     pub benchmarks: Vec<BenchmarkPlan>,
+    /// What holds for the whole proxy.
+    pub proxy: ProxySettings,
 }
 
 /// An app as it should live on this server.
@@ -56,6 +60,8 @@ pub struct AppSpec {
     pub candidate: Option<Rollout>,
     /// Copies to run, at least one.
     pub instances: u32,
+    /// How requests reach them.
+    pub traffic: AppTraffic,
 }
 
 /// A release to be made live by one deployment.
@@ -106,12 +112,14 @@ pub struct HealthCheck {
 /// Host and path prefix to a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Exact lower-case host name, without port.
+    /// Lower-case host name, without port; with a first label `*` all names below it.
     pub host: String,
     /// Starts with `/`.
     pub path_prefix: String,
     /// Where it leads.
     pub target: RouteTarget,
+    /// What happens to its requests.
+    pub policy: RoutePolicy,
 }
 
 /// Where a route leads.
@@ -121,6 +129,8 @@ pub enum RouteTarget {
     App(AppKey),
     /// A fixed address, used for the control plane itself.
     Address(SocketAddr),
+    /// Somewhere else.
+    Redirect(Redirect),
 }
 
 /// A build to do once.

@@ -4,11 +4,18 @@
 mod channel;
 mod parse;
 mod render;
+mod traffic_words;
 
 /// Messages between an agent and the control plane, generated from `agent.proto`.
 #[allow(missing_docs, clippy::all)]
 pub mod agent {
     include!("gen/fairlead.agent.v1.rs");
+}
+
+/// How requests are treated, generated from `traffic.proto`; part of the two others.
+#[allow(missing_docs, clippy::all)]
+pub mod traffic {
+    include!("gen/fairlead.traffic.v1.rs");
 }
 
 /// Messages between `run`, `proxy` and `shim`, generated from `local.proto`.
@@ -20,6 +27,10 @@ pub mod local {
 pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
 pub use parse::{announced_keys, desired_state};
 pub use render::{ReportParts, log_chunk, report, version};
+pub use traffic_words::{
+    app_traffic, app_traffic_message, proxy_settings, proxy_settings_message, redirect, redirect_message, route_policy,
+    route_policy_message,
+};
 
 /// The protocol version of the link that this agent speaks.
 pub const LINK_PROTOCOL: u32 = 1;
@@ -33,7 +44,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 4] = ["app", "benchmark", "build", "route"];
+pub const CAPABILITIES: [&str; 6] = ["app", "benchmark", "benchmark.http3", "build", "route", "traffic"];
 
 /// The proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

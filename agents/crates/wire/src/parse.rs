@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairlead_model::{
-    AppKey, AppSpec, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildSpec, DesiredState, HealthCheck,
-    ReleaseSpec, Rollout, Route, RouteError, RouteTarget, ServerId, StateError, route_key,
+    AppKey, AppSpec, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildSpec, DesiredState, HOST_BYTES_MAX,
+    HealthCheck, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, ServerId, StateError, TrafficError, route_key,
+    wildcard_of,
 };
 use prost::Message;
 
-use crate::{CAPABILITIES, agent};
+use crate::{CAPABILITIES, agent, app_traffic, proxy_settings, redirect, route_policy};
 
 /// Parses the bytes whose signature was checked. `server` is who this agent is.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
@@ -62,6 +63,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         routes,
         builds,
         benchmarks: benchmarks.collect::<Result<_, _>>()?,
+        proxy: traffic("state", "proxy", proxy_settings(message.proxy.as_ref()))?,
     })
 }
 
@@ -88,7 +90,8 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
             })
         }
     };
-    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances })
+    let traffic = traffic(at, "traffic", app_traffic(spec.traffic.as_ref()))?;
+    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic })
 }
 
 fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError> {
@@ -138,9 +141,11 @@ fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
         Some(agent::route_spec::Target::Address(address)) => RouteTarget::Address(
             address.parse().map_err(|_| wrong(&format!("{at}.address"), "is not an IP address and port"))?,
         ),
+        Some(agent::route_spec::Target::Redirect(to)) => RouteTarget::Redirect(traffic(at, "redirect", redirect(&to))?),
         None => return Err(wrong(&format!("{at}.target"), "is missing")),
     };
-    Ok(Route { host: spec.host, path_prefix: spec.path_prefix, target })
+    let policy = traffic(at, "policy", route_policy(&spec.policy.unwrap_or_default()))?;
+    Ok(Route { host: spec.host, path_prefix: spec.path_prefix, target, policy })
 }
 
 fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
@@ -178,6 +183,7 @@ fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, Stat
     let protocols = spec.protocols.iter().map(|protocol| match agent::BenchmarkProtocol::try_from(*protocol) {
         Ok(agent::BenchmarkProtocol::Http1) => Ok(BenchmarkProtocol::Http1),
         Ok(agent::BenchmarkProtocol::Http2) => Ok(BenchmarkProtocol::Http2),
+        Ok(agent::BenchmarkProtocol::Http3) => Ok(BenchmarkProtocol::Http3),
         _ => Err(wrong(&format!("{at}.protocols"), "holds one unknown here")),
     });
     let (targets, protocols) = (targets.collect::<Result<Vec<_>, _>>()?, protocols.collect::<Result<Vec<_>, _>>()?);
@@ -207,6 +213,11 @@ fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, Stat
     })
 }
 
+/// Tells where in the state a policy's field is.
+fn traffic<T>(at: &str, name: &str, parsed: Result<T, TrafficError>) -> Result<T, StateError> {
+    parsed.map_err(|error| wrong(&format!("{at}.{name}.{}", error.field), error.reason))
+}
+
 fn key(at: &str, app: &str, environment: &str) -> Result<AppKey, StateError> {
     Ok(AppKey { app: id(at, "app_id", app)?, environment: id(at, "environment_id", environment)? })
 }
@@ -229,10 +240,11 @@ fn host(at: &str, value: &str) -> Result<(), StateError> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    if value.len() <= 253 && value.split('.').all(label) {
+    let name = wildcard_of(value).unwrap_or(value);
+    if value.len() <= HOST_BYTES_MAX && name.split('.').all(label) {
         return Ok(());
     }
-    Err(wrong(at, "is not an exact lower-case host name"))
+    Err(wrong(at, format!("{:?} is not a lower-case host name, or `*.` and one", clip(value))))
 }
 
 fn path(at: &str, value: &str) -> Result<(), StateError> {

@@ -5,6 +5,7 @@ use prost::Message;
 
 use super::desired_state;
 use crate::agent;
+use crate::traffic;
 
 fn server() -> ServerId {
     ServerId::parse("srv_1").unwrap()
@@ -37,11 +38,13 @@ fn good() -> agent::DesiredState {
                 health_timeout_ms: 30_000,
             }),
             instances: 1,
+            traffic: None,
         }],
         routes: vec![agent::RouteSpec {
             host: "hello.localhost".into(),
             path_prefix: "/".into(),
             target: Some(agent::route_spec::Target::Address("127.0.0.1:4400".into())),
+            policy: None,
         }],
         builds: vec![agent::BuildSpec {
             deployment_id: "dep_2".into(),
@@ -65,6 +68,7 @@ fn good() -> agent::DesiredState {
             warmup_ms: 200,
         }],
         signing_keys: vec![],
+        proxy: None,
     }
 }
 
@@ -84,7 +88,7 @@ fn a_good_state_parses_whole() {
 #[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 22] = [
+    let cases: [(&str, Spoil); 26] = [
         ("version", |s| s.version = None),
         ("apps[0].instances", |s| s.apps[0].instances = 0),
         ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),
@@ -107,6 +111,22 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
             s.routes[0].target = Some(agent::route_spec::Target::Address("localhost:1".into()));
         }),
         ("routes[1]", |s| s.routes.push(s.routes[0].clone())),
+        ("routes[0].policy.deny", |s| {
+            let deny = vec!["192.0.2.0/40".into()];
+            s.routes[0].policy = Some(traffic::RoutePolicy { deny, ..Default::default() });
+        }),
+        ("routes[0].redirect.to", |s| {
+            let to = traffic::Redirect { status: 308, to: "javascript:x".into(), keep_path: false };
+            s.routes[0].target = Some(agent::route_spec::Target::Redirect(to));
+        }),
+        ("apps[0].traffic.sticky.cookie", |s| {
+            let sticky = Some(traffic::Sticky { by: Some(traffic::sticky::By::Cookie("a;b".into())) });
+            s.apps[0].traffic = Some(traffic::AppTraffic { sticky, ..Default::default() });
+        }),
+        ("state.proxy.trusted_proxies", |s| {
+            let trusted_proxies = vec!["everyone".into()];
+            s.proxy = Some(traffic::ProxySettings { trusted_proxies, ..Default::default() });
+        }),
         ("builds[0].repository_url", |s| s.builds[0].repository_url = "file:///etc".into()),
         ("builds[0].repository_url", |s| s.builds[0].repository_url = "https://user:pw@host/x".into()),
         ("builds[0].ref", |s| s.builds[0].r#ref = "--upload-pack=x".into()),

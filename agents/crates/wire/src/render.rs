@@ -136,6 +136,7 @@ fn row(row: model::BenchmarkRow) -> agent::BenchmarkRow {
         protocol: match row.protocol {
             model::BenchmarkProtocol::Http1 => agent::BenchmarkProtocol::Http1,
             model::BenchmarkProtocol::Http2 => agent::BenchmarkProtocol::Http2,
+            model::BenchmarkProtocol::Http3 => agent::BenchmarkProtocol::Http3,
         }
         .into(),
         concurrency: row.concurrency,

@@ -5,12 +5,22 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// What the others import comes from a module of its own.
+const SHARED: [&str; 1] = ["fairlead/traffic/v1/traffic.proto"];
 const PROTOS: [&str; 2] = ["fairlead/agent/v1/agent.proto", "fairlead/local/v1/local.proto"];
 
 fn generate(into: &Path) -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/proto");
-    let descriptors = protox::compile(PROTOS, [&root]).expect("the .proto files compile");
-    prost_build::Config::new().btree_map(["."]).out_dir(into).compile_fds(descriptors).expect("the messages generate");
+    let compile = |files: &[&str]| protox::compile(files, [&root]).expect("the .proto files compile");
+    let config = || {
+        let mut config = prost_build::Config::new();
+        config.btree_map(["."]).out_dir(into);
+        config
+    };
+    config().compile_fds(compile(&SHARED)).expect("the shared messages generate");
+    let mut with_shared = config();
+    with_shared.extern_path(".fairlead.traffic.v1", "crate::traffic");
+    with_shared.compile_fds(compile(&PROTOS)).expect("the messages generate");
     read(into)
 }
 

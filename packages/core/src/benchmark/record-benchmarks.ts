@@ -31,6 +31,7 @@ const targets: Readonly<Partial<Record<BenchmarkTarget, string>>> = {
 const protocols: Readonly<Partial<Record<BenchmarkProtocol, string>>> = {
   [BenchmarkProtocol.HTTP1]: 'http1',
   [BenchmarkProtocol.HTTP2]: 'http2',
+  [BenchmarkProtocol.HTTP3]: 'http3',
 };
 
 /** Moves runs of this server on. A row is stored once, by its position; statuses of finished or foreign runs are ignored. */

@@ -7,10 +7,11 @@ const plan = (changes: object) => benchmarkPlanSchema.parse({ concurrency: [1, 8
 const accepts = (changes: object): boolean =>
   createBenchmarkInputSchema.safeParse({ appId: newId('app'), plan: changes }).success;
 
-test('rows are counted as the agent makes them: HTTP/2 goes through the proxy only', () => {
+test('rows are counted as the agent makes them: HTTP/2 and HTTP/3 go through the proxy only', () => {
   expect(rowsOf(plan({}))).toBe(3 * 2 * 3);
   expect(rowsOf(plan({ protocols: ['http1'] }))).toBe(2 * 2 * 3);
   expect(rowsOf(plan({ targets: ['proxy'], protocols: ['http2'] }))).toBe(2 * 3);
+  expect(rowsOf(plan({ protocols: ['http1', 'http3'] }))).toBe(2 * 3 * 3);
 });
 
 test('a plan that would measure nothing, or for ever, is refused', () => {

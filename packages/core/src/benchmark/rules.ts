@@ -2,7 +2,7 @@
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { type BenchmarkPlan, type BenchmarkRowView, benchmarkProtocolSchema, benchmarkTargetSchema } from './schema.ts';
 
-/** Apps speak HTTP/1.1: HTTP/2 is the proxy's alone to measure. The agent's bench crate counts the same way. */
+/** Apps speak HTTP/1.1: HTTP/2 and HTTP/3 are the proxy's alone to measure. The agent's bench crate counts the same way. */
 export function rowsOf(plan: BenchmarkPlan): number {
   const pairs = plan.targets.flatMap((target) =>
     plan.protocols.filter((protocol) => target === 'proxy' || protocol === 'http1'),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
-export const benchmarkProtocolSchema = z.enum(['http1', 'http2']);
+export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
 export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
@@ -30,7 +30,7 @@ export const benchmarkPlanSchema = z.object({
   protocols: z
     .array(benchmarkProtocolSchema)
     .min(1)
-    .max(2)
+    .max(3)
     .refine(unique, 'Name each protocol once.')
     .default(['http1', 'http2']),
   concurrency: z

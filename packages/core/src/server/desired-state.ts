@@ -73,6 +73,12 @@ export interface DesiredRows {
   readonly controlRoutes: readonly ControlRoute[];
 }
 
+const benchmarkProtocols = {
+  http1: BenchmarkProtocol.HTTP1,
+  http2: BenchmarkProtocol.HTTP2,
+  http3: BenchmarkProtocol.HTTP3,
+} as const;
+
 export function toDesiredState(rows: DesiredRows): DesiredState {
   const apps = rows.placements.filter(({ live, candidate }) => live !== null || candidate !== null);
   // A host may lead to one place only, and no app may stand in the way to the control plane.
@@ -86,6 +92,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(routes.length > 0 ? ['route'] : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
+    ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
   ];
   return create(DesiredStateSchema, {
     version: { epoch: rows.epoch, number: rows.number },
@@ -100,7 +107,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
         host: plan.host,
         path: plan.path,
         targets: plan.targets.map((name) => (name === 'proxy' ? BenchmarkTarget.PROXY : BenchmarkTarget.DIRECT)),
-        protocols: plan.protocols.map((name) => (name === 'http1' ? BenchmarkProtocol.HTTP1 : BenchmarkProtocol.HTTP2)),
+        protocols: plan.protocols.map((name) => benchmarkProtocols[name]),
         concurrency: [...plan.concurrency],
         repeats: plan.repeats,
         durationMs: plan.durationMs,

@@ -221,6 +221,8 @@ pub struct DesiredState {
     /// Announced successors of the signing key, signed by the current one with this state.
     #[prost(message, repeated, tag = "8")]
     pub signing_keys: ::prost::alloc::vec::Vec<SigningKey>,
+    #[prost(message, optional, tag = "9")]
+    pub proxy: ::core::option::Option<crate::traffic::ProxySettings>,
 }
 /// An app as it should live on this server. `live` is the last known good release and keeps serving while
 /// `candidate` is rolled out beside it.
@@ -238,6 +240,8 @@ pub struct AppSpec {
     pub candidate: ::core::option::Option<Rollout>,
     #[prost(uint32, tag = "6")]
     pub instances: u32,
+    #[prost(message, optional, tag = "7")]
+    pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Rollout {
@@ -284,15 +288,17 @@ pub struct HealthCheck {
     #[prost(uint32, tag = "3")]
     pub timeout_ms: u32,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RouteSpec {
-    /// Exact lower-case host name.
+    /// Lower-case host name; with a first label `*` all names below it.
     #[prost(string, tag = "1")]
     pub host: ::prost::alloc::string::String,
     /// Path prefix, "/" for all.
     #[prost(string, tag = "2")]
     pub path_prefix: ::prost::alloc::string::String,
-    #[prost(oneof = "route_spec::Target", tags = "3, 4")]
+    #[prost(message, optional, tag = "5")]
+    pub policy: ::core::option::Option<crate::traffic::RoutePolicy>,
+    #[prost(oneof = "route_spec::Target", tags = "3, 4, 6")]
     pub target: ::core::option::Option<route_spec::Target>,
 }
 /// Nested message and enum types in `RouteSpec`.
@@ -304,6 +310,8 @@ pub mod route_spec {
         /// A fixed address on this server, used for the control plane itself.
         #[prost(string, tag = "4")]
         Address(::prost::alloc::string::String),
+        #[prost(message, tag = "6")]
+        Redirect(crate::traffic::Redirect),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -674,6 +682,7 @@ pub enum BenchmarkProtocol {
     Unspecified = 0,
     Http1 = 1,
     Http2 = 2,
+    Http3 = 3,
 }
 impl BenchmarkProtocol {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -685,6 +694,7 @@ impl BenchmarkProtocol {
             Self::Unspecified => "BENCHMARK_PROTOCOL_UNSPECIFIED",
             Self::Http1 => "BENCHMARK_PROTOCOL_HTTP1",
             Self::Http2 => "BENCHMARK_PROTOCOL_HTTP2",
+            Self::Http3 => "BENCHMARK_PROTOCOL_HTTP3",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -693,6 +703,7 @@ impl BenchmarkProtocol {
             "BENCHMARK_PROTOCOL_UNSPECIFIED" => Some(Self::Unspecified),
             "BENCHMARK_PROTOCOL_HTTP1" => Some(Self::Http1),
             "BENCHMARK_PROTOCOL_HTTP2" => Some(Self::Http2),
+            "BENCHMARK_PROTOCOL_HTTP3" => Some(Self::Http3),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 /// Sent by `run` to `proxy`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ProxyCommand {
-    #[prost(oneof = "proxy_command::Body", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "proxy_command::Body", tags = "1, 2, 3, 4, 5, 6")]
     pub body: ::core::option::Option<proxy_command::Body>,
 }
 /// Nested message and enum types in `ProxyCommand`.
@@ -22,6 +22,9 @@ pub mod proxy_command {
         /// What to listen on; the first command to a new proxy, on the socket it is started with.
         #[prost(message, tag = "5")]
         Serve(super::Listeners),
+        /// Keys to go on with: they were turned over.
+        #[prost(message, tag = "6")]
+        Keys(super::ProxyKeys),
     }
 }
 /// Sent by `proxy` to `run`.
@@ -55,16 +58,39 @@ pub struct ProxyHello {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TakeListeners {}
+/// A second one only changes the deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyDrain {
     #[prost(uint32, tag = "1")]
     pub timeout_ms: u32,
+    /// Idle connections are closed one after another over so long, so that their clients do not all come back at once.
+    #[prost(uint32, tag = "2")]
+    pub spread_ms: u32,
 }
 /// The descriptors travel beside this message, in this order.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Listeners {
     #[prost(message, repeated, tag = "1")]
     pub listeners: ::prost::alloc::vec::Vec<Listener>,
+    /// What a successor needs to know the clients of its predecessor again. Absent from a proxy of a former version.
+    #[prost(message, optional, tag = "2")]
+    pub keys: ::core::option::Option<ProxyKeys>,
+}
+/// Made by `run`, kept in memory only, by `run` and `proxy` both: each learns them from the other.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProxyKeys {
+    /// Secrets of 32 bytes for TLS session tickets, the newest first: that one makes tickets, all take them.
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    pub ticket_secrets: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
+    /// 32 bytes: tokens of QUIC's address validation.
+    #[prost(bytes = "vec", tag = "2")]
+    pub quic_token_secret: ::prost::alloc::vec::Vec<u8>,
+    /// 64 bytes: QUIC's stateless resets.
+    #[prost(bytes = "vec", tag = "3")]
+    pub quic_reset_secret: ::prost::alloc::vec::Vec<u8>,
+    /// When the newest ticket secret was made.
+    #[prost(uint64, tag = "4")]
+    pub ticket_made_unix_ms: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Listener {
@@ -85,16 +111,25 @@ pub struct ProxySnapshot {
     pub certificates: ::prost::alloc::vec::Vec<ProxyCertificate>,
     #[prost(message, repeated, tag = "4")]
     pub apps: ::prost::alloc::vec::Vec<ProxyApp>,
+    #[prost(message, optional, tag = "5")]
+    pub settings: ::core::option::Option<crate::traffic::ProxySettings>,
+    /// Where the access log is written; empty: nowhere.
+    #[prost(string, tag = "6")]
+    pub access_log_path: ::prost::alloc::string::String,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ProxyRoute {
     #[prost(string, tag = "1")]
     pub host: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub path_prefix: ::prost::alloc::string::String,
-    /// Key of a ProxyApp.
+    /// Key of a ProxyApp; empty when `redirect` is set.
     #[prost(string, tag = "3")]
     pub app_key: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "4")]
+    pub redirect: ::core::option::Option<crate::traffic::Redirect>,
+    #[prost(message, optional, tag = "5")]
+    pub policy: ::core::option::Option<crate::traffic::RoutePolicy>,
 }
 /// "<app id>/<environment id>", or "address/<address>" for a fixed upstream.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -106,17 +141,25 @@ pub struct ProxyApp {
     /// Whether its numbers are reported.
     #[prost(bool, tag = "3")]
     pub measured: bool,
+    #[prost(message, optional, tag = "4")]
+    pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyUpstream {
     #[prost(string, tag = "1")]
     pub instance_id: ::prost::alloc::string::String,
-    /// "127.0.0.1:20001".
+    /// "127.0.0.1:20001" or "unix:/run/app.sock".
     #[prost(string, tag = "2")]
     pub address: ::prost::alloc::string::String,
     /// Draining: no new exchange, those in flight go on.
     #[prost(bool, tag = "3")]
     pub draining: bool,
+    /// When it drains: how long from now its exchanges may go on. WebSockets are told within the first half of it.
+    #[prost(uint32, tag = "4")]
+    pub drain_timeout_ms: u32,
+    /// Share of new exchanges against the app's other instances. Absent: 100; zero: none.
+    #[prost(uint32, optional, tag = "5")]
+    pub weight: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyCertificate {
@@ -148,6 +191,45 @@ pub struct ProxyStats {
     pub open_connections: u32,
     #[prost(uint64, tag = "5")]
     pub malformed_requests: u64,
+    /// Of the snapshot in use when this was counted; zero from a proxy of a former version.
+    #[prost(uint64, tag = "6")]
+    pub generation: u64,
+    /// Times that accepting paused: descriptors used up, or as many clients as a core may have.
+    #[prost(uint32, tag = "7")]
+    pub accept_pauses: u32,
+    /// Connections that were closed at once: their address had as many as one client may have.
+    #[prost(uint32, tag = "8")]
+    pub refused_connections: u32,
+    /// Connections that a fault of the proxy itself ended.
+    #[prost(uint32, tag = "9")]
+    pub panics: u32,
+    /// Batches of the access log that were dropped because the disk did not keep up.
+    #[prost(uint64, tag = "10")]
+    pub access_log_dropped: u64,
+    /// Those with any.
+    #[prost(message, repeated, tag = "11")]
+    pub routes: ::prost::alloc::vec::Vec<ProxyRouteStats>,
+}
+/// Requests of one route that were answered in place of its app.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProxyRouteStats {
+    /// Host and path prefix with a final slash; empty for all routes that have no policy.
+    #[prost(string, tag = "1")]
+    pub route: ::prost::alloc::string::String,
+    /// 429.
+    #[prost(uint32, tag = "2")]
+    pub rate_limited: u32,
+    /// 403 by address.
+    #[prost(uint32, tag = "3")]
+    pub denied: u32,
+    #[prost(uint32, tag = "4")]
+    pub redirected: u32,
+    /// 401.
+    #[prost(uint32, tag = "5")]
+    pub unauthorized: u32,
+    /// 503 by the maintenance page.
+    #[prost(uint32, tag = "6")]
+    pub maintenance: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyAppStats {
@@ -171,6 +253,40 @@ pub struct ProxyAppStats {
     pub bytes_sent: u64,
     #[prost(uint32, tag = "10")]
     pub in_flight: u32,
+    /// Absent from a proxy of an older version.
+    #[prost(message, optional, tag = "11")]
+    pub balance: ::core::option::Option<ProxyBalanceStats>,
+}
+/// How an app's requests reached its instances, or did not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProxyBalanceStats {
+    /// Requests that waited for an instance.
+    #[prost(uint32, tag = "1")]
+    pub queued: u32,
+    /// Of those, the ones that waited too long.
+    #[prost(uint32, tag = "2")]
+    pub queue_timeouts: u32,
+    /// Requests refused because too many waited.
+    #[prost(uint32, tag = "3")]
+    pub queue_full: u32,
+    /// Requests refused because others matter more.
+    #[prost(uint32, tag = "4")]
+    pub shed: u32,
+    /// Second attempts.
+    #[prost(uint32, tag = "5")]
+    pub retries: u32,
+    /// Times that a core passed over an instance because it failed.
+    #[prost(uint32, tag = "6")]
+    pub ejections: u32,
+    /// Requests that wait now.
+    #[prost(uint32, tag = "7")]
+    pub waiting: u32,
+    /// Most instances that a core passes over now.
+    #[prost(uint32, tag = "8")]
+    pub ejected: u32,
+    /// Instances that the health probes find bad now.
+    #[prost(uint32, tag = "9")]
+    pub unhealthy: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyInstanceStats {

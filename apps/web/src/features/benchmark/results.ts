@@ -6,7 +6,11 @@ import type { BenchmarkDetail } from '../../api/types.ts';
 export type ResultRow = BenchmarkDetail['rows'][number];
 
 export const targetLabel: Record<ResultRow['target'], string> = { proxy: 'Fairlead', direct: 'Direct' };
-export const protocolLabel: Record<ResultRow['protocol'], string> = { http1: 'HTTP/1.1', http2: 'HTTP/2' };
+export const protocolLabel: Record<ResultRow['protocol'], string> = {
+  http1: 'HTTP/1.1',
+  http2: 'HTTP/2',
+  http3: 'HTTP/3',
+};
 
 /** Apps speak HTTP/1.1: where a protocol has no direct rows of its own, those are what it is set against. */
 export const referenceLabel = 'Direct 1.1';

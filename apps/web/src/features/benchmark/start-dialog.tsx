@@ -64,14 +64,14 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
   const [concurrency, setConcurrency] = useState('1, 8, 32');
   const [seconds, setSeconds] = useState('2');
   const [repeats, setRepeats] = useState('1');
-  const [protocols, setProtocols] = useState({ http1: true, http2: true });
+  const [protocols, setProtocols] = useState({ http1: true, http2: true, http3: false });
   const failure = create.error === null ? null : readFailure(create.error);
   const levels = parseConcurrency(concurrency);
 
   const plan = {
     path,
     targets: ['proxy' as const, 'direct' as const],
-    protocols: (['http1', 'http2'] as const).filter((protocol) => protocols[protocol]),
+    protocols: (['http1', 'http2', 'http3'] as const).filter((protocol) => protocols[protocol]),
     concurrency: levels ?? [],
     repeats: Number(repeats),
     durationMs: Number(seconds) * 1000,
@@ -139,6 +139,11 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
           label="HTTP/2"
           checked={protocols.http2}
           onChange={(event) => setProtocols({ ...protocols, http2: event.target.checked })}
+        />
+        <Checkbox
+          label="HTTP/3"
+          checked={protocols.http3}
+          onChange={(event) => setProtocols({ ...protocols, http3: event.target.checked })}
         />
       </fieldset>
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
