@@ -23,38 +23,52 @@ pub(crate) enum Role {
 /// The role of a header. `X_Forwarded_For` reads as `X-Forwarded-For` in CGI-like apps, so a name that becomes a special
 /// one when its underscores are dashes is dropped.
 pub(crate) fn role(name: &[u8]) -> Role {
-    let role = match name.len() {
-        2 if is(name, b"te") => Role::Te,
-        4 if is(name, b"host") => Role::Host,
+    let Some(first) = name.first() else { return Role::EndToEnd };
+    // Most names part from every special one by their length and first letter: one jump, no comparison.
+    let role = match (name.len(), first | 0x20) {
+        (2, b't') if is(name, b"te") => Role::Te,
+        (4, b'h') if is(name, b"host") => Role::Host,
         // The "httpoxy" header: CGI turns it into HTTP_PROXY.
-        5 if is(name, b"proxy") => Role::Dropped,
-        6 if is(name, b"expect") => Role::Expect,
-        6 if is(name, b"cookie") => Role::Cookie,
-        7 if is(name, b"upgrade") => Role::Upgrade,
-        9 if is(name, b"x-real-ip") || is(name, b"forwarded") => Role::Dropped,
-        10 if is(name, b"connection") => Role::Connection,
-        10 if is(name, b"keep-alive") => Role::KeepAlive,
-        12 if is(name, b"x-request-id") => Role::RequestId,
-        12 if is(name, b"content-type") => Role::ContentType,
-        14 if is(name, b"content-length") => Role::ContentLength,
-        14 if is(name, b"http2-settings") => Role::Dropped,
-        16 if is(name, b"proxy-connection") => Role::Dropped,
-        17 if is(name, b"transfer-encoding") => Role::TransferEncoding,
-        18 if is(name, b"proxy-authenticate") => Role::Dropped,
-        19 if is(name, b"proxy-authorization") => Role::Dropped,
-        13.. if is(&name[..12], b"x-forwarded-") => Role::Dropped,
+        (5, b'p') if is(name, b"proxy") => Role::Dropped,
+        (6, b'e') if is(name, b"expect") => Role::Expect,
+        (6, b'c') if is(name, b"cookie") => Role::Cookie,
+        (7, b'u') if is(name, b"upgrade") => Role::Upgrade,
+        (9, b'x') if is(name, b"x-real-ip") => Role::Dropped,
+        (9, b'f') if is(name, b"forwarded") => Role::Dropped,
+        // Other proxies' ways to name the client; only this one's word counts.
+        (11, b'x') if is(name, b"x-client-ip") => Role::Dropped,
+        (14, b't') if is(name, b"true-client-ip") => Role::Dropped,
+        (16, b'c') if is(name, b"cf-connecting-ip") => Role::Dropped,
+        (18, b'c') if is(name, b"cf-connecting-ipv6") => Role::Dropped,
+        (19, b'x') if is(name, b"x-cluster-client-ip") => Role::Dropped,
+        (10, b'c') if is(name, b"connection") => Role::Connection,
+        (10, b'k') if is(name, b"keep-alive") => Role::KeepAlive,
+        (12, b'x') if is(name, b"x-request-id") => Role::RequestId,
+        (12, b'c') if is(name, b"content-type") => Role::ContentType,
+        (14, b'c') if is(name, b"content-length") => Role::ContentLength,
+        (14, b'h') if is(name, b"http2-settings") => Role::Dropped,
+        (16, b'p') if is(name, b"proxy-connection") => Role::Dropped,
+        (17, b't') if is(name, b"transfer-encoding") => Role::TransferEncoding,
+        (18, b'p') if is(name, b"proxy-authenticate") => Role::Dropped,
+        (19, b'p') if is(name, b"proxy-authorization") => Role::Dropped,
+        (13.., b'x') if is(&name[..12], b"x-forwarded-") => Role::Dropped,
         _ => return Role::EndToEnd,
     };
-    if role != Role::Dropped && memchr::memchr(b'_', name).is_some() { Role::Dropped } else { role }
+    if role != Role::Dropped && name.iter().fold(false, |found, byte| found | (*byte == b'_')) {
+        Role::Dropped
+    } else {
+        role
+    }
 }
 
-/// Whether `name` is `lower` but for case and for underscores in place of dashes.
-fn is(name: &[u8], lower: &[u8]) -> bool {
-    name.len() == lower.len()
-        && name.iter().zip(lower).all(|(byte, lower)| {
-            let byte = if *byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
-            byte == *lower
-        })
+/// Whether `name` is `lower` but for case and for underscores in place of dashes. Looks at every byte: that takes no branch.
+#[inline]
+pub(crate) fn is(name: &[u8], lower: &[u8]) -> bool {
+    let difference = name.iter().zip(lower).fold(0, |difference, (byte, lower)| {
+        let byte = if *byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+        difference | (byte ^ lower)
+    });
+    name.len() == lower.len() && difference == 0
 }
 
 /// Whether a trailer field may be sent on: nothing that frames, routes or authenticates (RFC 9110, 6.5.1).
@@ -106,7 +120,15 @@ mod tests {
 
     #[test]
     fn claims_about_the_client_are_dropped_in_every_spelling() {
-        for name in ["X-Forwarded-For", "x_forwarded_for", "X-Forwarded-Anything", "FORWARDED", "x-real-ip", "Proxy"] {
+        for name in [
+            "X-Forwarded-For",
+            "x_forwarded_for",
+            "X-Forwarded-Anything",
+            "FORWARDED",
+            "x-real-ip",
+            "CF-Connecting-IP",
+            "Proxy",
+        ] {
             assert_eq!(role(name.as_bytes()), Role::Dropped, "{name}");
         }
         assert_eq!(role(b"content_length"), Role::Dropped);

@@ -4,6 +4,17 @@ use fairlead_model::HOST_BYTES_MAX;
 
 use crate::Malformed;
 
+/// Bytes of host names.
+const NAME_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        byte += 1;
+    }
+    table
+};
+
 /// What a Host header or an authority says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Authority<'a> {
@@ -20,7 +31,7 @@ impl<'a> Authority<'a> {
     pub fn parse(text: &'a [u8]) -> Result<Self, Malformed> {
         let end = match text.first() {
             Some(b'[') => memchr::memchr(b']', text).ok_or(Malformed::Host)? + 1,
-            _ => memchr::memchr(b':', text).unwrap_or(text.len()),
+            _ => text.iter().position(|byte| *byte == b':').unwrap_or(text.len()),
         };
         let (host, rest) = text.split_at(end);
         let port = match rest {
@@ -35,12 +46,16 @@ impl<'a> Authority<'a> {
             name => {
                 !name.is_empty()
                     && name.len() <= HOST_BYTES_MAX
-                    && name
-                        .iter()
-                        .all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_'))
+                    && name.iter().fold(true, |fine, byte| fine & NAME_BYTES[usize::from(*byte)])
             }
         };
         if valid { Ok(Self { text, host, port }) } else { Err(Malformed::Host) }
+    }
+
+    /// The name to look up, where it was sent in just that form, as nearly every client does.
+    pub fn plain_name(&self) -> Option<&'a [u8]> {
+        let upper = self.host.iter().fold(false, |found, byte| found | byte.is_ascii_uppercase());
+        (!upper && self.host.last() != Some(&b'.')).then_some(self.host)
     }
 
     /// The name to look up.
@@ -95,6 +110,10 @@ mod tests {
         ] {
             let authority = Authority::parse(text.as_bytes()).unwrap();
             assert_eq!(authority.name().as_bytes(), name.as_bytes());
+            assert_eq!(
+                authority.plain_name(),
+                text.starts_with(name).then_some(name.as_bytes()).filter(|_| !text.ends_with('.'))
+            );
             assert_eq!(authority.port, port);
         }
     }

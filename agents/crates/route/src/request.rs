@@ -1,8 +1,11 @@
 //! What a request's head means, and the head that is sent on: normalised, with framing and client address written by us.
 
+use std::ops::Range;
+
 use crate::framing::FramingHeaders;
+use crate::grpc::is_grpc;
 use crate::header::{Connection, Role, role};
-use crate::{Authority, Malformed, RequestBody, Target, usable_request_id};
+use crate::{Authority, Client, HeaderRules, Malformed, RequestBody, Stripped, Target, usable_request_id};
 
 /// The protocol a request came by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,26 +16,8 @@ pub enum Version {
     Http11,
     /// HTTP/2.
     Http2,
-}
-
-/// The client as forwarded headers name it. The text is made once a connection.
-#[derive(Debug, Clone)]
-pub struct Client {
-    address: Box<str>,
-    /// As RFC 7239, 6 wants it: an IPv6 address quoted and in brackets.
-    node: Box<str>,
-    scheme: &'static str,
-}
-
-impl Client {
-    /// The client at `address`; `secure` when it speaks TLS to us.
-    pub fn new(address: std::net::IpAddr, secure: bool) -> Self {
-        // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 client; apps expect the plain form.
-        let address = address.to_canonical();
-        let text = address.to_string();
-        let node = if address.is_ipv6() { format!("\"[{text}]\"") } else { text.clone() };
-        Self { address: text.into(), node: node.into(), scheme: if secure { "https" } else { "http" } }
-    }
+    /// HTTP/3.
+    Http3,
 }
 
 /// A request's first line and host, validated.
@@ -66,6 +51,8 @@ pub struct RequestFacts<'a> {
     pub expects_continue: bool,
     /// The client takes trailers.
     pub takes_trailers: bool,
+    /// A gRPC call: its outcome is in trailers, and it may be a conversation.
+    pub grpc: bool,
     /// A usable id that the client sent.
     pub request_id: Option<&'a [u8]>,
     connection: Connection<'a>,
@@ -79,7 +66,7 @@ impl<'a> RequestFacts<'a> {
     ) -> Result<Self, Malformed> {
         let (mut host, mut request_id, mut upgrade) = (None, None, None);
         let (mut framing, mut connection) = (FramingHeaders::default(), Connection::default());
-        let (mut expects_continue, mut takes_trailers) = (false, false);
+        let (mut expects_continue, mut takes_trailers, mut grpc) = (false, false, false);
         for (name, value) in headers {
             match role(name) {
                 Role::Host if host.is_some() => return Err(Malformed::Host),
@@ -96,6 +83,7 @@ impl<'a> RequestFacts<'a> {
                 Role::Expect if value.eq_ignore_ascii_case(b"100-continue") => expects_continue = true,
                 Role::Expect => return Err(Malformed::Expectation),
                 Role::RequestId if usable_request_id(value) => request_id = Some(value),
+                Role::ContentType => grpc = is_grpc(value),
                 _ => {}
             }
         }
@@ -105,18 +93,17 @@ impl<'a> RequestFacts<'a> {
             body => body,
         };
         let close = connection.close || (line.version == Version::Http10 && !connection.keep_alive);
-        // HTTP/1.0 has neither; a body before the change of protocol is nobody's use.
-        let plain_1_1 = line.version == Version::Http11;
+        // HTTP/1.0 has neither; the request is a GET (RFC 6455, 4.1), and a body before the change of protocol is nobody's use.
+        let may_upgrade = line.version == Version::Http11 && line.method == b"GET" && matches!(body, RequestBody::None);
         let takes = |protocol: &&[u8]| protocol.eq_ignore_ascii_case(b"websocket");
         Ok(Self {
             authority,
             body,
             close,
-            upgrade: upgrade
-                .filter(takes)
-                .filter(|_| plain_1_1 && connection.upgrade && matches!(body, RequestBody::None)),
+            upgrade: upgrade.filter(takes).filter(|_| may_upgrade && connection.upgrade),
             expects_continue: expects_continue && line.version != Version::Http10 && body != RequestBody::None,
             takes_trailers: takes_trailers && line.version != Version::Http10,
+            grpc,
             request_id,
             connection,
         })
@@ -138,34 +125,62 @@ fn authority<'a>(line: &RequestLine<'a>, host: Option<&'a [u8]>) -> Result<Autho
     }
 }
 
+/// What a route changes of a request; the default is nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestEdit<'a> {
+    /// Its header rules.
+    pub rules: Option<&'a HeaderRules>,
+    /// The path without the route's prefix.
+    pub stripped: Option<Stripped<'a>>,
+}
+
 /// Appends the head for an HTTP/1.1 upstream. Framing, hop-by-hop fields and claims about the client are never copied.
-/// `headers` begins them anew: they are walked twice when there are cookies.
+/// `headers` begins them anew: they are walked twice when there are cookies. Tells where in `out` the request id is.
 pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     line: &RequestLine<'a>,
     facts: &RequestFacts<'a>,
     headers: impl Fn() -> H,
     client: &Client,
     request_id: &[u8],
+    edit: &RequestEdit<'_>,
     out: &mut Vec<u8>,
-) {
+) -> Range<usize> {
     let host = facts.authority.text;
-    push(out, &[line.method, b" ", line.target.path_and_query, b" HTTP/1.1\r\nhost: ", host, b"\r\n"]);
+    let drops = |name: &[u8]| edit.rules.is_some_and(|rules| rules.drops(name));
+    match &edit.stripped {
+        None => push(out, &[line.method, b" ", line.target.path_and_query]),
+        Some(stripped) => push(out, &[line.method, b" ", stripped.slash, stripped.rest]),
+    }
+    push(out, &[b" HTTP/1.1\r\nhost: ", host, b"\r\n"]);
     let mut cookies = 0;
     for (name, value) in headers() {
         match role(name) {
-            Role::EndToEnd | Role::ContentType if !facts.connection.names(name) => {
+            Role::EndToEnd | Role::ContentType if !facts.connection.names(name) && !drops(name) => {
                 push(out, &[name, b": ", value, b"\r\n"]);
             }
-            Role::Cookie => cookies += 1,
+            // An empty one says nothing, and joined with others it would leave a blank at the end.
+            Role::Cookie if !value.is_empty() => cookies += 1,
             _ => {}
         }
     }
-    if cookies > 0 {
-        encode_cookies(headers(), out);
+    if cookies > 0 && !drops(b"cookie") {
+        encode_cookies(headers(), edit.rules.map_or(&[], HeaderRules::cookies), out);
+    } else if let Some(cookies) = edit.rules.map(HeaderRules::cookies).filter(|cookies| !cookies.is_empty()) {
+        push(out, &[b"cookie: ", cookies, b"\r\n"]);
     }
-    push(out, &[b"x-forwarded-for: ", client.address.as_bytes(), b"\r\nx-forwarded-host: ", host]);
-    push(out, &[b"\r\nx-forwarded-proto: ", client.scheme.as_bytes(), b"\r\nforwarded: for=", client.node.as_bytes()]);
-    push(out, &[b";host=\"", host, b"\";proto=", client.scheme.as_bytes(), b"\r\nx-request-id: ", request_id, b"\r\n"]);
+    match edit.rules {
+        None => client.encode_all(host, out),
+        Some(_) => client.encode(host, drops, out),
+    }
+    if let Some(stripped) = edit.stripped.filter(|_| !drops(b"x-forwarded-prefix")) {
+        push(out, &[b"x-forwarded-prefix: ", stripped.prefix, b"\r\n"]);
+    }
+    for (name, value) in edit.rules.iter().flat_map(|rules| rules.added()) {
+        push(out, &[name, b": ", value, b"\r\n"]);
+    }
+    out.extend_from_slice(b"x-request-id: ");
+    let id_start = out.len();
+    push(out, &[request_id, b"\r\n"]);
     match facts.body {
         RequestBody::None if needs_length(line.method) => out.extend_from_slice(b"content-length: 0\r\n"),
         RequestBody::None => {}
@@ -182,14 +197,18 @@ pub fn encode_request<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         None => {}
     }
     out.extend_from_slice(b"\r\n");
+    id_start..id_start + request_id.len()
 }
 
 /// One Cookie field: HTTP/2 may split it into several, which HTTP/1.1 forbids (RFC 9113, 8.2.3).
-fn encode_cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
+fn encode_cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>, more: &[u8], out: &mut Vec<u8>) {
     let mut separator: &[u8] = b"cookie: ";
-    for (_, value) in headers.filter(|(name, _)| role(name) == Role::Cookie) {
+    for (_, value) in headers.filter(|(name, value)| !value.is_empty() && role(name) == Role::Cookie) {
         push(out, &[separator, value]);
         separator = b"; ";
+    }
+    if !more.is_empty() {
+        push(out, &[separator, more]);
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -222,6 +241,8 @@ pub(crate) fn push_length(out: &mut Vec<u8>, length: u64) {
 
 #[cfg(test)]
 mod tests {
+    use fairlead_model::{HeaderAction, HeaderRule};
+
     use super::*;
 
     type Header = (&'static str, &'static str);
@@ -240,7 +261,8 @@ mod tests {
         let facts = RequestFacts::gather(&line, bytes(headers))?;
         let client = Client::new("192.0.2.7".parse().unwrap(), true);
         let mut out = Vec::new();
-        encode_request(&line, &facts, || bytes(headers), &client, b"id1", &mut out);
+        let id = encode_request(&line, &facts, || bytes(headers), &client, b"id1", &RequestEdit::default(), &mut out);
+        assert_eq!(&out[id], b"id1");
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -308,6 +330,8 @@ mod tests {
         };
         assert!(head("Upgrade").ends_with("connection: upgrade\r\nupgrade: websocket\r\n\r\n"));
         assert!(!head("keep-alive").contains("upgrade"));
+        let post = [("host", "a"), ("Upgrade", "websocket"), ("Connection", "Upgrade")];
+        assert!(!sent_on("POST", Version::Http11, &post).unwrap().contains("upgrade"));
         let h2c = [("host", "a"), ("Upgrade", "h2c"), ("Connection", "Upgrade")];
         assert!(!sent_on("GET", Version::Http11, &h2c).unwrap().contains("h2c"));
     }
@@ -318,11 +342,35 @@ mod tests {
             sent_on("GET", Version::Http2, &[("host", "a"), ("cookie", "a=1"), ("accept", "x"), ("cookie", "b=2")])
                 .unwrap();
         assert!(head.contains("\r\ncookie: a=1; b=2\r\n"), "{head}");
+        let empty = [("host", "a"), ("cookie", ""), ("cookie", "a=1"), ("cookie", "")];
+        assert!(sent_on("GET", Version::Http2, &empty).unwrap().contains("\r\ncookie: a=1\r\n"));
+        assert!(!sent_on("GET", Version::Http2, &[("host", "a"), ("cookie", "")]).unwrap().contains("cookie"));
     }
 
     #[test]
-    fn an_ipv6_client_is_quoted_where_the_rfc_wants_it_and_a_mapped_ipv4_one_is_plain() {
-        assert_eq!(&*Client::new("2001:db8::1".parse().unwrap(), false).node, "\"[2001:db8::1]\"");
-        assert_eq!(&*Client::new("::ffff:192.0.2.1".parse().unwrap(), false).node, "192.0.2.1");
+    fn a_route_s_rules_and_strip_shape_the_head_and_cookies_stay_one_field() {
+        let rule = |action, name: &str, value: &str| HeaderRule { action, name: name.into(), value: value.into() };
+        let rules = HeaderRules::of_requests(
+            &[
+                rule(HeaderAction::Set, "x-user", "ann"),
+                rule(HeaderAction::Append, "cookie", "c=3"),
+                rule(HeaderAction::Remove, "forwarded", ""),
+                rule(HeaderAction::Set, "x-forwarded-proto", "https"),
+            ],
+            &["authorization"],
+        );
+        let headers =
+            [("host", "a"), ("X_User", "root"), ("Authorization", "Basic x"), ("cookie", "a=1"), ("cookie", "b=2")];
+        let line = line("GET", Version::Http2);
+        let facts = RequestFacts::gather(&line, bytes(&headers)).unwrap();
+        let client = Client::new("192.0.2.7".parse().unwrap(), false);
+        let edit = RequestEdit { rules: rules.as_ref(), stripped: crate::strip_prefix(b"/p?q", 2) };
+        let mut out = Vec::new();
+        encode_request(&line, &facts, || bytes(&headers), &client, b"id1", &edit, &mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "GET /?q HTTP/1.1\r\nhost: a\r\ncookie: a=1; b=2; c=3\r\nx-forwarded-for: 192.0.2.7\r\nx-forwarded-host: a\r\n\
+             x-forwarded-prefix: /p\r\nx-user: ann\r\nx-forwarded-proto: https\r\nx-request-id: id1\r\n\r\n"
+        );
     }
 }

@@ -16,6 +16,7 @@ pub fn usable_request_id(value: &[u8]) -> bool {
 #[derive(Debug)]
 pub struct RequestIds {
     prefix: u64,
+    prefix_hex: [u8; 16],
     next: Cell<u64>,
 }
 
@@ -27,16 +28,20 @@ impl RequestIds {
             hasher.write_u64(salt);
             hasher.finish()
         };
-        Self { prefix: random(1), next: Cell::new(random(2)) }
+        let prefix = random(1);
+        let mut prefix_hex = [0; 16];
+        hex(prefix, &mut prefix_hex);
+        Self { prefix, prefix_hex, next: Cell::new(random(2)) }
     }
 
     /// The next id.
     pub fn next(&self) -> [u8; 32] {
         let count = self.next.get();
         self.next.set(count.wrapping_add(0x9e37_79b9_7f4a_7c15));
-        let mut id = [0; 32];
-        hex(self.prefix, &mut id[..16]);
-        hex(mix(count), &mut id[16..]);
+        let (mut id, mut counted) = ([0; 32], [0; 16]);
+        hex(mix(count), &mut counted);
+        id[..16].copy_from_slice(&self.prefix_hex);
+        id[16..].copy_from_slice(&counted);
         id
     }
 
@@ -61,16 +66,26 @@ fn mix(mut value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-fn hex(value: u64, out: &mut [u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (position, digit) in out.iter_mut().enumerate() {
-        *digit = DIGITS[(value >> (60 - 4 * position)) as usize & 15];
+fn hex(value: u64, out: &mut [u8; 16]) {
+    // Each byte's two halves become two bytes; then all sixteen become digits at once.
+    for (pair, byte) in out.chunks_exact_mut(2).zip(value.to_be_bytes()) {
+        pair.copy_from_slice(&[byte >> 4, byte & 15]);
+    }
+    for digit in out {
+        *digit += if *digit < 10 { b'0' } else { b'a' - 10 };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_written_in_hex() {
+        let mut out = [0; 16];
+        hex(0x0123_4567_89ab_cdef, &mut out);
+        assert_eq!(&out, b"0123456789abcdef");
+    }
 
     #[test]
     fn ids_are_usable_and_do_not_repeat() {

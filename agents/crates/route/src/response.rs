@@ -89,6 +89,11 @@ impl<'a> ResponseFacts<'a> {
         })
     }
 
+    /// The same head before another body, whose length is told.
+    pub fn with_body(&self, body: ResponseBody, content_length: u64) -> Self {
+        Self { body, content_length: Some(content_length), ..*self }
+    }
+
     /// Whether a field goes to the client as it is.
     pub fn forwards(&self, name: &[u8]) -> bool {
         // Roles that matter only in requests are ordinary fields here.
@@ -120,18 +125,19 @@ pub enum DownstreamBody {
     UntilClose,
 }
 
-/// Appends the head of a response for an HTTP/1 client. `connection` is what to say in Connection, if anything.
+/// Appends the head of a response for an HTTP/1 client: `fields` as they are, then framing. `connection` is what to say in
+/// Connection, if anything.
 pub fn encode_response<'a>(
     status: u16,
     reason: &[u8],
-    facts: &ResponseFacts<'a>,
-    headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    facts: &ResponseFacts<'_>,
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     body: DownstreamBody,
     connection: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) {
     push_status_line(out, status, reason);
-    for (name, value) in headers.filter(|(name, _)| facts.forwards(name)) {
+    for (name, value) in fields {
         push(out, &[name, b": ", value, b"\r\n"]);
     }
     match body {
@@ -219,7 +225,8 @@ mod tests {
         ];
         let facts = facts(200, false, &headers).unwrap();
         let mut out = Vec::new();
-        encode_response(200, b"OK", &facts, bytes(&headers), DownstreamBody::Length(2), Some(b"close"), &mut out);
+        let fields = bytes(&headers).filter(|(name, _)| facts.forwards(name));
+        encode_response(200, b"OK", &facts, fields, DownstreamBody::Length(2), Some(b"close"), &mut out);
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "HTTP/1.1 200 OK\r\nServer: x\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\ncontent-length: 2\r\nconnection: close\r\n\r\n"

@@ -1,10 +1,14 @@
-//! The route table: host, then longest path prefix. Immutable once built; one hash look-up a request.
+//! The route table: host, then longest path prefix. Immutable once built; one hash look-up a request for a host that has its own
+//! routes.
+//!
+//! `*.example.com` takes every name below `example.com`, however many labels it has. A host's own routes come before those of
+//! wildcards, a longer wildcard's before a shorter one's; where none of a host's prefixes fits, the next one's may.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use fairlead_model::{RouteError, route_key};
+use fairlead_model::{RouteError, route_key, wildcard_of};
 
 /// What a look-up found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +24,14 @@ pub enum RouteMatch<T> {
 /// Targets by host and path prefix.
 #[derive(Debug, Clone)]
 pub struct RouteTable<T> {
-    hosts: HashMap<Box<[u8]>, Vec<Prefix<T>>, RandomState>,
+    hosts: Hosts<T>,
+    /// By what follows `*.`.
+    wildcards: Hosts<T>,
+    /// Bit n: a wildcard has n labels after `*`. No other ends of a name are looked up.
+    wildcard_labels: u128,
 }
+
+type Hosts<T> = HashMap<Box<[u8]>, Vec<Prefix<T>>, RandomState>;
 
 #[derive(Debug, Clone)]
 struct Prefix<T> {
@@ -33,37 +43,76 @@ struct Prefix<T> {
 impl<T: Copy> RouteTable<T> {
     /// Builds a table of (host, path prefix, target). A final slash of a prefix means nothing: `/api/` is `/api`.
     pub fn build<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T)>) -> Result<Self, RouteError> {
-        let mut hosts: HashMap<Box<[u8]>, Vec<Prefix<T>>, RandomState> = HashMap::default();
+        let (mut hosts, mut wildcards) = (Hosts::default(), Hosts::default());
+        let mut wildcard_labels = 0;
         for (host, path_prefix, target) in routes {
             let path = route_key(host, path_prefix)?.as_bytes();
-            let prefixes = hosts.entry(host.as_bytes().into()).or_default();
+            let prefixes: &mut Vec<Prefix<T>> = match wildcard_of(host) {
+                Some(name) => {
+                    wildcard_labels |= label_bit(name.split('.').count());
+                    wildcards.entry(name.as_bytes().into()).or_default()
+                }
+                None => hosts.entry(host.as_bytes().into()).or_default(),
+            };
             if prefixes.iter().any(|prefix| *prefix.path == *path) {
                 return Err(RouteError::Duplicate { host: host.to_owned(), path_prefix: path_prefix.to_owned() });
             }
             prefixes.push(Prefix { path: path.into(), target });
         }
-        for prefixes in hosts.values_mut() {
+        for prefixes in hosts.values_mut().chain(wildcards.values_mut()) {
             prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.path.len()));
         }
-        Ok(Self { hosts })
+        Ok(Self { hosts, wildcards, wildcard_labels })
     }
 
     /// Finds the longest prefix of `path` among those of `host` (lower case). A prefix ends at a segment's border:
     /// `/api` takes `/api` and `/api/x`, not `/apis`.
     pub fn find(&self, host: &[u8], path: &[u8]) -> RouteMatch<T> {
-        let Some(prefixes) = self.hosts.get(host) else { return RouteMatch::NoHost };
-        let fits = |prefix: &&Prefix<T>| {
-            path.starts_with(&prefix.path) && matches!(path.get(prefix.path.len()), None | Some(b'/'))
-                // `*` of OPTIONS belongs to the whole host.
-                || prefix.path.is_empty()
-        };
-        prefixes.iter().find(fits).map_or(RouteMatch::NoPath, |prefix| RouteMatch::Found(prefix.target))
+        let own = self.hosts.get(host);
+        if let Some(target) = own.and_then(|prefixes| longest(prefixes, path)) {
+            return RouteMatch::Found(target);
+        }
+        let mut known = own.is_some();
+        for prefixes in self.wildcards_of(host) {
+            if let Some(target) = longest(prefixes, path) {
+                return RouteMatch::Found(target);
+            }
+            known = true;
+        }
+        if known { RouteMatch::NoPath } else { RouteMatch::NoHost }
     }
 
     /// Whether any route has this host.
     pub fn knows(&self, host: &[u8]) -> bool {
-        self.hosts.contains_key(host)
+        self.hosts.contains_key(host) || self.wildcards_of(host).next().is_some()
     }
+
+    /// The wildcards that take a host, longest first.
+    fn wildcards_of(&self, host: &[u8]) -> impl Iterator<Item = &Vec<Prefix<T>>> {
+        // Nothing is counted, nor looked up, where there are no wildcards.
+        let host = if self.wildcard_labels == 0 { &[] } else { host };
+        let mut labels = memchr::memchr_iter(b'.', host).count();
+        memchr::memchr_iter(b'.', host).filter_map(move |dot| {
+            // An empty label is no name below.
+            let worth_it = dot > 0 && self.wildcard_labels & label_bit(labels) != 0;
+            labels -= 1;
+            if worth_it { self.wildcards.get(&host[dot + 1..]) } else { None }
+        })
+    }
+}
+
+/// Names of more labels than a name can have (127) share the last bit.
+fn label_bit(labels: usize) -> u128 {
+    1 << labels.min(127)
+}
+
+fn longest<T: Copy>(prefixes: &[Prefix<T>], path: &[u8]) -> Option<T> {
+    let fits = |prefix: &&Prefix<T>| {
+        path.starts_with(&prefix.path) && matches!(path.get(prefix.path.len()), None | Some(b'/'))
+            // `*` of OPTIONS belongs to the whole host.
+            || prefix.path.is_empty()
+    };
+    prefixes.iter().find(fits).map(|prefix| prefix.target)
 }
 
 #[cfg(test)]
@@ -72,19 +121,33 @@ mod tests {
 
     use super::*;
 
-    /// The obvious way: compare whole segments with every route, keep the one with most of them.
+    /// How well a route's host fits: not at all, or better the more of it is named.
+    fn fit(route_host: &str, host: &str) -> Option<usize> {
+        match route_host.strip_prefix('*') {
+            Some(end) => host.ends_with(end).then_some(end.len()),
+            None => (route_host == host).then_some(usize::MAX),
+        }
+    }
+
+    /// The obvious way: compare the host's end and whole segments with every route, keep the one with most of both.
     fn slow(routes: &[(String, String)], host: &str, path: &str) -> Option<usize> {
         let segments = |path: &str| path.split('/').filter(|s| !s.is_empty()).map(str::to_owned).collect::<Vec<_>>();
         routes
             .iter()
             .enumerate()
-            .filter(|(_, (route_host, prefix))| route_host == host && segments(path).starts_with(&segments(prefix)))
-            .max_by_key(|(_, (_, prefix))| segments(prefix).len())
-            .map(|(index, _)| index)
+            .filter(|(_, (_, prefix))| segments(path).starts_with(&segments(prefix)))
+            .filter_map(|(index, (route_host, prefix))| Some((fit(route_host, host)?, segments(prefix).len(), index)))
+            .max()
+            .map(|(_, _, index)| index)
     }
 
     fn host() -> impl Strategy<Value = String> {
-        prop::sample::select(vec!["a.test", "b.test", "a.b.test"]).prop_map(str::to_owned)
+        prop::sample::select(vec!["a.test", "b.test", "a.b.test", "x.a.b.test", "test"]).prop_map(str::to_owned)
+    }
+
+    fn route_host() -> impl Strategy<Value = String> {
+        let wildcard = prop::sample::select(vec!["*.test", "*.b.test", "*.a.b.test", "*.y.test"]);
+        prop_oneof![host(), wildcard.prop_map(str::to_owned)]
     }
 
     fn path() -> impl Strategy<Value = String> {
@@ -95,7 +158,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_table_finds_what_the_obvious_search_finds(
-            routes in prop::collection::vec((host(), path()), 0..12), asked in host(), asked_path in path()
+            routes in prop::collection::vec((route_host(), path()), 0..12), asked in host(), asked_path in path()
         ) {
             let mut unique: Vec<(String, String)> = Vec::new();
             for route in routes {
@@ -109,7 +172,7 @@ mod tests {
                 RouteMatch::NoPath | RouteMatch::NoHost => None,
             };
             prop_assert_eq!(found, slow(&unique, &asked, &asked_path));
-            prop_assert_eq!(table.knows(asked.as_bytes()), unique.iter().any(|(host, _)| *host == asked));
+            prop_assert_eq!(table.knows(asked.as_bytes()), unique.iter().any(|(host, _)| fit(host, &asked).is_some()));
         }
     }
 
@@ -122,6 +185,33 @@ mod tests {
         assert_eq!(table.find(b"other.test", b"/"), RouteMatch::NoHost);
         let only = RouteTable::build([("h.test", "/api", 1)]).unwrap();
         assert_eq!(only.find(b"h.test", b"/"), RouteMatch::NoPath);
+    }
+
+    #[test]
+    fn the_nearest_name_wins_and_a_wildcard_is_not_its_own_name() {
+        let table = RouteTable::build([
+            ("*.h.test", "/", 1),
+            ("*.a.h.test", "/", 2),
+            ("b.a.h.test", "/api", 3),
+            ("*.only.test", "/x", 4),
+        ])
+        .unwrap();
+        for (host, path, target) in [
+            ("b.h.test", "/", 1),
+            ("c.b.h.test", "/", 1),
+            ("a.h.test", "/", 1),
+            ("b.a.h.test", "/", 2),
+            ("b.a.h.test", "/api", 3),
+            ("y.only.test", "/x/z", 4),
+        ] {
+            assert_eq!(table.find(host.as_bytes(), path.as_bytes()), RouteMatch::Found(target), "{host}{path}");
+        }
+        assert_eq!(table.find(b"h.test", b"/"), RouteMatch::NoHost);
+        assert_eq!(table.find(b"y.only.test", b"/"), RouteMatch::NoPath);
+        assert_eq!(table.find(b".h.test", b"/"), RouteMatch::NoHost);
+        let deep = "a.".repeat(126) + "b";
+        assert_eq!(table.find(deep.as_bytes(), b"/"), RouteMatch::NoHost);
+        assert!(!table.knows(b"h.test") && table.knows(b"q.h.test"));
     }
 
     #[test]

@@ -17,7 +17,8 @@ impl<'a> Target<'a> {
         if method == b"CONNECT" {
             return Err(Malformed::Method);
         }
-        if raw.is_empty() || !raw.iter().all(|byte| matches!(byte, 0x21..=0x7e) && *byte != b'#') {
+        let visible = raw.iter().fold(true, |fine, byte| fine & matches!(byte, 0x21..=0x7e) & (*byte != b'#'));
+        if raw.is_empty() || !visible {
             return Err(Malformed::Target);
         }
         match raw {

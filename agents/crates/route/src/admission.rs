@@ -1,0 +1,144 @@
+//! Which requests are let into an app's line when the app does not keep up: by priority, low first, high last.
+//! Measures waiting, never the app's latency: endpoints of one app differ a thousandfold by nature, but a line that does not
+//! empty only ever means that more comes than goes.
+//!
+//! After CoDel (Nichols and Jacobson, RFC 8289): a line that is long for a moment is a burst and harmless; one whose *shortest*
+//! wait over a whole interval stays long is a standing queue, which only adds delay. Unlike for packets, the remedy is
+//! not to drop a few of everything, but not to let in what matters least, for as long as the line stands.
+
+use fairlead_model::Priority;
+
+/// Shares of the longest wait allowed at which priorities are shed.
+const LOW_AT: u64 = 20;
+const NORMAL_AT: u64 = 4;
+/// Bounds of the interval of measurement.
+const INTERVAL_MS: (u64, u64) = (100, 500);
+
+/// What an app's line tells, and what follows from it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Admission {
+    level: Level,
+    since_ms: u64,
+    shortest_ms: Option<u64>,
+    emptied: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    #[default]
+    All,
+    NotLow,
+    OnlyHigh,
+}
+
+impl Admission {
+    /// A request left the line for an instance after so long.
+    pub fn waited(&mut self, ms: u64) {
+        self.shortest_ms = Some(self.shortest_ms.map_or(ms, |shortest| shortest.min(ms)));
+    }
+
+    /// The line has become empty: whatever stood in it was a burst.
+    pub fn emptied(&mut self) {
+        self.emptied = true;
+    }
+
+    /// Judges the interval if it is over. `oldest_ms` is how long the first in line has waited; `None` when nobody does.
+    pub fn step(&mut self, now_ms: u64, oldest_ms: Option<u64>, queue_timeout_ms: u32) {
+        let timeout = u64::from(queue_timeout_ms);
+        let interval = (timeout / LOW_AT).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
+        if now_ms < self.since_ms.saturating_add(interval) {
+            return;
+        }
+        let standing = match oldest_ms {
+            Some(oldest) if !self.emptied => self.shortest_ms.map_or(oldest, |shortest| shortest.min(oldest)),
+            _ => 0,
+        };
+        // Half a threshold below: else a level would come and go with each interval.
+        let reaches =
+            |level: Level, threshold: u64| standing >= if self.level >= level { threshold / 2 } else { threshold };
+        self.level = if reaches(Level::OnlyHigh, (timeout / NORMAL_AT).max(1)) {
+            Level::OnlyHigh
+        } else if reaches(Level::NotLow, (timeout / LOW_AT).max(1)) {
+            Level::NotLow
+        } else {
+            Level::All
+        };
+        (self.since_ms, self.shortest_ms, self.emptied) = (now_ms, None, false);
+    }
+
+    /// Everybody is let in: while nobody waits either, there is nothing to judge.
+    pub fn is_open(&self) -> bool {
+        self.level == Level::All
+    }
+
+    /// Whether a request that would have to wait is refused instead.
+    pub fn sheds(&self, priority: Priority) -> bool {
+        match priority {
+            Priority::Low => self.level >= Level::NotLow,
+            Priority::Normal => self.level >= Level::OnlyHigh,
+            Priority::High => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT_MS: u32 = 10_000;
+
+    fn shed(admission: &Admission) -> Vec<Priority> {
+        let all = [Priority::Low, Priority::Normal, Priority::High];
+        all.into_iter().filter(|priority| admission.sheds(*priority)).collect()
+    }
+
+    #[test]
+    fn a_line_that_empties_now_and_then_sheds_nobody() {
+        let mut admission = Admission::default();
+        for interval in 1..20 {
+            admission.waited(9_000);
+            admission.emptied();
+            admission.step(interval * 500, Some(9_000), TIMEOUT_MS);
+            assert!(shed(&admission).is_empty());
+        }
+    }
+
+    #[test]
+    fn one_short_wait_in_an_interval_shows_a_burst() {
+        let mut admission = Admission::default();
+        [4_000, 20, 6_000].into_iter().for_each(|ms| admission.waited(ms));
+        admission.step(500, Some(5_000), TIMEOUT_MS);
+        assert!(shed(&admission).is_empty());
+    }
+
+    #[test]
+    fn a_standing_line_sheds_low_then_normal_never_high_and_lets_in_again_when_it_shrinks() {
+        let mut admission = Admission::default();
+        let steps: [(u64, &[Priority]); 7] = [
+            (400, &[]),
+            (600, &[Priority::Low]),
+            (2_600, &[Priority::Low, Priority::Normal]),
+            (1_300, &[Priority::Low, Priority::Normal]),
+            (1_000, &[Priority::Low]),
+            (300, &[Priority::Low]),
+            (200, &[]),
+        ];
+        for (interval, (wait, expected)) in (1..).zip(steps) {
+            admission.waited(wait);
+            admission.step(interval * 500, Some(wait + 50), TIMEOUT_MS);
+            assert_eq!(shed(&admission), expected, "at a wait of {wait} ms");
+        }
+    }
+
+    #[test]
+    fn an_app_that_serves_nobody_is_judged_by_who_waits_longest() {
+        let mut admission = Admission::default();
+        admission.step(500, Some(3_000), TIMEOUT_MS);
+        assert_eq!(shed(&admission), [Priority::Low, Priority::Normal]);
+        // Within the interval nothing is judged again.
+        admission.step(600, None, TIMEOUT_MS);
+        assert_eq!(shed(&admission), [Priority::Low, Priority::Normal]);
+        admission.step(1_000, None, TIMEOUT_MS);
+        assert!(shed(&admission).is_empty());
+    }
+}

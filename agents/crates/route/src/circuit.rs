@@ -1,0 +1,194 @@
+//! Whether an instance that fails gets requests: closed (it does), open (it does not, for a while), half open (one, to try).
+//! One instance on one core; the clock and the share of instances that may be out are the caller's.
+
+use fairlead_model::Ejection;
+
+/// Most a period grows to, in first periods.
+const PERIODS_MAX: u64 = 10;
+
+/// What is known of one instance.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Circuit {
+    state: State,
+    /// In a row.
+    failures: u32,
+    /// Ejections one after the other, with little in between.
+    ejections: u32,
+    closed_at_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Closed,
+    Open {
+        until_ms: u64,
+    },
+    HalfOpen {
+        trying: bool,
+    },
+}
+
+impl Circuit {
+    /// Whether it takes a new request.
+    pub fn takes(&self) -> bool {
+        matches!(self.state, State::Closed | State::HalfOpen { trying: false })
+    }
+
+    /// Whether it counts among those that are out.
+    pub fn is_out(&self) -> bool {
+        self.state != State::Closed
+    }
+
+    /// A period may have passed; tells whether it takes requests again.
+    pub fn step(&mut self, now_ms: u64) -> bool {
+        let State::Open { until_ms } = self.state else { return false };
+        let over = now_ms >= until_ms;
+        if over {
+            self.state = State::HalfOpen { trying: false };
+        }
+        over
+    }
+
+    /// A request goes there. Tells whether it is a trial, whose end must be told by `succeeded`, `failed` or `abandoned`.
+    /// One that goes to an instance that is out, because all are, is a trial as well: it may show that it is back.
+    pub fn begin(&mut self) -> bool {
+        if self.state == (State::HalfOpen { trying: false }) {
+            self.state = State::HalfOpen { trying: true };
+        }
+        self.is_out()
+    }
+
+    /// It answered properly. What was sent before it was ejected says nothing about it now. Tells whether it is back.
+    pub fn succeeded(&mut self, trial: bool, now_ms: u64) -> bool {
+        if self.state == State::Closed {
+            self.failures = 0;
+            return false;
+        }
+        if trial {
+            (self.state, self.failures, self.closed_at_ms) = (State::Closed, 0, now_ms);
+        }
+        trial
+    }
+
+    /// It failed. Tells whether it is ejected by that; `may_eject` is asked only when it would be.
+    pub fn failed(&mut self, trial: bool, now_ms: u64, rule: &Ejection, may_eject: impl FnOnce() -> bool) -> bool {
+        if rule.failures == 0 {
+            // Switched off while it was out: what is left of that ends with the next success.
+            self.abandoned(trial);
+            return false;
+        }
+        match self.state {
+            State::Closed => {
+                self.failures = self.failures.saturating_add(1);
+                if self.failures < rule.failures || !may_eject() {
+                    return false;
+                }
+                let quiet_ms = PERIODS_MAX * u64::from(rule.period_ms);
+                if now_ms >= self.closed_at_ms.saturating_add(quiet_ms) {
+                    self.ejections = 0;
+                }
+            }
+            State::HalfOpen { .. } if trial => {}
+            State::HalfOpen { .. } | State::Open { .. } => return false,
+        }
+        let periods = (1u64 << self.ejections.min(16)).min(PERIODS_MAX);
+        self.state = State::Open { until_ms: now_ms.saturating_add(periods * u64::from(rule.period_ms)) };
+        self.ejections = self.ejections.saturating_add(1);
+        true
+    }
+
+    /// A request ended and told nothing, because its client left. Tells whether another may be a trial now.
+    pub fn abandoned(&mut self, trial: bool) -> bool {
+        let tried = trial && self.state == State::HalfOpen { trying: true };
+        if tried {
+            self.state = State::HalfOpen { trying: false };
+        }
+        tried
+    }
+}
+
+/// Whether one more of `instances` may be out beside `out`.
+pub fn may_eject(instances: usize, out: usize, rule: &Ejection) -> bool {
+    (out + 1) * 100 <= instances * rule.max_percent as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RULE: Ejection = Ejection { failures: 3, period_ms: 1_000, max_percent: 50 };
+
+    fn fail(circuit: &mut Circuit, now_ms: u64) -> bool {
+        let trial = circuit.begin();
+        circuit.failed(trial, now_ms, &RULE, || true)
+    }
+
+    fn fail_often(circuit: &mut Circuit, now_ms: u64) {
+        assert_eq!([(); 3].map(|()| fail(circuit, now_ms)), [false, false, true]);
+    }
+
+    #[test]
+    fn failures_in_a_row_eject_and_one_success_begins_anew() {
+        let mut circuit = Circuit::default();
+        for _ in 0..5 {
+            assert!(!fail(&mut circuit, 0) && !fail(&mut circuit, 0));
+            assert!(!circuit.succeeded(false, 0) && circuit.takes());
+        }
+        assert!(!fail(&mut circuit, 0) && !fail(&mut circuit, 0) && fail(&mut circuit, 0));
+        assert!(!circuit.takes() && circuit.is_out());
+    }
+
+    #[test]
+    fn each_failed_trial_doubles_the_period_up_to_ten_and_a_good_one_ends_it() {
+        let mut circuit = Circuit::default();
+        fail_often(&mut circuit, 0);
+        let mut now = 0;
+        for periods in [1, 2, 4, 8, 10, 10] {
+            assert!(!circuit.step(now + periods * 1_000 - 1) && !circuit.takes());
+            now += periods * 1_000;
+            assert!(circuit.step(now) && circuit.takes());
+            let trial = circuit.begin();
+            assert!(trial && !circuit.takes(), "one trial at a time");
+            assert!(circuit.failed(trial, now, &RULE, || false), "a trial ejects whoever else is out");
+        }
+        circuit.step(now + 10_000);
+        let trial = circuit.begin();
+        assert!(circuit.succeeded(trial, now + 10_000) && circuit.takes() && !circuit.is_out());
+        // Soon after, it goes on from where it was; after a quiet time it begins with one period.
+        fail_often(&mut circuit, now + 10_001);
+        assert!(!circuit.step(now + 20_000));
+    }
+
+    #[test]
+    fn a_trial_that_tells_nothing_leaves_room_for_another_and_old_answers_don_t_count() {
+        let mut circuit = Circuit::default();
+        let before = circuit.begin();
+        fail_often(&mut circuit, 0);
+        assert!(!circuit.succeeded(before, 1) && circuit.is_out());
+        circuit.step(1_000);
+        let trial = circuit.begin();
+        assert!(!circuit.failed(before, 1_000, &RULE, || true) && !circuit.takes());
+        assert!(circuit.abandoned(trial) && circuit.takes());
+    }
+
+    #[test]
+    fn nobody_is_ejected_where_it_is_switched_off_or_too_many_are_out() {
+        let mut circuit = Circuit::default();
+        let off = Ejection { failures: 0, ..RULE };
+        assert!((0..100).all(|_| !circuit.failed(false, 0, &off, || true)));
+        assert!((0..100).all(|_| !circuit.failed(false, 0, &RULE, || false)) && circuit.takes());
+        assert!(fail(&mut circuit, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_are_out_than_allowed(instances in 0usize..20, percent in 0u32..=100) {
+            let rule = Ejection { max_percent: percent, ..RULE };
+            let out = (0..=instances).find(|out| !may_eject(instances, *out, &rule)).unwrap_or(instances);
+            prop_assert_eq!(out, instances * percent as usize / 100);
+        }
+    }
+}

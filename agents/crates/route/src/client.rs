@@ -1,0 +1,402 @@
+//! Who asks: the client at the other end of the connection, or the one that a trusted proxy speaks for. What anybody else
+//! claims about it counts for nothing.
+
+use std::net::IpAddr;
+
+use fairlead_model::ProxySettings;
+
+use crate::Authority;
+use crate::address::AddressSet;
+use crate::cloudflare::CLOUDFLARE_RANGES;
+use crate::header::is;
+use crate::request::push;
+
+/// Proxies that may have passed a request on before it came here; more are not believed.
+const HOPS_MAX: usize = 16;
+
+/// The client as forwarded headers name it. That of a connection is made once; one behind a trusted proxy, for each request.
+#[derive(Debug, Clone)]
+pub struct Client {
+    ip: IpAddr,
+    secure: bool,
+    /// The value of X-Forwarded-For.
+    chain: Box<str>,
+    /// As RFC 7239, 6 wants it: an IPv6 address quoted and in brackets.
+    node: Box<str>,
+    /// What only a client behind a trusted proxy has.
+    passed_on: Option<Box<PassedOn>>,
+    /// All fields about the client of a connection, in three pieces: the host goes between them.
+    lines: [Box<str>; 3],
+}
+
+#[derive(Debug, Clone)]
+struct PassedOn {
+    /// The elements of Forwarded after the client's: `, for=…` for each proxy.
+    nodes: Box<str>,
+    /// The host that the client asked for, when the proxy asks for another.
+    host: Option<Box<[u8]>>,
+    /// Cloudflare named the client.
+    by_cloudflare: bool,
+}
+
+impl Client {
+    /// The client at `address`; `secure` when it speaks TLS to us.
+    pub fn new(address: IpAddr, secure: bool) -> Self {
+        // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 client; apps expect the plain form.
+        let ip = address.to_canonical();
+        let text: Box<str> = ip.to_string().into();
+        let node: Box<str> = if ip.is_ipv6() { node(ip).into() } else { text.clone() };
+        let scheme = if secure { "https" } else { "http" };
+        let lines = [
+            format!("x-forwarded-for: {text}\r\nx-forwarded-host: ").into(),
+            format!("\r\nx-forwarded-proto: {scheme}\r\nforwarded: for={node};host=\"").into(),
+            format!("\";proto={scheme}\r\n").into(),
+        ];
+        Self { ip, secure, chain: text, node, passed_on: None, lines }
+    }
+
+    /// Its address: what limits and address rules go by.
+    pub fn ip(&self) -> IpAddr {
+        self.ip
+    }
+
+    /// Whether it speaks TLS: to us, or to the trusted proxy in front.
+    pub fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    fn scheme(&self) -> &'static [u8] {
+        if self.secure { b"https" } else { b"http" }
+    }
+
+    /// Appends all fields that tell an app about the client.
+    pub(crate) fn encode_all(&self, host: &[u8], out: &mut Vec<u8>) {
+        if self.passed_on.is_some() {
+            return self.encode(host, |_| false, out);
+        }
+        let [first, second, third] = &self.lines;
+        push(out, &[first.as_bytes(), host, second.as_bytes(), host, third.as_bytes()]);
+    }
+
+    /// Appends the fields that tell an app about the client, but for those that `drops` names.
+    pub(crate) fn encode(&self, host: &[u8], drops: impl Fn(&[u8]) -> bool, out: &mut Vec<u8>) {
+        let passed_on = self.passed_on.as_deref();
+        let host = passed_on.and_then(|passed_on| passed_on.host.as_deref()).unwrap_or(host);
+        if !drops(b"x-forwarded-for") {
+            push(out, &[b"x-forwarded-for: ", self.chain.as_bytes(), b"\r\n"]);
+        }
+        if !drops(b"x-forwarded-host") {
+            push(out, &[b"x-forwarded-host: ", host, b"\r\n"]);
+        }
+        if !drops(b"x-forwarded-proto") {
+            push(out, &[b"x-forwarded-proto: ", self.scheme(), b"\r\n"]);
+        }
+        if !drops(b"forwarded") {
+            let nodes = passed_on.map_or(&[][..], |passed_on| passed_on.nodes.as_bytes());
+            push(out, &[b"forwarded: for=", self.node.as_bytes(), b";host=\"", host, b"\";proto="]);
+            push(out, &[self.scheme(), nodes, b"\r\n"]);
+        }
+        if passed_on.is_some_and(|passed_on| passed_on.by_cloudflare) && !drops(b"cf-connecting-ip") {
+            let first = self.chain.split(',').next().unwrap_or_default();
+            push(out, &[b"cf-connecting-ip: ", first.as_bytes(), b"\r\n"]);
+        }
+    }
+}
+
+fn node(ip: IpAddr) -> String {
+    if ip.is_ipv6() { format!("\"[{ip}]\"") } else { ip.to_string() }
+}
+
+/// The proxies in front of this one whose word counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    proxies: AddressSet,
+    /// Set when Cloudflare's word counts too.
+    cloudflare: Option<AddressSet>,
+}
+
+impl Trust {
+    /// `None` when nobody is trusted, as without settings.
+    pub fn new(settings: &ProxySettings) -> Option<Self> {
+        let cloudflare = settings
+            .cloudflare
+            .then(|| AddressSet::new(CLOUDFLARE_RANGES.iter().filter_map(|range| range.parse().ok())));
+        if cloudflare.is_none() && settings.trusted_proxies.is_empty() {
+            return None;
+        }
+        Some(Self { proxies: AddressSet::new(settings.trusted_proxies.iter().copied()), cloudflare })
+    }
+
+    /// Whether an address is that of a trusted proxy.
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        self.proxies.contains(address) || self.is_cloudflare(address)
+    }
+
+    fn is_cloudflare(&self, address: IpAddr) -> bool {
+        self.cloudflare.as_ref().is_some_and(|ranges| ranges.contains(address))
+    }
+
+    /// The client that the proxy at the other end of a connection speaks for; `None` when `peer` is no trusted proxy, and so
+    /// the client itself.
+    ///
+    /// X-Forwarded-For is walked from its right end, where the peer wrote, through addresses of trusted proxies; the first that
+    /// is not trusted is the client. What stands left of it the client said itself, and it is dropped. An entry that is no
+    /// address ends the walk.
+    pub fn client<'a>(&self, peer: &Client, headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<Client> {
+        if !self.trusts(peer.ip) {
+            return None;
+        }
+        let claims = Claims::gather(headers);
+        let mut hops = vec![peer.ip];
+        let named = claims.cloudflare.filter(|_| self.is_cloudflare(peer.ip));
+        match named {
+            Some(client) => hops.push(client),
+            None => self.walk(&claims.forwarded_for, &mut hops),
+        }
+        Some(client_of(&hops, claims.secure.unwrap_or(peer.secure), claims.host, named.is_some()))
+    }
+
+    fn walk(&self, lines: &[&[u8]], hops: &mut Vec<IpAddr>) {
+        let entries = lines.iter().rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
+        for entry in entries.take(HOPS_MAX) {
+            let Some(address) = forwarded_address(entry) else { return };
+            hops.push(address);
+            if !self.trusts(address) {
+                return;
+            }
+        }
+    }
+}
+
+/// `hops` begins with the connection's peer and ends with the client.
+fn client_of(hops: &[IpAddr], secure: bool, host: Option<&[u8]>, by_cloudflare: bool) -> Client {
+    let ip = hops[hops.len() - 1];
+    let mut chain = String::new();
+    let mut nodes = String::new();
+    for hop in hops.iter().rev() {
+        if !chain.is_empty() {
+            chain.push_str(", ");
+            nodes.push_str(", for=");
+            nodes.push_str(&node(*hop));
+        }
+        chain.push_str(&hop.to_string());
+    }
+    let passed_on = PassedOn { nodes: nodes.into(), host: host.map(Into::into), by_cloudflare };
+    Client {
+        ip,
+        secure,
+        chain: chain.into(),
+        node: node(ip).into(),
+        passed_on: Some(Box::new(passed_on)),
+        lines: Default::default(),
+    }
+}
+
+/// What a proxy says of the client.
+struct Claims<'a> {
+    forwarded_for: Vec<&'a [u8]>,
+    secure: Option<bool>,
+    host: Option<&'a [u8]>,
+    cloudflare: Option<IpAddr>,
+}
+
+impl<'a> Claims<'a> {
+    fn gather(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
+        let mut claims = Self { forwarded_for: Vec::new(), secure: None, host: None, cloudflare: None };
+        let mut named = 0;
+        for (name, value) in headers.filter(|(name, _)| memchr::memchr(b'_', name).is_none()) {
+            match name.len() {
+                15 if is(name, b"x-forwarded-for") => claims.forwarded_for.push(value),
+                17 if is(name, b"x-forwarded-proto") => claims.secure = secure(value).or(claims.secure),
+                16 if is(name, b"x-forwarded-host") => {
+                    claims.host = Authority::parse(value).ok().map(|authority| authority.text);
+                }
+                16 if is(name, b"cf-connecting-ip") => {
+                    named += 1;
+                    claims.cloudflare = forwarded_address(value);
+                }
+                _ => {}
+            }
+        }
+        // Cloudflare says it once.
+        claims.cloudflare = claims.cloudflare.filter(|_| named == 1);
+        claims
+    }
+}
+
+/// The last of several is the nearest proxy's.
+fn secure(value: &[u8]) -> Option<bool> {
+    match value.rsplit(|byte| *byte == b',').next()?.trim_ascii() {
+        scheme if scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"wss") => Some(true),
+        scheme if scheme.eq_ignore_ascii_case(b"http") || scheme.eq_ignore_ascii_case(b"ws") => Some(false),
+        _ => None,
+    }
+}
+
+/// An address as proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:4711`.
+pub fn forwarded_address(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry.trim_ascii()).ok()?;
+    let address = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (address, after) = rest.split_once(']')?;
+            if !(after.is_empty() || after.strip_prefix(':').is_some_and(is_port)) {
+                return None;
+            }
+            IpAddr::V6(address.parse().ok()?)
+        }
+        None => match text.split_once(':') {
+            Some((address, port)) if !port.contains(':') => {
+                if !is_port(port) {
+                    return None;
+                }
+                IpAddr::V4(address.parse().ok()?)
+            }
+            _ => text.parse().ok()?,
+        },
+    };
+    Some(address.to_canonical())
+}
+
+fn is_port(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn settings(trusted: &[&str], cloudflare: bool) -> ProxySettings {
+        let trusted_proxies = trusted.iter().map(|net| net.parse().unwrap()).collect();
+        ProxySettings { trusted_proxies, cloudflare, ..ProxySettings::default() }
+    }
+
+    #[test]
+    fn fields_made_beforehand_are_those_made_one_by_one() {
+        for (address, is_secure) in [("192.0.2.7", true), ("2001:db8::1", false), ("::ffff:192.0.2.1", true)] {
+            let client = Client::new(address.parse().unwrap(), is_secure);
+            let (mut all, mut each) = (Vec::new(), Vec::new());
+            client.encode_all(b"own.test:1", &mut all);
+            client.encode(b"own.test:1", |_| false, &mut each);
+            assert_eq!(String::from_utf8(all), String::from_utf8(each));
+        }
+    }
+
+    fn told(trust: &Trust, peer: &str, headers: &[(&str, &str)]) -> Option<String> {
+        let peer = Client::new(peer.parse().unwrap(), false);
+        let headers = headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let client = trust.client(&peer, headers)?;
+        let mut out = Vec::new();
+        client.encode(b"own.test", |_| false, &mut out);
+        Some(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn the_rightmost_untrusted_hop_is_the_client_and_what_it_said_is_dropped() {
+        let trust = Trust::new(&settings(&["10.0.0.0/8"], false)).unwrap();
+        let headers = [
+            ("x-forwarded-for", "6.6.6.6, 192.0.2.7"),
+            ("x-forwarded-for", "10.0.0.2:81"),
+            ("X-Forwarded-Proto", "https"),
+            ("x-forwarded-host", "shop.test"),
+        ];
+        assert_eq!(
+            told(&trust, "::ffff:10.0.0.1", &headers).unwrap(),
+            "x-forwarded-for: 192.0.2.7, 10.0.0.2, 10.0.0.1\r\nx-forwarded-host: shop.test\r\nx-forwarded-proto: https\r\n\
+             forwarded: for=192.0.2.7;host=\"shop.test\";proto=https, for=10.0.0.2, for=10.0.0.1\r\n"
+        );
+        assert_eq!(told(&trust, "192.0.2.7", &headers), None);
+    }
+
+    #[test]
+    fn an_entry_that_is_no_address_ends_the_walk() {
+        let trust = Trust::new(&settings(&["10.0.0.0/8", "2001:db8::/32"], false)).unwrap();
+        for (chain, expected) in [
+            ("192.0.2.7, unknown, 10.0.0.2", "10.0.0.2, 10.0.0.1"),
+            ("192.0.2.7,, 10.0.0.2", "10.0.0.2, 10.0.0.1"),
+            ("", "10.0.0.1"),
+            ("10.0.0.3", "10.0.0.3, 10.0.0.1"),
+            ("192.0.2.7, [2001:db8::1]:99", "192.0.2.7, 2001:db8::1, 10.0.0.1"),
+            ("\u{e9}", "10.0.0.1"),
+        ] {
+            let told = told(&trust, "10.0.0.1", &[("x-forwarded-for", chain), ("x-forwarded-host", "a b")]).unwrap();
+            assert!(
+                told.starts_with(&format!("x-forwarded-for: {expected}\r\nx-forwarded-host: own.test\r\n")),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn cloudflare_names_the_client_and_nobody_else_does_so_in_its_way() {
+        let trust = Trust::new(&settings(&["10.0.0.0/8"], true)).unwrap();
+        let named = [("cf-connecting-ip", "2001:db8::9"), ("x-forwarded-for", "6.6.6.6")];
+        let told_by = |peer| told(&trust, peer, &named).unwrap();
+        assert!(told_by("104.16.0.1").starts_with("x-forwarded-for: 2001:db8::9, 104.16.0.1\r\n"));
+        assert!(told_by("104.16.0.1").ends_with("\r\ncf-connecting-ip: 2001:db8::9\r\n"));
+        assert!(told_by("10.0.0.1").starts_with("x-forwarded-for: 6.6.6.6, 10.0.0.1\r\n"));
+        assert!(!told_by("10.0.0.1").contains("cf-connecting-ip"));
+        let twice =
+            [("cf-connecting-ip", "2001:db8::9"), ("cf-connecting-ip", "192.0.2.1"), ("x-forwarded-for", "192.0.2.2")];
+        assert!(told(&trust, "104.16.0.1", &twice).unwrap().starts_with("x-forwarded-for: 192.0.2.2, "));
+        let without = Trust::new(&settings(&["10.0.0.0/8"], false)).unwrap();
+        assert_eq!(told(&without, "104.16.0.1", &named), None);
+        assert_eq!(Trust::new(&settings(&[], false)), None);
+    }
+
+    #[test]
+    fn an_ipv6_client_is_quoted_where_the_rfc_wants_it_and_a_mapped_ipv4_one_is_plain() {
+        assert_eq!(&*Client::new("2001:db8::1".parse().unwrap(), false).node, "\"[2001:db8::1]\"");
+        assert_eq!(&*Client::new("::ffff:192.0.2.1".parse().unwrap(), false).node, "192.0.2.1");
+    }
+
+    #[test]
+    fn what_is_no_address_is_none() {
+        for text in [
+            "",
+            "a",
+            "1.2.3",
+            "1.2.3.4:",
+            "1.2.3.4:x",
+            "[::1",
+            "[::1]x",
+            "[1.2.3.4]",
+            "::1]",
+            "1.2.3.4, ",
+            "fe80::1%eth0",
+        ] {
+            assert_eq!(forwarded_address(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    proptest! {
+        /// The obvious way: all entries in one list from the nearest on, up to the first that is bad or not trusted.
+        #[test]
+        fn the_walk_finds_what_the_obvious_search_finds(entries in prop::collection::vec(
+            prop::sample::select(vec!["10.0.0.1", "10.0.0.2", "192.0.2.1", "192.0.2.2", "x"]), 0..6)
+        ) {
+            let trust = Trust::new(&settings(&["10.0.0.0/8"], false)).unwrap();
+            let mut expected = "10.9.9.9";
+            for entry in entries.iter().rev() {
+                if *entry == "x" {
+                    break;
+                }
+                expected = entry;
+                if !entry.starts_with("10.") {
+                    break;
+                }
+            }
+            let peer = Client::new("10.9.9.9".parse().unwrap(), true);
+            let lines = entries.iter().map(|entry| (&b"x-forwarded-for"[..], entry.as_bytes()));
+            prop_assert_eq!(trust.client(&peer, lines).unwrap().ip().to_string(), expected);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            if let Some(address) = forwarded_address(&bytes) {
+                prop_assert!(forwarded_address(address.to_string().as_bytes()) == Some(address));
+            }
+        }
+    }
+}

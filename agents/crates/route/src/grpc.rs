@@ -1,0 +1,54 @@
+//! gRPC as a proxy sees it: HTTP/2 whose outcome is in trailers, so that the proxy's own answers must be told there too.
+
+/// Whether a Content-Type is gRPC's: `application/grpc`, with or without a format or parameters. Not gRPC-Web, which is another.
+pub fn is_grpc(content_type: &[u8]) -> bool {
+    const NAME: &[u8] = b"application/grpc";
+    let Some((name, rest)) = content_type.split_at_checked(NAME.len()) else { return false };
+    name.eq_ignore_ascii_case(NAME) && matches!(rest.first(), None | Some(b'+' | b';' | b' '))
+}
+
+/// What `grpc-status` says for an answer of the proxy that HTTP would give this status.
+pub fn grpc_status(http_status: u16) -> u8 {
+    match http_status {
+        // CANCELLED: the caller stopped sending.
+        408 => 1,
+        // DEADLINE_EXCEEDED
+        504 => 4,
+        // PERMISSION_DENIED
+        403 => 7,
+        // RESOURCE_EXHAUSTED: a limit, not a lack.
+        413 | 429 | 431 => 8,
+        // UNIMPLEMENTED: nothing is there.
+        404 | 405 | 501 => 12,
+        // INTERNAL: what was sent is not valid.
+        400 | 414 | 417 | 500 | 505 => 13,
+        // UNAVAILABLE: again may help.
+        502 | 503 => 14,
+        // UNAUTHENTICATED
+        401 => 16,
+        // UNKNOWN
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grpc_is_known_by_its_type_alone() {
+        for kind in ["application/grpc", "Application/GRPC+proto", "application/grpc;x=y", "application/grpc ; x"] {
+            assert!(is_grpc(kind.as_bytes()), "{kind}");
+        }
+        for kind in ["application/grpc-web", "application/grpc-web+proto", "application/json", "", "application/grp"] {
+            assert!(!is_grpc(kind.as_bytes()), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_may_help_again_is_unavailable_and_what_may_not_is_not() {
+        assert_eq!([502, 503].map(grpc_status), [14, 14]);
+        assert_eq!([504, 404, 401, 403, 429, 400].map(grpc_status), [4, 12, 16, 7, 8, 13]);
+        assert_eq!(grpc_status(302), 2);
+    }
+}

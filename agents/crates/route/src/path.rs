@@ -1,0 +1,126 @@
+//! What becomes of a path: stripped of its route's prefix for the app, or made the location that a redirect leads to.
+
+use fairlead_model::Redirect;
+
+/// What follows a prefix of `length` bytes, as an app gets it: begins with `/`. `None` when the path is the app's as it is.
+///
+/// `path_and_query` begins with that prefix, which ends at a segment (or is empty).
+pub fn strip_prefix(path_and_query: &[u8], length: usize) -> Option<Stripped<'_>> {
+    let rest = path_and_query.get(length..).filter(|_| length > 0)?;
+    let slash: &[u8] = if rest.first() == Some(&b'/') { b"" } else { b"/" };
+    Some(Stripped { prefix: &path_and_query[..length], slash, rest })
+}
+
+/// A path without its route's prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripped<'a> {
+    /// What was taken off, without a final slash: the app is told in X-Forwarded-Prefix.
+    pub prefix: &'a [u8],
+    /// To be sent before `rest`: `/` when that doesn't begin with one.
+    pub slash: &'a [u8],
+    /// Path and query after the prefix.
+    pub rest: &'a [u8],
+}
+
+/// Where a redirect leads a request whose path begins with its route's prefix of `prefix_length` bytes.
+///
+/// A request's path can't choose another host: with `to` of `/`, `/%old//evil.example` would else become `//evil.example`,
+/// which browsers take for a host (RFC 3986, 4.2), and `\` for `/`.
+pub fn redirect_location(redirect: &Redirect, path_and_query: &[u8], prefix_length: usize) -> String {
+    if !redirect.keep_path {
+        return redirect.to.clone();
+    }
+    let rest = path_and_query.get(prefix_length..).unwrap_or_default();
+    let base = redirect.to.strip_suffix('/').unwrap_or(&redirect.to);
+    let mut rest = String::from_utf8_lossy(rest);
+    if base.is_empty() {
+        rest = format!("/{}", rest.trim_start_matches(['/', '\\'])).into();
+    } else if !rest.is_empty()
+        && !rest.starts_with('/')
+        && !base[base.find("//").map_or(0, |at| at + 2)..].contains('/')
+    {
+        // A host needs a path before a query.
+        rest = format!("/{rest}").into();
+    }
+    format!("{base}{rest}")
+}
+
+/// The same address over HTTPS. A port other than 443 is named.
+pub fn https_location(host: &[u8], port: u16, path_and_query: &[u8]) -> String {
+    let (host, path) = (String::from_utf8_lossy(host), String::from_utf8_lossy(path_and_query));
+    // `*` of OPTIONS is no path.
+    let path = if path.starts_with('/') { path } else { "/".into() };
+    if port == 443 { format!("https://{host}{path}") } else { format!("https://{host}:{port}{path}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn redirect(to: &str) -> Redirect {
+        Redirect { status: 308, to: to.into(), keep_path: true }
+    }
+
+    #[test]
+    fn a_stripped_path_still_begins_with_a_slash() {
+        let strip = |path: &'static str, prefix: &str| {
+            strip_prefix(path.as_bytes(), prefix.len()).map(|s| String::from_utf8([s.slash, s.rest].concat()).unwrap())
+        };
+        for (path, prefix, expected) in [
+            ("/api/x?q", "/api", Some("/x?q")),
+            ("/api", "/api", Some("/")),
+            ("/api?q=/", "/api", Some("/?q=/")),
+            ("/api/", "/api", Some("/")),
+            ("/x", "", None),
+            ("*", "", None),
+        ] {
+            assert_eq!(strip(path, prefix).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_keeps_what_follows_the_prefix() {
+        for (to, path, prefix, expected) in [
+            ("https://b.test", "/a/x?q", "/a", "https://b.test/x?q"),
+            ("https://b.test/", "/x", "", "https://b.test/x"),
+            ("https://b.test", "/a?q", "/a", "https://b.test/?q"),
+            ("https://b.test", "/a", "/a", "https://b.test"),
+            ("https://b.test/new", "/a?q", "/a", "https://b.test/new?q"),
+            ("/new", "/old/x", "/old", "/new/x"),
+            ("/new/", "/old", "/old", "/new"),
+            ("/", "/old", "/old", "/"),
+            ("/", "/old//evil.example", "/old", "/evil.example"),
+            ("/", "/old/\\/evil.example", "/old", "/evil.example"),
+            ("https://b.test", "/a@evil.example", "", "https://b.test/a@evil.example"),
+        ] {
+            assert_eq!(redirect_location(&redirect(to), path.as_bytes(), prefix.len()), expected);
+        }
+        let fixed = Redirect { keep_path: false, ..redirect("/new?a=b") };
+        assert_eq!(redirect_location(&fixed, b"/old/x", 4), "/new?a=b");
+        assert_eq!(https_location(b"a.test", 443, b"/x?y"), "https://a.test/x?y");
+        assert_eq!(https_location(b"a.test", 8443, b"*"), "https://a.test:8443/");
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_leads_to_another_host(
+            to in prop::sample::select(vec!["/", "/new", "/new/", "https://b.test", "https://b.test/", "https://b.test/x"]),
+            rest in "[/\\\\.@?a]{0,8}"
+        ) {
+            let path = format!("/old/{rest}");
+            let location = redirect_location(&redirect(to), path.as_bytes(), 4);
+            match to.strip_prefix("https://") {
+                Some(_) => {
+                    let after = location.strip_prefix("https://b.test");
+                    prop_assert!(after.is_some_and(|after| after.is_empty() || after.starts_with('/')), "{}", location);
+                }
+                None => {
+                    prop_assert!(location.starts_with('/'), "{}", location);
+                    prop_assert!(!location[1..].starts_with(['/', '\\']), "{}", location);
+                }
+            }
+        }
+    }
+}

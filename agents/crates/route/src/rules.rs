@@ -1,0 +1,156 @@
+//! Header rules: what a route changes of the fields that pass. Compiled once, so that a request only compares names.
+
+use fairlead_model::{HeaderAction, HeaderRule};
+
+use crate::header::is;
+
+/// Rules of one direction, in a form that no longer depends on their order: names whose fields are dropped, then fields added.
+/// Carrying rules out one by one on any list of fields gives the same fields (but for the order of different names).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderRules {
+    dropped: Box<[Box<[u8]>]>,
+    added: Box<[Added]>,
+    /// Cookies to add, joined: a request has one Cookie field (RFC 9113, 8.2.3).
+    cookies: Box<[u8]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Added {
+    name: Box<[u8]>,
+    value: Box<[u8]>,
+}
+
+impl HeaderRules {
+    /// Compiles rules for requests; `consumed` fields never reach the app unless a rule adds them. `None` when nothing changes.
+    pub fn of_requests(rules: &[HeaderRule], consumed: &[&str]) -> Option<Self> {
+        let mut compiled = Self::compile(rules, consumed)?;
+        let is_cookie = |added: &&Added| *added.name == *b"cookie";
+        compiled.cookies = compiled
+            .added
+            .iter()
+            .filter(is_cookie)
+            .map(|added| &*added.value)
+            .collect::<Vec<_>>()
+            .join(&b"; "[..])
+            .into();
+        compiled.added = compiled.added.iter().filter(|added| !is_cookie(added)).cloned().collect();
+        Some(compiled)
+    }
+
+    /// Compiles rules for responses; `None` when nothing changes.
+    pub fn of_responses(rules: &[HeaderRule]) -> Option<Self> {
+        Self::compile(rules, &[])
+    }
+
+    fn compile(rules: &[HeaderRule], consumed: &[&str]) -> Option<Self> {
+        let mut dropped: Vec<&str> = consumed.to_vec();
+        let mut added: Vec<(&str, &str)> = Vec::new();
+        for rule in rules {
+            let name = rule.name.as_str();
+            if rule.action != HeaderAction::Append {
+                added.retain(|(other, _)| *other != name);
+                if !dropped.contains(&name) {
+                    dropped.push(name);
+                }
+            }
+            if rule.action != HeaderAction::Remove {
+                added.push((name, &rule.value));
+            }
+        }
+        if dropped.is_empty() && added.is_empty() {
+            return None;
+        }
+        let field =
+            |(name, value): &(&str, &str)| Added { name: name.as_bytes().into(), value: value.as_bytes().into() };
+        Some(Self {
+            dropped: dropped.iter().map(|name| name.as_bytes().into()).collect(),
+            added: added.iter().map(field).collect(),
+            cookies: Box::default(),
+        })
+    }
+
+    /// Whether a field of the message goes no further. `X_User` counts as `x-user`, as CGI-like apps read it: what a rule sets
+    /// can't be said beside it in another spelling.
+    pub fn drops(&self, name: &[u8]) -> bool {
+        self.dropped.iter().any(|dropped| is(name, dropped))
+    }
+
+    /// Whether any rule is about a field.
+    pub fn names(&self, name: &[u8]) -> bool {
+        self.drops(name) || self.added.iter().any(|added| name.eq_ignore_ascii_case(&added.name))
+    }
+
+    /// Fields to send after those of the message.
+    pub fn added(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.added.iter().map(|added| (&*added.name, &*added.value))
+    }
+
+    /// What to add to a request's Cookie field; empty for nothing.
+    pub(crate) fn cookies(&self) -> &[u8] {
+        &self.cookies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Field = (String, String);
+
+    /// The obvious way: one rule after the other on the whole list.
+    fn slow(rules: &[HeaderRule], mut fields: Vec<Field>) -> Vec<Field> {
+        let same = |name: &str, rule: &HeaderRule| name.to_ascii_lowercase().replace('_', "-") == rule.name;
+        for rule in rules {
+            if rule.action != HeaderAction::Append {
+                fields.retain(|(name, _)| !same(name, rule));
+            }
+            if rule.action != HeaderAction::Remove {
+                fields.push((rule.name.clone(), rule.value.clone()));
+            }
+        }
+        fields
+    }
+
+    fn rule() -> impl Strategy<Value = HeaderRule> {
+        let action = prop::sample::select(vec![HeaderAction::Set, HeaderAction::Append, HeaderAction::Remove]);
+        let name = prop::sample::select(vec!["x-a", "x-b", "server", "cookie"]);
+        (action, name, "[a-z]{0,3}").prop_map(|(action, name, value)| HeaderRule { action, name: name.into(), value })
+    }
+
+    fn field() -> impl Strategy<Value = Field> {
+        (prop::sample::select(vec!["X-A", "x_a", "x-b", "Server", "other"]).prop_map(str::to_owned), "[a-z]{0,3}")
+    }
+
+    /// By name, values in their order: the order of different names means nothing (RFC 9110, 5.3).
+    fn by_name(mut fields: Vec<Field>) -> Vec<Field> {
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        fields
+    }
+
+    proptest! {
+        #[test]
+        fn compiled_rules_do_what_one_rule_after_the_other_does(
+            rules in prop::collection::vec(rule(), 0..8), fields in prop::collection::vec(field(), 0..8)
+        ) {
+            let compiled = HeaderRules::of_responses(&rules);
+            prop_assert_eq!(compiled.is_none(), rules.is_empty());
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            let mut found: Vec<Field> = fields.clone();
+            if let Some(compiled) = &compiled {
+                found.retain(|(name, _)| !compiled.drops(name.as_bytes()));
+                found.extend(compiled.added().map(|(name, value)| (text(name), text(value))));
+            }
+            prop_assert_eq!(by_name(found), by_name(slow(&rules, fields)));
+        }
+    }
+
+    #[test]
+    fn a_consumed_field_is_dropped_but_a_rule_may_set_it() {
+        assert!(HeaderRules::of_requests(&[], &["authorization"]).unwrap().drops(b"Authorization"));
+        let rule = HeaderRule { action: HeaderAction::Set, name: "authorization".into(), value: "Bearer x".into() };
+        let rules = HeaderRules::of_requests(&[rule], &["authorization"]).unwrap();
+        assert_eq!(rules.added().collect::<Vec<_>>(), [(&b"authorization"[..], &b"Bearer x"[..])]);
+    }
+}
