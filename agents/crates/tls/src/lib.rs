@@ -1,10 +1,20 @@
-//! Certificates and TLS settings: which certificate answers which name, what is offered to clients, and the local authority.
+//! Certificates, passwords and TLS settings: which certificate answers which name, what is offered to clients, and the local authority.
 //! Owns keys and cipher choices. Never opens a socket, and never prints a key.
 
 mod authority;
+mod client;
+mod files;
+mod password;
+mod record;
 mod server;
 mod store;
+mod ticket;
 
 pub use authority::{AuthorityError, Certificate, LocalAuthority};
+pub use client::{ClientConfigError, client_config};
+pub use files::{CertificateFile, CertificateFileError, read_certificate};
+pub use password::{PasswordHash, PasswordHashError, hash_password};
+pub use record::{Opened, RECORD_DATA_BYTES_MAX, RECORD_OVERHEAD_BYTES, RecordError, RecordLayer};
 pub use server::server_config;
 pub use store::{CertificateError, CertificateSet, CertificateSource, CertificateStore};
+pub use ticket::{TICKET_LIFETIME, TicketSecret, Tickets};

@@ -6,8 +6,13 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert};
 use rustls::{CipherSuite, Error, ServerConfig};
 
+use crate::Tickets;
+
 /// One configuration for all cores: tickets made on one core are taken on every other.
-pub fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> Result<Arc<ServerConfig>, Error> {
+pub fn server_config(
+    certificates: Arc<dyn ResolvesServerCert>,
+    tickets: Arc<Tickets>,
+) -> Result<Arc<ServerConfig>, Error> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider()))
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
         .with_no_client_auth()
@@ -15,14 +20,16 @@ pub fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> Result<Arc<Se
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     // SHA-256 with the CPU's own instructions makes a handshake a sixth cheaper than the SHA-384 that most clients list first.
     config.ignore_client_order = true;
-    config.ticketer = aws_lc_rs::Ticketer::new()?;
+    config.ticketer = tickets;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     // A client that keeps its connection needs one ticket at most.
     config.send_tls13_tickets = 1;
+    // For `RecordLayer`, which takes connections over when they are made.
+    config.enable_secret_extraction = true;
     Ok(Arc::new(config))
 }
 
-fn provider() -> CryptoProvider {
+pub(crate) fn provider() -> CryptoProvider {
     let mut provider = aws_lc_rs::default_provider();
     let is_aes_128 = |suite: CipherSuite| {
         matches!(

@@ -12,7 +12,7 @@ use rustls::sign::CertifiedKey;
 /// A certificate as it is delivered.
 #[derive(Clone, Copy)]
 pub struct CertificateSource<'a> {
-    /// Exact host names in lower case that it answers for.
+    /// Host names in lower case that it answers for; `*.example.com` is every name of one label more than `example.com`.
     pub hosts: &'a [String],
     /// The leaf, then its issuers.
     pub chain_der: &'a [Vec<u8>],
@@ -49,6 +49,8 @@ pub enum CertificateError {
 #[derive(Default)]
 pub struct CertificateSet {
     by_host: HashMap<Box<str>, Arc<Entry>>,
+    /// Wildcards, by what follows `*.`.
+    by_parent: HashMap<Box<str>, Arc<Entry>>,
 }
 
 struct Entry {
@@ -64,12 +66,16 @@ impl CertificateSet {
     ) -> Result<Self, CertificateError> {
         let mut set = Self::default();
         for source in sources {
-            let entry = match source.hosts.first().and_then(|host| previous.by_host.get(host.as_str())) {
+            let entry = match source.hosts.first().and_then(|host| previous.named(host)) {
                 Some(entry) if entry.is(&source) => Arc::clone(entry),
                 _ => Arc::new(Entry::read(&source)?),
             };
             for host in source.hosts {
-                if set.by_host.insert(host.as_str().into(), Arc::clone(&entry)).is_some() {
+                let (map, name) = match host.strip_prefix("*.") {
+                    Some(parent) => (&mut set.by_parent, parent),
+                    None => (&mut set.by_host, host.as_str()),
+                };
+                if map.insert(name.into(), Arc::clone(&entry)).is_some() {
                     return Err(CertificateError::Duplicate { host: host.clone() });
                 }
             }
@@ -79,13 +85,27 @@ impl CertificateSet {
 
     /// Whether a host has a certificate.
     pub fn has(&self, host: &str) -> bool {
-        self.by_host.contains_key(host)
+        self.find(host).is_some()
+    }
+
+    /// The certificate that was delivered for this very name.
+    fn named(&self, host: &str) -> Option<&Arc<Entry>> {
+        match host.strip_prefix("*.") {
+            Some(parent) => self.by_parent.get(parent),
+            None => self.by_host.get(host),
+        }
+    }
+
+    /// The host's own; else that of all names beside it. A wildcard stands for one label (RFC 9525, 6.3).
+    fn find(&self, host: &str) -> Option<&Arc<Entry>> {
+        let own = self.by_host.get(host);
+        own.or_else(|| self.by_parent.get(host.split_once('.').filter(|(label, _)| !label.is_empty())?.1))
     }
 }
 
 impl fmt::Debug for CertificateSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.by_host.keys()).finish()
+        f.debug_set().entries(self.by_host.keys()).entries(self.by_parent.keys()).finish()
     }
 }
 
@@ -131,6 +151,6 @@ impl ResolvesServerCert for CertificateStore {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         // rustls gives the name in lower case.
         let set = self.current();
-        Some(Arc::clone(&set.by_host.get(hello.server_name()?)?.certified))
+        Some(Arc::clone(&set.find(hello.server_name()?)?.certified))
     }
 }

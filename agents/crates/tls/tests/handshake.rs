@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fairlead_tls::{
     AuthorityError, Certificate, CertificateError, CertificateSet, CertificateSource, CertificateStore, LocalAuthority,
-    server_config,
+    Tickets, server_config,
 };
 use rustls::pki_types::ServerName;
 use rustls::{CipherSuite, ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
@@ -39,6 +39,10 @@ fn client(authority: &LocalAuthority) -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
+fn configured(store: Arc<CertificateStore>) -> Arc<ServerConfig> {
+    server_config(store, Tickets::new(&[[7; 32]]).unwrap()).unwrap()
+}
+
 /// Runs both ends in memory until neither has anything to say.
 fn shake(
     client: &Arc<ClientConfig>,
@@ -69,7 +73,7 @@ fn shake(
 fn a_client_that_holds_the_root_gets_tls_1_3_aes_128_and_http_2() {
     let folder = tempfile::tempdir().unwrap();
     let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
-    let server = server_config(store(&authority, &["hello.localhost"])).unwrap();
+    let server = configured(store(&authority, &["hello.localhost"]));
     let (near, _) = shake(&client(&authority), &server, "hello.localhost").unwrap();
     assert_eq!(near.negotiated_cipher_suite().unwrap().suite(), CipherSuite::TLS13_AES_128_GCM_SHA256);
     assert_eq!(near.alpn_protocol(), Some(&b"h2"[..]));
@@ -80,7 +84,7 @@ fn a_client_that_holds_the_root_gets_tls_1_3_aes_128_and_http_2() {
 fn a_session_resumes_by_its_ticket() {
     let folder = tempfile::tempdir().unwrap();
     let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
-    let server = server_config(store(&authority, &["hello.localhost"])).unwrap();
+    let server = configured(store(&authority, &["hello.localhost"]));
     let client = client(&authority);
     shake(&client, &server, "hello.localhost").unwrap();
     let (near, _) = shake(&client, &server, "hello.localhost").unwrap();
@@ -88,11 +92,41 @@ fn a_session_resumes_by_its_ticket() {
 }
 
 #[test]
+fn a_session_resumes_on_another_proxy_with_the_same_keys_and_begins_anew_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
+    let server =
+        |secrets: &[_]| server_config(store(&authority, &["hello.localhost"]), Tickets::new(secrets).unwrap()).unwrap();
+    let client = client(&authority);
+    let kind = |server| shake(&client, &server, "hello.localhost").unwrap().0.handshake_kind();
+    assert_eq!(kind(server(&[[1; 32]])), Some(rustls::HandshakeKind::Full));
+    assert_eq!(kind(server(&[[2; 32], [1; 32]])), Some(rustls::HandshakeKind::Resumed));
+    assert_eq!(kind(server(&[[3; 32]])), Some(rustls::HandshakeKind::Full));
+}
+
+#[test]
 fn an_unknown_name_gets_no_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
-    let server = server_config(store(&authority, &["hello.localhost"])).unwrap();
+    let server = configured(store(&authority, &["hello.localhost"]));
     assert!(shake(&client(&authority), &server, "other.localhost").is_err());
+}
+
+#[test]
+fn a_wildcard_answers_for_one_label_and_a_host_s_own_certificate_goes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
+    let store = store(&authority, &["*.shop.localhost", "own.shop.localhost"]);
+    let set = store.current();
+    assert!(set.has("a.shop.localhost") && set.has("own.shop.localhost"));
+    assert!(!set.has("a.b.shop.localhost") && !set.has("shop.localhost") && !set.has(".shop.localhost"));
+    let server = configured(store);
+    let leaf =
+        |host| shake(&client(&authority), &server, host).map(|(near, _)| near.peer_certificates().unwrap()[0].to_vec());
+    let shared = leaf("a.shop.localhost").unwrap();
+    assert_eq!(leaf("b.shop.localhost").unwrap(), shared);
+    assert_ne!(leaf("own.shop.localhost").unwrap(), shared);
+    assert!(leaf("a.b.shop.localhost").is_err());
 }
 
 #[test]
@@ -105,7 +139,7 @@ fn the_root_is_good_for_localhost_names_only() {
     let leaf = authority.leaf("a.localhost").unwrap();
     let store = CertificateStore::default();
     store.swap(Arc::new(set(&[("b.localhost", &leaf)], &CertificateSet::default()).unwrap()));
-    let server = server_config(Arc::new(store)).unwrap();
+    let server = configured(Arc::new(store));
     assert!(shake(&client(&authority), &server, "b.localhost").unwrap_err().contains("certificate"));
 }
 
@@ -117,7 +151,7 @@ fn an_authority_opens_again_and_its_key_is_closed_to_others() {
     assert_eq!(mode & 0o777, 0o600);
     let second = LocalAuthority::open_or_create(folder.path()).unwrap();
     assert_eq!(first.root_der(), second.root_der());
-    let server = server_config(store(&second, &["hello.localhost"])).unwrap();
+    let server = configured(store(&second, &["hello.localhost"]));
     shake(&client(&first), &server, "hello.localhost").unwrap();
 }
 
