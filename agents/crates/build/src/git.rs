@@ -155,19 +155,21 @@ fn explain(done: &Outcome, spec: &BuildSpec) -> BuildError {
     if has("couldn't find remote ref") || has("not our ref") || has("did not match any") {
         return not_found(spec);
     }
-    let advice = if has("could not read Username") || has("Authentication failed") || has("403") || has("401") {
-        "It does not exist or is private. Check the address; private repositories can't be read yet."
-    } else if has("not found") || has("404") || has("does not appear to be a git repository") {
-        "There is no repository at this address. Check it in the settings of the app."
-    } else if has("Could not resolve host") {
-        "The server can't find that host. Check the address, and the server's DNS."
-    } else if has("SSL certificate") || has("certificate verify") || has("TLS") {
-        "The host's certificate is not trusted by the server."
-    } else if has("Failed to connect") || has("Connection refused") || has("timed out") || has("Could not connect") {
-        "The server can't connect to that host. Check the address and the server's firewall."
-    } else {
-        "Check the address in the settings of the app, and that the server can reach it."
-    };
+    let advice =
+        if has("could not read Username") || has("Authentication failed") || has("error: 403") || has("error: 401") {
+            "It does not exist or is private. Check the address; private repositories can't be read yet."
+        } else if has("not found") || has("error: 404") || has("does not appear to be a git repository") {
+            "There is no repository at this address. Check it in the settings of the app."
+        } else if has("Could not resolve host") {
+            "The server can't find that host. Check the address, and the server's DNS."
+        } else if has("SSL certificate") || has("certificate verify") || has("TLS") {
+            "The host's certificate is not trusted by the server."
+        } else if has("Failed to connect") || has("Connection refused") || has("timed out") || has("Could not connect")
+        {
+            "The server can't connect to that host. Check the address and the server's firewall."
+        } else {
+            "Check the address in the settings of the app, and that the server can reach it."
+        };
     BuildError::Clone(format!("The repository {url} could not be cloned: {said}. {advice}"))
 }
 

@@ -2,12 +2,18 @@
 
 mod error;
 mod keeper;
+mod keys;
 mod link;
+mod merge;
 mod process;
+mod replace;
+mod retiring;
 mod server;
 mod sockets;
+mod spawn;
 
 pub use error::ProxyError;
 pub use keeper::{KeeperOptions, ProxyKeeper};
+pub(crate) use keys::ProxyKeys;
 pub(crate) use server::{ControlServer, ServeEnd};
 pub use sockets::{ListenerKind, OwnedListener, Sockets};

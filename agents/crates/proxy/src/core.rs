@@ -2,55 +2,58 @@
 //! Owned by one thread; nothing here is locked, and nothing here is reached from another thread.
 
 mod alarm;
+mod app;
 mod buffers;
+mod clients;
+mod farewell;
 mod outbox;
 mod stats;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairlead_route::{RequestIds, RouteMatch, pick};
+use fairlead_route::{Client, RequestIds, RouteMatch};
 use tokio::sync::Notify;
 
 pub(crate) use alarm::{Alarm, Alarms};
+pub(crate) use app::{Acquired, Affinity, App, Asks, Member, Refusal, Serving, Slot, Standing};
 pub(crate) use buffers::Buffers;
+use clients::Clients;
+pub use farewell::DrainOrder;
+pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
-pub(crate) use stats::{AppNumbers, AppStats, CoreStats};
+pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
 
+use farewell::Draining;
+
+use crate::access_log::AccessLog;
 use crate::limits::Limits;
-use crate::snapshot::Snapshot;
+use crate::policy::{GoodAnswers, Policy, Reason};
+use crate::snapshot::{DRAIN_TIMEOUT, RouteEntry, Snapshot};
 use crate::upstream::Instance;
 
-/// An app as this core serves it. Lives on while exchanges of it do, even when no route leads to it any more.
-#[derive(Debug)]
-pub(crate) struct App {
-    pub(crate) key: Box<str>,
-    measured: Cell<bool>,
-    /// Instances that take new exchanges.
-    ready: RefCell<Vec<Rc<Instance>>>,
-    pub(crate) numbers: RefCell<AppNumbers>,
-    pub(crate) in_flight: Cell<u32>,
-}
-
-impl App {
-    /// An instance for a new exchange; `None` when the app has none that takes any. `not` is passed over if another will do.
-    pub(crate) fn pick(&self, random: u64, not: Option<&Rc<Instance>>) -> Option<Rc<Instance>> {
-        let ready = self.ready.borrow();
-        let mut picked = pick(ready.len(), random, |index| ready[index].in_flight())?;
-        if ready.len() > 1 && not.is_some_and(|not| Rc::ptr_eq(not, &ready[picked])) {
-            picked = (picked + 1) % ready.len();
-        }
-        Some(Rc::clone(&ready[picked]))
-    }
-}
+/// How long a client may remember that HTTP/3 is spoken here.
+const ALT_SVC_SECONDS: u32 = 24 * 60 * 60;
 
 /// Where a request leads on this core.
 pub(crate) enum Destination {
-    App(Rc<App>),
+    /// `None` for a route with nothing but defaults.
+    App(Rc<App>, Option<Arc<Policy>>),
+    Redirect(Arc<Policy>),
     NoPath,
     NoHost,
+}
+
+/// The ports that clients are told of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    /// Where plain HTTP is redirected to.
+    pub(crate) https: Option<u16>,
+    /// Where HTTP/3 is spoken.
+    pub(crate) quic: Option<u16>,
 }
 
 /// The state of one core.
@@ -60,13 +63,28 @@ pub(crate) struct Core {
     pub(crate) alarms: Rc<Alarms>,
     pub(crate) buffers: Buffers,
     pub(crate) ids: RequestIds,
+    pub(crate) access_log: AccessLog,
     pub(crate) open_connections: Cell<u32>,
     pub(crate) malformed_requests: Cell<u64>,
+    pub(crate) clients: Clients,
+    /// Times that accepting paused.
+    pub(crate) accept_pauses: Cell<u32>,
+    /// Connections beyond what one client may have.
+    pub(crate) refused_connections: Cell<u32>,
+    /// Connections that ended by a fault of ours.
+    pub(crate) panics: Cell<u32>,
     /// Told whenever a connection ends.
     pub(crate) connection_ended: Notify,
-    draining: Cell<bool>,
+    draining: Cell<Option<Draining>>,
+    /// What Alt-Svc says, where QUIC listens.
+    alt_svc: Option<Box<str>>,
+    offers_http3: Cell<bool>,
     /// The port that plain HTTP is redirected to.
     pub(crate) https_port: Option<u16>,
+    trusts_any: Cell<bool>,
+    /// Passwords that were right.
+    pub(crate) good_answers: GoodAnswers,
+    route_numbers: RefCell<HashMap<Box<str>, RouteNumbers>>,
     routes: RefCell<Routes>,
     /// Told when the first snapshot is in use.
     pub(crate) routes_ready: Notify,
@@ -84,17 +102,27 @@ struct Routes {
 }
 
 impl Core {
-    pub(crate) fn new(limits: Limits, https_port: Option<u16>) -> Rc<Self> {
+    pub(crate) fn new(limits: Limits, ports: Ports, access_log: AccessLog) -> Rc<Self> {
         Rc::new(Self {
+            alt_svc: ports.quic.map(|port| format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}").into()),
+            offers_http3: Cell::new(true),
             limits,
             alarms: Alarms::new(),
             buffers: Buffers::new(),
             ids: RequestIds::new(),
+            access_log,
             open_connections: Cell::new(0),
             malformed_requests: Cell::new(0),
+            clients: Clients::default(),
+            accept_pauses: Cell::new(0),
+            refused_connections: Cell::new(0),
+            panics: Cell::new(0),
             connection_ended: Notify::new(),
-            draining: Cell::new(false),
-            https_port,
+            draining: Cell::new(None),
+            https_port: ports.https,
+            trusts_any: Cell::new(false),
+            good_answers: GoodAnswers::default(),
+            route_numbers: RefCell::default(),
             routes: RefCell::default(),
             routes_ready: Notify::new(),
         })
@@ -103,84 +131,120 @@ impl Core {
     /// Looks a host (lower case) and path up in the snapshot in use.
     pub(crate) fn find(&self, host: &[u8], path: &[u8]) -> Destination {
         let routes = self.routes.borrow();
-        let found = routes.snapshot.as_ref().map_or(RouteMatch::NoHost, |snapshot| snapshot.table.find(host, path));
-        match found {
-            RouteMatch::Found(index) => match routes.apps.get(index as usize) {
-                Some(app) => Destination::App(Rc::clone(app)),
-                None => Destination::NoPath,
-            },
+        let Some(snapshot) = &routes.snapshot else { return Destination::NoHost };
+        match snapshot.table.find(host, path) {
+            RouteMatch::Found(index) => {
+                let RouteEntry { app, policy } = &snapshot.routes[index as usize];
+                match (app, policy) {
+                    (Some(app), policy) => Destination::App(Rc::clone(&routes.apps[*app as usize]), policy.clone()),
+                    (None, Some(policy)) => Destination::Redirect(Arc::clone(policy)),
+                    (None, None) => Destination::NoPath,
+                }
+            }
             RouteMatch::NoPath => Destination::NoPath,
             RouteMatch::NoHost => Destination::NoHost,
         }
     }
 
-    /// Whether any route has this host.
-    pub(crate) fn knows(&self, host: &[u8]) -> bool {
-        self.routes.borrow().snapshot.as_ref().is_some_and(|snapshot| snapshot.table.knows(host))
+    /// Whether any proxy in front is trusted.
+    pub(crate) fn trusts_any(&self) -> bool {
+        self.trusts_any.get()
     }
 
-    pub(crate) fn has_routes(&self) -> bool {
+    /// Whether `peer` is one whose PROXY protocol header counts; `None` when connections begin without.
+    pub(crate) fn proxy_header_trust(&self, peer: IpAddr) -> Option<bool> {
+        let routes = self.routes.borrow();
+        let snapshot = routes.snapshot.as_ref().filter(|snapshot| snapshot.settings.proxy_protocol)?;
+        Some(snapshot.trust.as_ref().is_some_and(|trust| trust.trusts(peer)))
+    }
+
+    /// The client that a trusted proxy speaks for; `None` when `peer` is the client itself.
+    pub(crate) fn client_behind<'a>(
+        &self,
+        peer: &Client,
+        headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    ) -> Option<Client> {
+        self.routes.borrow().snapshot.as_ref()?.trust.as_ref()?.client(peer, headers)
+    }
+
+    /// Counts a request that was answered for a route instead of its app. Routes with nothing but defaults share the empty name.
+    pub(crate) fn count(&self, route: &str, reason: Reason) {
+        let mut numbers = self.route_numbers.borrow_mut();
+        match numbers.get_mut(route) {
+            Some(numbers) => numbers.count(reason),
+            None => numbers.entry(route.into()).or_default().count(reason),
+        }
+    }
+
+    /// Ready once there is a snapshot to serve by.
+    pub(crate) async fn wait_for_routes(&self) {
+        loop {
+            let ready = self.routes_ready.notified();
+            if self.has_routes() {
+                return;
+            }
+            ready.await;
+        }
+    }
+
+    fn has_routes(&self) -> bool {
         self.routes.borrow().snapshot.is_some()
     }
 
     /// Takes a snapshot into use. Exchanges under way keep the app and instance they have.
     pub(crate) fn apply(&self, snapshot: Arc<Snapshot>) {
+        self.offers_http3.set(snapshot.settings.http3);
         let mut routes = self.routes.borrow_mut();
         let routes = &mut *routes;
         let mut old_apps: HashMap<Box<str>, Rc<App>> =
             routes.apps.drain(..).chain(routes.retired_apps.drain(..)).map(|app| (app.key.clone(), app)).collect();
         let mut old_instances = std::mem::take(&mut routes.instances);
+        let now_ms = self.alarms.now_ms();
+        let mut told = false;
         for spec in &snapshot.apps {
-            let mut ready = Vec::new();
+            let mut members = Vec::new();
             for upstream in &spec.upstreams {
                 let instance = match old_instances.remove(&upstream.instance) {
-                    Some(instance) if instance.address == upstream.address => instance,
+                    Some(instance) if instance.is_reached_by(&upstream.connector) => instance,
                     replaced => {
                         routes.retired_instances.extend(replaced);
-                        Instance::new(&upstream.instance, upstream.address, &self.limits)
+                        Instance::new(&upstream.instance, Arc::clone(&upstream.connector))
                     }
                 };
                 instance.set_draining(upstream.draining);
+                told |=
+                    instance.tell_within(upstream.draining.then(|| Window::to_tell(now_ms, upstream.drain_timeout)));
                 if !upstream.draining {
-                    ready.push(Rc::clone(&instance));
+                    members.push(Member { instance: Rc::clone(&instance), weight: upstream.weight });
                 }
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
-            let app = old_apps.remove(&spec.key).unwrap_or_else(|| {
-                Rc::new(App {
-                    key: spec.key.clone(),
-                    measured: Cell::new(false),
-                    ready: RefCell::default(),
-                    numbers: RefCell::default(),
-                    in_flight: Cell::new(0),
-                })
-            });
-            app.measured.set(spec.measured);
-            app.ready.replace(ready);
+            let app = old_apps.remove(&spec.key).unwrap_or_else(|| App::new(&spec.key, &self.alarms));
+            app.set(spec.measured, &spec.traffic, members);
             routes.apps.push(app);
         }
         routes.retired_instances.extend(old_instances.into_values());
         for instance in &routes.retired_instances {
             instance.set_draining(true);
+            told |= instance.tell_within(Some(Window::to_tell(now_ms, DRAIN_TIMEOUT)));
         }
         for app in old_apps.into_values() {
-            app.ready.borrow_mut().clear();
+            app.retire();
             routes.retired_apps.push(app);
         }
+        self.trusts_any.set(snapshot.trust.is_some());
+        self.access_log.set(&snapshot.settings.access_log, &snapshot.access_log_path);
         routes.snapshot = Some(snapshot);
         self.routes_ready.notify_waiters();
+        if told {
+            self.alarms.wake_all();
+        }
     }
 
     /// Hands the numbers since the last collection over and forgets what is no longer in use.
     pub(crate) fn collect(&self) -> CoreStats {
         let mut routes = self.routes.borrow_mut();
-        let apps = routes.apps.iter().chain(&routes.retired_apps).map(|app| AppStats {
-            key: app.key.clone(),
-            measured: app.measured.get(),
-            numbers: app.numbers.take(),
-            in_flight: app.in_flight.get(),
-        });
-        let apps = apps.collect();
+        let apps = routes.apps.iter().chain(&routes.retired_apps).map(|app| app.collect()).collect();
         let instances = routes.instances.values().chain(&routes.retired_instances);
         let instances = instances.map(|instance| (instance.id.clone(), instance.in_flight())).collect();
         routes.retired_apps.retain(|app| app.in_flight.get() > 0);
@@ -188,24 +252,82 @@ impl Core {
         CoreStats {
             apps,
             instances,
+            routes: self.route_numbers.take().into_iter().map(|(key, numbers)| RouteStats { key, numbers }).collect(),
             open_connections: self.open_connections.get(),
             malformed_requests: self.malformed_requests.take(),
+            access_log_dropped: self.access_log.take_dropped(),
+            accept_pauses: self.accept_pauses.take(),
+            refused_connections: self.refused_connections.take(),
+            panics: self.panics.take(),
         }
+    }
+
+    /// Connections that one client may have here; `None` for no bound. This machine and trusted proxies speak for many clients.
+    pub(crate) fn connections_per_client(&self, client: IpAddr) -> Option<u32> {
+        let client = client.to_canonical();
+        if client.is_loopback() && !self.limits.bounds_loopback {
+            return None;
+        }
+        let routes = self.routes.borrow();
+        let snapshot = routes.snapshot.as_ref()?;
+        let most = snapshot.settings.connections_per_client;
+        (most > 0 && !snapshot.trust.as_ref().is_some_and(|trust| trust.trusts(client))).then_some(most)
     }
 
     /// Closes connections to apps that have idled too long.
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
-        self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms));
+        self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms, &self.limits));
     }
 
-    /// From now on every connection ends with the exchange it is in.
-    pub(crate) fn drain(&self) {
-        self.draining.set(true);
+    /// Time has passed for every app.
+    pub(crate) fn tick(&self) {
+        self.alarms.tick();
+        self.access_log.flush();
+        self.routes.borrow().apps.iter().for_each(|app| app.tick());
+    }
+
+    /// Takes a verdict of the health probes into use.
+    pub(crate) fn set_health(&self, instance: &str, healthy: bool) {
+        let routes = self.routes.borrow();
+        if let Some(instance) = routes.instances.get(instance) {
+            routes.apps.iter().for_each(|app| app.set_health(instance, healthy));
+        }
+    }
+
+    /// From now on every connection ends with the exchange it is in, and idle ones within the order's spread.
+    pub(crate) fn drain(&self, order: DrainOrder) {
+        self.draining.set(Some(Draining::begin(self.alarms.now_ms(), order)));
         self.alarms.wake_all();
     }
 
+    /// Whether the settings let clients speak HTTP/3.
+    pub(crate) fn offers_http3(&self) -> bool {
+        self.offers_http3.get()
+    }
+
+    /// Where clients of TCP are told that HTTP/3 is spoken (RFC 7838).
+    pub(crate) fn alt_svc(&self) -> Option<&[u8]> {
+        self.alt_svc.as_deref().filter(|_| self.offers_http3.get()).map(str::as_bytes)
+    }
+
     pub(crate) fn is_draining(&self) -> bool {
-        self.draining.get()
+        self.draining.get().is_some()
+    }
+
+    /// In a drain: when an idle connection is to be closed. Another moment at each call.
+    pub(crate) fn close_idle_at(&self) -> Option<u64> {
+        self.draining.get().map(|draining| draining.close_idle_at(self.lot()))
+    }
+
+    /// In a drain: when the WebSocket that drew `lot` is to be told.
+    pub(crate) fn tell_at(&self, lot: u16) -> Option<u64> {
+        self.draining.get().map(|draining| draining.tunnels.moment(lot))
+    }
+
+    /// A place in whatever is done to many, one after another.
+    pub(crate) fn lot(&self) -> u16 {
+        // The lowest bits are as good as any.
+        (self.ids.random() & 0xffff) as u16
     }
 }

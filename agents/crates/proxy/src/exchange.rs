@@ -1,42 +1,58 @@
 //! One request and its response, whatever the client speaks: route, instance, queue, retry, headers, numbers.
 //! All policy is here; the codecs on both sides only translate. In-flight counts are guards, so no codec can leak one.
 
+mod carry;
+mod compressed;
+mod download;
 mod downstream;
+mod entry;
+mod farewell;
+mod journal;
 mod relay;
 mod reply;
 mod tally;
 mod upload;
+mod upstream;
 
 use std::future::poll_fn;
+use std::io;
 use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
-use fairlead_route::{Attempt, Client, Malformed, RequestBody, RequestFacts, RequestLine, encode_request, may_retry};
+use fairlead_model::Priority;
+use fairlead_route::{
+    Client, Malformed, RequestBody, RequestEdit, RequestFacts, RequestLine, Version, client_key, encode_request,
+    may_retry,
+};
 
-pub(crate) use downstream::{ClientError, Downstream, ResponseView};
+pub(crate) use download::{Download, HeadKind};
+pub(crate) use downstream::{ClientError, Downstream, Edit, ResponseView, trailer_fields};
+pub(crate) use relay::Failure;
 pub(crate) use reply::Reply;
 pub(crate) use upload::Upload;
+pub(crate) use upstream::Upstream;
 
-use crate::core::{Alarm, App, Core, Destination};
-use crate::upstream::{AcquireError, InFlight, Instance, Slot, UpstreamConnection};
-use relay::{Failure, Relay, Relayed};
+use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Slot};
+use crate::policy::{Admission, Check, Policy, Proof};
+use crate::upstream::{Instance, Link};
+use entry::{Entered, enter};
+use journal::Journal;
 use tally::Tally;
 
 /// Instances and connections tried for one request.
 const ATTEMPTS_MAX: usize = 3;
-/// Let through on plain HTTP: certificate authorities ask there (RFC 8555, 8.3).
-const ACME_PATH: &[u8] = b"/.well-known/acme-challenge/";
 
 /// Who asks, the same for all requests of a connection.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) client: Client,
-    pub(crate) secure: bool,
 }
 
 /// What becomes of a request.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once; a box would cost each request an allocation")]
 pub(crate) enum Begun {
     /// It goes to an app.
     Forward(Exchange),
@@ -53,6 +69,8 @@ pub(crate) enum Ended {
     Answer(Reply),
     /// The response was cut, or the client left: the stream (HTTP/1: the connection) is of no more use.
     Broken,
+    /// The app reset a call with this code of HTTP/2, which says more to its caller than any answer.
+    Reset(u32),
 }
 
 /// A request that was accepted for an app.
@@ -67,7 +85,33 @@ pub(crate) struct Exchange {
     is_head: bool,
     offers_upgrade: bool,
     expects_continue: bool,
+    /// What proves that a WebSocket that this side asked for is one.
+    websocket_accept: Option<Box<str>>,
+    grpc: bool,
+    priority: Priority,
+    affinity: Affinity,
+    /// The client came over TLS.
+    secure: bool,
+    /// It is told where HTTP/3 is spoken: it speaks an older one, over TLS.
+    takes_alt_svc: bool,
+    /// The instance it is at.
+    serving: Option<Serving>,
+    journal: Journal,
     tally: Tally,
+    /// What the route wants of the response; `None` when nothing.
+    policy: Option<Arc<Policy>>,
+    /// A password that must turn out right first.
+    check: Option<Box<Check>>,
+    /// Its count in the route's limits.
+    _admission: Option<Admission>,
+}
+
+/// What a codec goes by after a request's head.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Framing {
+    pub(crate) body: RequestBody,
+    /// The client wants no request after this one.
+    pub(crate) close: bool,
 }
 
 /// Reads a request's head and decides where it goes. An error is the client's fault and ends its connection.
@@ -77,44 +121,70 @@ pub(crate) fn begin<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     origin: &Origin,
     line: &RequestLine<'a>,
     headers: impl Fn() -> H,
-) -> Result<(Begun, RequestFacts<'a>), Malformed> {
+) -> Result<(Begun, Framing), Malformed> {
     let facts = RequestFacts::gather(line, headers())?;
-    let name = facts.authority.name();
-    if let (false, Some(port)) = (origin.secure, core.https_port)
-        && core.knows(name.as_bytes())
-        && !line.target.path().starts_with(ACME_PATH)
-    {
-        let location = https_location(name.as_bytes(), port, line.target.path_and_query);
-        return Ok((Begun::Answer(Reply::redirect(location)), facts));
+    let framing = Framing { body: facts.body, close: facts.close };
+    let behind = if core.trusts_any() { core.client_behind(&origin.client, headers()) } else { None };
+    let client = behind.as_ref().unwrap_or(&origin.client);
+    let begun = decide(core, client, line, &facts, headers);
+    if let Begun::Answer(reply) = &begun {
+        journal::log_answer(core, client, line, facts.authority.text, reply);
     }
-    let app = match core.find(name.as_bytes(), line.target.path()) {
-        Destination::App(app) => app,
-        Destination::NoPath | Destination::NoHost => return Ok((Begun::Answer(Reply::not_found()), facts)),
+    Ok((begun, framing))
+}
+
+/// Where a request goes that `client` makes.
+fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
+    core: &Rc<Core>,
+    client: &Client,
+    line: &RequestLine<'a>,
+    facts: &RequestFacts<'a>,
+    headers: impl Fn() -> H,
+) -> Begun {
+    let folded;
+    let name = match facts.authority.plain_name() {
+        Some(name) => name,
+        None => {
+            folded = facts.authority.name();
+            folded.as_bytes()
+        }
     };
+    let Entered { app, policy, admission, check } = match enter(core, client, name, line, &headers) {
+        Ok(entered) => entered,
+        Err(reply) => return Begun::Answer(reply),
+    };
+    let edit =
+        policy.as_deref().map_or_else(RequestEdit::default, |policy| policy.request_edit(line.target.path_and_query));
+    let affinity = app.affinity(cookies(headers()), || client_key(client.ip()));
     let mut head = Vec::new();
     core.buffers.lend(&mut head);
     let made_id = core.ids.next();
     let id = facts.request_id.unwrap_or(&made_id);
-    encode_request(line, &facts, headers, &origin.client, id, &mut head);
-    let id_start = memchr::memmem::rfind(&head, id).unwrap_or(0);
+    let id = encode_request(line, facts, headers, client, id, &edit, &mut head);
     let exchange = Exchange {
         core: Rc::clone(core),
         tally: Tally::begin(&app),
         app,
         method: 0..line.method.len(),
-        id: id_start..id_start + id.len(),
+        id,
         head,
         body: facts.body,
         is_head: line.method == b"HEAD",
         offers_upgrade: facts.upgrade.is_some(),
         expects_continue: facts.expects_continue,
+        websocket_accept: None,
+        grpc: facts.grpc,
+        priority: policy.as_ref().map_or_else(Priority::default, |policy| policy.priority),
+        affinity,
+        secure: client.is_secure(),
+        takes_alt_svc: client.is_secure() && line.version != Version::Http3,
+        serving: None,
+        policy,
+        check,
+        _admission: admission,
+        journal: Journal { client: client.ip(), version: line.version, secure: client.is_secure(), instance: None },
     };
-    Ok((Begun::Forward(exchange), facts))
-}
-
-fn https_location(host: &[u8], port: u16, path_and_query: &[u8]) -> String {
-    let (host, path) = (String::from_utf8_lossy(host), String::from_utf8_lossy(path_and_query));
-    if port == 443 { format!("https://{host}{path}") } else { format!("https://{host}:{port}{path}") }
+    Begun::Forward(exchange)
 }
 
 impl Exchange {
@@ -122,89 +192,150 @@ impl Exchange {
         self.body
     }
 
+    /// For a client whose protocol opens tunnels otherwise: anything but a WebSocket with this proof is the app's mistake.
+    pub(crate) fn require_websocket(&mut self, accept: String) {
+        self.websocket_accept = Some(accept.into());
+    }
+
     /// Carries the exchange out. `alarm` is the stream's; it is left unset.
     pub(crate) async fn run<D: Downstream>(mut self, downstream: &mut D, alarm: &Alarm) -> Ended {
         alarm.clear();
-        let ended = self.attempts(downstream, alarm).await;
+        let refused = match self.check.take() {
+            None => None,
+            // Its state is large, and few requests have one.
+            Some(check) => Box::pin(self.prove(*check, downstream)).await,
+        };
+        let ended = match refused {
+            Some(ended) => ended,
+            None => self.attempts(downstream, alarm).await,
+        };
         alarm.clear();
+        self.log();
         self.head.clear();
         self.core.buffers.reclaim(&mut self.head);
         ended
     }
 
+    /// Waits until a password has been checked; tells how the exchange ends when it was not right.
+    async fn prove<D: Downstream>(&mut self, check: Check, downstream: &mut D) -> Option<Ended> {
+        let core = Rc::clone(&self.core);
+        let proved = while_there(downstream, self.body, check.prove(&core.good_answers)).await;
+        if matches!(proved, Ok(Proof::Right)) {
+            return None;
+        }
+        self.tally.void();
+        let (Ok(proof), Some(policy)) = (proved, &self.policy) else { return Some(Ended::Broken) };
+        let (reason, reply) = policy.unproved(proof);
+        core.count(&policy.key, reason);
+        Some(Ended::Answer(reply))
+    }
+
     async fn attempts<D: Downstream>(&mut self, downstream: &mut D, alarm: &Alarm) -> Ended {
-        let mut failed: Option<Rc<Instance>> = None;
+        self.app.earn_retries();
+        let (mut failed, mut fresh): (Option<Rc<Instance>>, bool) = (None, false);
         for attempt in 1..=ATTEMPTS_MAX {
-            let Some(instance) = self.app.pick(self.core.ids.random(), failed.as_ref()) else {
-                return self.answer(Reply::unavailable(self.id()));
-            };
-            let in_flight = instance.begin();
-            let connected = while_there(downstream, self.body, self.connect(&instance, failed.is_some())).await;
-            let (connection, slot) = match connected {
-                Ok(Ok(connected)) => connected,
-                Err(gone) => return self.fail(&Failure::Client(gone), &instance),
-                Ok(Err(error)) => match error {
-                    AcquireError::Draining => continue,
-                    AcquireError::Busy => return self.answer(Reply::unavailable(self.id())),
-                    AcquireError::Connect(error) => {
-                        tracing::debug!(instance = %instance.id, %error, "can't connect");
-                        failed = Some(instance);
-                        continue;
-                    }
-                },
-            };
-            let reused = connection.reused;
-            match self.relay(downstream, alarm, connection, slot, in_flight).await {
-                Ok(()) => return Ended::Complete,
-                Err((failure, untouched)) => {
-                    let kind = if reused { Attempt::SentOnReused } else { Attempt::Processed };
-                    let again = untouched && may_retry(&self.head[self.method.clone()], false, kind);
-                    if !(again && failure.is_closed_connection() && attempt < ATTEMPTS_MAX) {
-                        return self.fail(&failure, &instance);
-                    }
-                    failed = Some(instance);
+            let (mut serving, slot) = match self.acquire(downstream, failed.as_ref()).await {
+                Ok(Ok(acquired)) => acquired,
+                Ok(Err(refusal)) => {
+                    tracing::debug!(app = %self.app.key, request = self.id(), %refusal, "request refused");
+                    return self.answer(Reply::unavailable(self.id()));
                 }
+                Err(gone) => return self.fail(&Failure::Client(gone)),
+            };
+            let instance = Rc::clone(serving.instance());
+            self.journal.instance = Some(Rc::clone(&instance));
+            let link = match while_there(downstream, self.body, self.connect(&instance, fresh)).await {
+                Ok(Ok(link)) => link,
+                Err(gone) => return self.fail(&Failure::Client(gone)),
+                Ok(Err(error)) => {
+                    serving.failed();
+                    tracing::debug!(instance = %instance.id, %error, "can't connect");
+                    if attempt == ATTEMPTS_MAX || !self.app.may_try_again() {
+                        break;
+                    }
+                    (failed, fresh) = (Some(instance), true);
+                    continue;
+                }
+            };
+            let reused = link.is_reused();
+            self.serving = Some(serving);
+            let result = self.carry(downstream, alarm, link, slot, &instance).await;
+            let serving = self.serving.take();
+            let Err((failure, untouched)) = result else {
+                serving.into_iter().for_each(|mut serving| serving.succeeded());
+                return Ended::Complete;
+            };
+            tracing::debug!(instance = %instance.id, request = self.id(), %failure, "exchange failed");
+            let method = &self.head[self.method.clone()];
+            let again = failure.attempt(reused).is_some_and(|kind| may_retry(method, !untouched, kind));
+            // An idle connection that ends just as it is used again is nobody's failure.
+            if !again && failure.is_the_instances() {
+                serving.into_iter().for_each(|mut serving| serving.failed());
             }
+            if !again || attempt == ATTEMPTS_MAX || !self.app.may_try_again() {
+                return self.fail(&failure);
+            }
+            // The instance may be well: a client that is tied to it stays.
+            fresh = true;
         }
         self.answer(Reply::bad_gateway(self.id()))
     }
 
-    /// A connection and the right to use it. A second attempt never takes a connection that may be as dead as the first.
-    async fn connect(&self, instance: &Rc<Instance>, fresh: bool) -> Result<(UpstreamConnection, Slot), AcquireError> {
-        let slot = instance.slot(&self.core.limits).await?;
-        if !fresh && let Some(connection) = instance.reuse(self.core.alarms.now_ms()) {
-            return Ok((connection, slot));
-        }
-        Ok((instance.dial(&self.core.limits).await?, slot))
-    }
-
-    async fn relay<D: Downstream>(
+    /// An instance, for which the request may have to wait in line.
+    async fn acquire<D: Downstream>(
         &mut self,
         downstream: &mut D,
-        alarm: &Alarm,
-        mut connection: UpstreamConnection,
-        slot: Slot,
-        in_flight: InFlight,
-    ) -> Result<(), (Failure, bool)> {
-        connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
-        let mut relay = Relay::new(self, downstream, alarm, &mut connection, slot);
-        let result = poll_fn(|cx| relay.poll(cx)).await;
-        let untouched = relay.is_untouched();
-        match result {
-            Ok(Relayed { keep_for }) => {
-                if let Some(keep_for) = keep_for {
-                    let until_ms = self.core.alarms.now_ms() + u64::try_from(keep_for.as_millis()).unwrap_or(u64::MAX);
-                    in_flight.instance().keep(connection, until_ms);
-                }
-                Ok(())
+        not: Option<&Rc<Instance>>,
+    ) -> Result<Result<(Serving, Slot), Refusal>, ClientError> {
+        let asks = Asks { priority: self.priority, affinity: self.affinity.clone(), not: not.cloned() };
+        match self.app.acquire(asks) {
+            Acquired::Here(serving, slot) => Ok(Ok((serving, slot))),
+            Acquired::Refused(refusal) => Ok(Err(refusal)),
+            Acquired::Later(waiting) => {
+                // Thousands may wait: none keeps more memory than its head has bytes.
+                let exact = Vec::from(self.head.as_slice());
+                self.head.clear();
+                self.core.buffers.reclaim(&mut self.head);
+                self.head = exact;
+                while_there(downstream, self.body, waiting).await
             }
-            Err(failure) => Err((failure, untouched)),
+        }
+    }
+
+    /// A connection. A second attempt never takes one that may be as dead as the first.
+    async fn connect(&self, instance: &Instance, fresh: bool) -> io::Result<Link> {
+        instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await
+    }
+
+    /// The app's response has begun.
+    fn answered(&mut self, status: u16) {
+        self.tally.status(status);
+        if let Some(serving) = &mut self.serving {
+            serving.answered(status);
+        }
+    }
+
+    /// What ties the client to the instance that answers it.
+    fn sticky_cookie(&self) -> Option<String> {
+        self.app.sticky_cookie(self.serving.as_ref()?.instance(), &self.affinity, self.secure)
+    }
+
+    /// The response may stay open for hours: what it tells about the app is told now.
+    fn is_long_lived(&mut self) {
+        self.tally.is_long_lived();
+        if let Some(serving) = &mut self.serving {
+            serving.succeeded();
         }
     }
 
     /// Turns a failure into what the client gets to see.
-    fn fail(&mut self, failure: &Failure, instance: &Instance) -> Ended {
-        tracing::debug!(instance = %instance.id, request = self.id(), %failure, "exchange failed");
+    fn fail(&mut self, failure: &Failure) -> Ended {
+        if let Failure::Reset(code) = failure
+            && self.grpc
+        {
+            self.tally.cut();
+            return Ended::Reset(*code);
+        }
         if self.tally.has_status() {
             if !failure.is_the_clients() {
                 self.tally.cut();
@@ -216,20 +347,33 @@ impl Exchange {
             Failure::Client(ClientError::BadBody) => self.answer(Reply::malformed(Malformed::Body)),
             Failure::BodyStalled => self.answer(Reply::request_timeout()),
             Failure::ResponseTimeout | Failure::AppStalled => self.answer(Reply::gateway_timeout(self.id())),
-            Failure::Closed | Failure::Io(_) | Failure::BadResponse(_) | Failure::ClientStalled => {
-                self.answer(Reply::bad_gateway(self.id()))
-            }
+            Failure::Refused => self.answer(Reply::unavailable(self.id())),
+            Failure::Closed
+            | Failure::Io(_)
+            | Failure::BadResponse(_)
+            | Failure::Reset(_)
+            | Failure::Unspeakable
+            | Failure::Compression(_)
+            | Failure::ClientStalled => self.answer(Reply::bad_gateway(self.id())),
         }
     }
 
     fn answer(&mut self, reply: Reply) -> Ended {
         self.tally.status(reply.status);
-        Ended::Answer(reply)
+        Ended::Answer(match &self.policy {
+            None => reply,
+            Some(policy) => policy.dress(reply),
+        })
     }
 
     fn id(&self) -> &str {
         std::str::from_utf8(&self.head[self.id.clone()]).unwrap_or_default()
     }
+}
+
+/// The Cookie fields among a request's headers.
+fn cookies<'a>(headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> impl Iterator<Item = &'a [u8]> {
+    headers.filter(|(name, _)| name.eq_ignore_ascii_case(b"cookie")).map(|(_, value)| value)
 }
 
 /// Waits for `connecting` for as long as the client does: a place in line is nobody's once its client is gone.
@@ -242,12 +386,16 @@ async fn while_there<D: Downstream, T>(
     let mut connecting = pin!(connecting);
     let mut look = D::SEES_LEAVING_IN_BODY || matches!(body, RequestBody::None | RequestBody::Length(0));
     poll_fn(|cx| {
+        // Most find an idle connection at once, and need not ask the client anything.
+        if let Poll::Ready(connected) = connecting.as_mut().poll(cx) {
+            return Poll::Ready(Ok(connected));
+        }
         if look && let Poll::Ready(gone) = downstream.poll_gone(cx) {
             // One that only sends nothing more still waits for its response.
             gone?;
             look = false;
         }
-        connecting.as_mut().poll(cx).map(Ok)
+        Poll::Pending
     })
     .await
 }

@@ -5,8 +5,10 @@ mod chunked;
 mod connection;
 mod downstream;
 mod head;
+mod upstream;
 
 pub(crate) use body::Body;
 pub(crate) use chunked::{encode_chunk, encode_end};
 pub(crate) use connection::{or_alarm, serve};
 pub(crate) use head::{fields, header_slots, parse_response};
+pub(crate) use upstream::Reading;

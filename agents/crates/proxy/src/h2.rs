@@ -1,8 +1,11 @@
 //! HTTP/2 clients on the `h2` crate, which owns framing, flow control and the defences against floods. Each stream is an
-//! exchange in a task of its own; the connection's task only moves frames.
+//! exchange in a task of its own; the connection's task only moves frames. Streams towards apps are in `upstream`.
 
 mod io;
+mod request;
 mod stream;
+mod trailers;
+mod upstream;
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -11,13 +14,17 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use h2::Reason;
 use h2::server::{Builder, Connection};
 
-use crate::core::{Alarm, Core};
+use crate::core::{Alarm, Alarms, Core};
 use crate::exchange::Origin;
+use crate::flood::Flood;
 use crate::limits::STREAMS_MAX;
 use crate::transport::Transport;
 use io::Io;
+pub(crate) use request::{as_tunnel, request};
+pub(crate) use upstream::Http2Upstream;
 
 /// Body bytes a client may send ahead, for one stream and for the whole connection.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
@@ -35,7 +42,8 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_header_list_size(header_bytes_max)
-        .max_send_buffer_size(SEND_BUFFER_BYTES);
+        .max_send_buffer_size(SEND_BUFFER_BYTES)
+        .enable_connect_protocol();
     alarm.set(core.limits.handshake_timeout);
     let mut handshake = builder.handshake::<_, Bytes>(Io::new(Rc::clone(&core), transport, input));
     let shaken = poll_fn(|cx| {
@@ -48,9 +56,10 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         core,
         origin: Rc::new(origin),
         connection,
-        streams: Rc::new(Cell::new(0)),
+        streams: Rc::default(),
         alarm,
         idle: false,
+        farewell: None,
         leaving: false,
     };
     poll_fn(|cx| served.poll(cx)).await;
@@ -60,10 +69,12 @@ struct Served {
     core: Rc<Core>,
     origin: Rc<Origin>,
     connection: Connection<Io, Bytes>,
-    streams: Rc<Cell<u32>>,
+    streams: Rc<Streams>,
     alarm: Alarm,
     /// No stream was open when last looked.
     idle: bool,
+    /// Set in a drain, for GOAWAY.
+    farewell: Option<Alarm>,
     /// GOAWAY was sent.
     leaving: bool,
 }
@@ -71,12 +82,15 @@ struct Served {
 impl Served {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            if self.core.is_draining() {
+            if !self.leaving && self.core.is_draining() && self.poll_farewell(cx).is_ready() {
                 self.leave();
+            }
+            if self.streams.flood.is_one() {
+                self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
             }
             match self.connection.poll_accept(cx) {
                 Poll::Ready(Some(Ok((request, respond)))) => {
-                    let open = OpenStream::enter(&self.streams);
+                    let open = OpenStream::enter(&self.streams, &self.core.alarms);
                     let (core, origin) = (Rc::clone(&self.core), Rc::clone(&self.origin));
                     tokio::task::spawn_local(stream::serve(core, origin, request, respond, open));
                     continue;
@@ -84,7 +98,7 @@ impl Served {
                 Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(()),
                 Poll::Pending => {}
             }
-            let idle = self.streams.get() == 0;
+            let idle = self.streams.open.get() == 0;
             if idle != self.idle {
                 self.idle = idle;
                 if idle {
@@ -101,29 +115,58 @@ impl Served {
                 return Poll::Ready(());
             }
             self.leave();
-            self.alarm.set(FAREWELL);
         }
     }
 
+    /// Ready when it is this connection's turn in a drain.
+    fn poll_farewell(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let alarm = self.farewell.get_or_insert_with(|| {
+            let alarm = self.core.alarms.alarm();
+            alarm.set_at(self.core.close_idle_at());
+            alarm
+        });
+        alarm.poll(cx)
+    }
+
+    /// Takes no new streams; those that are open go on.
     fn leave(&mut self) {
-        if !std::mem::replace(&mut self.leaving, true) {
-            self.connection.graceful_shutdown();
+        self.leaving = true;
+        self.connection.graceful_shutdown();
+        if self.idle {
+            self.alarm.set(FAREWELL);
         }
     }
 }
 
+/// The streams of one connection, counted.
+#[derive(Debug, Default)]
+struct Streams {
+    open: Cell<u32>,
+    flood: Flood,
+}
+
 /// Counts a stream for as long as its task lives.
-pub(crate) struct OpenStream(Rc<Cell<u32>>);
+pub(crate) struct OpenStream {
+    streams: Rc<Streams>,
+    alarms: Rc<Alarms>,
+    since_ms: u64,
+}
 
 impl OpenStream {
-    fn enter(count: &Rc<Cell<u32>>) -> Self {
-        count.set(count.get() + 1);
-        Self(Rc::clone(count))
+    fn enter(streams: &Rc<Streams>, alarms: &Rc<Alarms>) -> Self {
+        streams.open.set(streams.open.get() + 1);
+        Self { streams: Rc::clone(streams), alarms: Rc::clone(alarms), since_ms: alarms.now_ms() }
+    }
+
+    /// The client reset the stream before its response was complete.
+    fn reset_by_client(&self) {
+        self.streams.flood.taken_back(self.alarms.now_ms() - self.since_ms);
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
+        self.streams.open.set(self.streams.open.get() - 1);
+        self.streams.flood.ended();
     }
 }

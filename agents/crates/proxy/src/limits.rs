@@ -1,4 +1,4 @@
-//! Every bound of the data plane in one place: sizes, counts and deadlines.
+//! Every bound of the data plane in one place: sizes, counts and deadlines. Those that differ from app to app are `AppTraffic`'s.
 
 use std::time::Duration;
 
@@ -32,8 +32,6 @@ pub struct Limits {
     pub body_rate_interval: Duration,
     /// A client that takes nothing of what waits for it.
     pub write_stall_timeout: Duration,
-    /// From the end of a request to the head of its response.
-    pub response_timeout: Duration,
     /// An upgraded connection on which nothing moves.
     pub tunnel_idle_timeout: Duration,
     /// A response that goes on, silent, for a client that has closed its sending side.
@@ -42,19 +40,17 @@ pub struct Limits {
     pub linger_timeout: Duration,
     /// Connecting to an app.
     pub connect_timeout: Duration,
-    /// Connections to one instance from one core.
-    pub upstream_connections_max: usize,
-    /// Requests that may wait for such a connection.
-    pub queue_max: u32,
-    /// How long they may.
-    pub queue_timeout: Duration,
     /// An exchange gives its place to those who wait once the app has not been what it waits for, for so long: a response
     /// that goes on after its head, a client that is slow either way.
     pub slot_patience: Duration,
     /// An idle connection to an app is closed after this; sooner when the app said so.
     pub upstream_idle_timeout: Duration,
+    /// QUIC handshakes under way on one core above which clients have to prove their address first (Retry).
+    pub half_open_max: u32,
     /// Clients connected to one core.
     pub connections_max: u32,
+    /// Clients on this very machine have as few connections as others: for tests.
+    pub bounds_loopback: bool,
     /// How exact all deadlines are.
     pub tick: Duration,
 }
@@ -71,17 +67,15 @@ impl Default for Limits {
             body_rate_min: 1024,
             body_rate_interval: Duration::from_secs(10),
             write_stall_timeout: Duration::from_secs(60),
-            response_timeout: Duration::from_secs(120),
             tunnel_idle_timeout: Duration::from_secs(3600),
             half_closed_timeout: Duration::from_secs(30),
             linger_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(5),
-            upstream_connections_max: 64,
-            queue_max: 1024,
-            queue_timeout: Duration::from_secs(10),
             slot_patience: Duration::from_secs(1),
             upstream_idle_timeout: Duration::from_secs(30),
+            half_open_max: 64,
             connections_max: 8192,
+            bounds_loopback: false,
             tick: Duration::from_millis(250),
         }
     }

@@ -7,15 +7,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairlead_base::{CancellationToken, shutdown};
-use fairlead_tls::{CertificateStore, server_config};
+use fairlead_tls::{CertificateStore, Tickets, server_config};
 use fairlead_wire::local::proxy_command;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ServeEnd, Sockets};
+use crate::access_log::LogWriter;
+use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
+use crate::core::Ports;
+use crate::h3::{self, Mail, QuicSettings};
+use crate::health::Probes;
 use crate::limits::Limits;
+use crate::policy::Shared;
 use crate::worker::{Worker, WorkerOptions};
 
 type Channel = fairlead_wire::LocalChannel<fairlead_wire::local::ProxyEvent, fairlead_wire::local::ProxyCommand>;
@@ -36,13 +41,13 @@ pub fn run(agent_version: &str) -> Result<(), ProxyError> {
         let stream = inherited_socket().map_err(|_| ProxyError::NotStartedByRun)?;
         let descriptors = raise_descriptor_limit().map_err(ProxyError::system("cannot read the descriptor limit"))?;
         let mut channel = Channel::new(stream);
-        let sockets = receive_sockets(&mut channel).await?;
+        let (sockets, keys) = receive_sockets(&mut channel).await?;
         let cores = u64::try_from(sockets.cores()).unwrap_or(1);
         // Each client may need a second descriptor towards its app.
         let connections_max = descriptors.saturating_sub(DESCRIPTORS_APART) * 2 / 3 / cores;
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX).max(64);
         let limits = Limits { connections_max, ..Limits::default() };
-        serve_sockets(agent_version, limits, sockets, Some(channel), &shutdown).await
+        serve_sockets(agent_version, limits, sockets, keys, Some(channel), &shutdown).await
     })
 }
 
@@ -53,33 +58,60 @@ pub async fn serve(
     sockets: Sockets,
     shutdown: &CancellationToken,
 ) -> Result<(), ProxyError> {
-    serve_sockets(agent_version, limits, sockets, None, shutdown).await
+    serve_sockets(agent_version, limits, sockets, ProxyKeys::generate()?, None, shutdown).await
 }
 
 async fn serve_sockets(
     agent_version: &str,
     limits: Limits,
     sockets: Sockets,
+    keys: ProxyKeys,
     channel: Option<Channel>,
     shutdown: &CancellationToken,
 ) -> Result<(), ProxyError> {
     let certificates = Arc::new(CertificateStore::default());
-    let tls = server_config(Arc::clone(&certificates) as Arc<dyn rustls::server::ResolvesServerCert>)?;
-    let https_port = sockets.address(ListenerKind::Https).map(|address| address.port());
+    let tickets = Tickets::new(&keys.tickets)?;
+    let resolver = Arc::clone(&certificates) as Arc<dyn rustls::server::ResolvesServerCert>;
+    let tls = server_config(resolver, Arc::clone(&tickets))?;
+    let port = |kind| sockets.address(kind).map(|address| address.port());
+    let ports = Ports { https: port(ListenerKind::Https), quic: port(ListenerKind::Quic) };
     let mut workers = Vec::new();
     let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
-    for (index, listeners) in listeners.into_iter().enumerate() {
-        let options = WorkerOptions { index, limits: limits.clone(), https_port, tls: Arc::clone(&tls), listeners };
+    let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
+    let quic = QuicSettings::new(&tls, &keys, &limits, control_path)?;
+    let mut mail: Vec<Vec<Mail>> = listeners.iter().map(|_| Vec::new()).collect();
+    for (number, _) in sockets.addresses(ListenerKind::Quic).into_iter().enumerate() {
+        mail.iter_mut().zip(h3::boxes(listeners.len(), number)).for_each(|(mail, of_core)| mail.push(of_core));
+    }
+    let access_log = LogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
+    for (index, (listeners, mail)) in listeners.into_iter().zip(mail).enumerate() {
+        let (limits, tls, quic) = (limits.clone(), Arc::clone(&tls), quic.clone());
+        let access_log = access_log.clone();
+        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, mail, access_log };
         workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
     }
     let cores = workers.len();
     tracing::info!(cores, https = ?sockets.addresses(ListenerKind::Https), http = ?sockets.addresses(ListenerKind::Http), "serving");
     let agent_version = agent_version.to_owned();
-    let mut server =
-        ControlServer { agent_version, workers, sockets, certificates, channel, collected_at: Instant::now() };
+    let shared = Shared::new().map_err(ProxyError::system("cannot read random bytes"))?;
+    let mut server = ControlServer {
+        agent_version,
+        probes: Probes::new(workers.iter().map(|worker| worker.commands.clone())),
+        workers,
+        sockets: Some(sockets),
+        access_log: access_log.clone(),
+        certificates,
+        keys,
+        tickets,
+        generation: 0,
+        channel,
+        shared,
+        collected_at: Instant::now(),
+    };
     if server.serve(shutdown).await? == ServeEnd::Cut {
         tracing::warn!("ended with exchanges in flight");
     }
+    LogWriter::sync(&access_log);
     Ok(())
 }
 
@@ -109,10 +141,14 @@ fn inherited_socket() -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-async fn receive_sockets(channel: &mut Channel) -> Result<Sockets, ProxyError> {
+async fn receive_sockets(channel: &mut Channel) -> Result<(Sockets, ProxyKeys), ProxyError> {
     let received = timeout(SOCKETS_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::NotStartedByRun)??;
     match received.and_then(|command| command.body) {
-        Some(proxy_command::Body::Serve(listeners)) => Sockets::adopt(&listeners, channel.take_descriptors()),
+        Some(proxy_command::Body::Serve(listeners)) => {
+            // A `run` of a former version has none; then nobody's clients are known again.
+            let keys = listeners.keys.as_ref().and_then(ProxyKeys::read).map_or_else(ProxyKeys::generate, Ok)?;
+            Ok((Sockets::adopt(&listeners, channel.take_descriptors())?, keys))
+        }
         _ => Err(ProxyError::NotStartedByRun),
     }
 }

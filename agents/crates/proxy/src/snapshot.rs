@@ -1,21 +1,41 @@
 //! The route table as it was sent, checked whole and made quick to ask. Immutable: a new one replaces it.
 
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use fairlead_route::RouteTable;
+use fairlead_model::{AppTraffic, ProxySettings, TrafficError, UpstreamAddress};
+use fairlead_route::{RouteTable, Trust};
 use fairlead_tls::{CertificateSet, CertificateSource};
-use fairlead_wire::local::{ProxyApp, ProxySnapshot};
+use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
+use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
+
+use crate::policy::{Policy, Shared};
+use crate::upstream::{AppTls, Connector, ConnectorError};
 
 /// What the cores serve by.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) generation: u64,
-    /// Host and path to an index of `apps`.
+    /// Host and path to an index of `routes`.
     pub(crate) table: RouteTable<u32>,
+    pub(crate) routes: Vec<RouteEntry>,
     pub(crate) apps: Vec<AppSpec>,
     pub(crate) certificates: Arc<CertificateSet>,
+    pub(crate) settings: ProxySettings,
+    /// The proxies in front whose word counts; `None` when there are none.
+    pub(crate) trust: Option<Trust>,
+    /// Empty: nothing is written.
+    pub(crate) access_log_path: Arc<str>,
+}
+
+/// One route.
+#[derive(Debug)]
+pub(crate) struct RouteEntry {
+    /// An index of `apps`; `None` for a redirect, which its policy knows.
+    pub(crate) app: Option<u32>,
+    /// `None` for the default, which most routes have.
+    pub(crate) policy: Option<Arc<Policy>>,
 }
 
 /// An app and where its instances listen.
@@ -23,6 +43,7 @@ pub(crate) struct Snapshot {
 pub(crate) struct AppSpec {
     pub(crate) key: Box<str>,
     pub(crate) measured: bool,
+    pub(crate) traffic: AppTraffic,
     pub(crate) upstreams: Vec<UpstreamSpec>,
 }
 
@@ -30,9 +51,19 @@ pub(crate) struct AppSpec {
 #[derive(Debug)]
 pub(crate) struct UpstreamSpec {
     pub(crate) instance: Box<str>,
-    pub(crate) address: SocketAddr,
+    /// How it is reached, and by what protocol.
+    pub(crate) connector: Arc<Connector>,
     pub(crate) draining: bool,
+    /// How long its exchanges may go on then.
+    pub(crate) drain_timeout: Duration,
+    /// Share of new exchanges against the app's other instances.
+    pub(crate) weight: u32,
 }
+
+/// How long exchanges of an instance that drains may go on, of which nothing is said.
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// The weight of an instance of which none is said.
+const WEIGHT: u32 = 100;
 
 /// Why a snapshot is refused; the one before serves on.
 #[derive(Debug, thiserror::Error)]
@@ -43,17 +74,35 @@ pub(crate) enum SnapshotError {
     Certificate(#[from] fairlead_tls::CertificateError),
     #[error("{host}{path_prefix} leads to app `{app_key}`, which is not there")]
     UnknownApp { host: String, path_prefix: String, app_key: String },
+    #[error("{host}{path_prefix}: {error}")]
+    Policy { host: String, path_prefix: String, error: TrafficError },
+    #[error("app `{app_key}`: {error}")]
+    Traffic { app_key: String, error: TrafficError },
+    #[error("settings: {0}")]
+    Settings(TrafficError),
     #[error("app `{app_key}` is there twice")]
     DuplicateApp { app_key: String },
     #[error("instance `{instance}` is there twice")]
     DuplicateInstance { instance: String },
-    #[error("instance `{instance}` has the address `{address}`, which is not IP:port")]
+    #[error("instance `{instance}` has the address `{address}`, which is neither IP:port nor unix:/path")]
     Address { instance: String, address: String },
+    #[error("app `{app_key}`: {error}")]
+    Connector { app_key: String, error: ConnectorError },
+}
+
+/// Tells why a proxy would refuse this table, without one.
+pub fn check(message: &ProxySnapshot) -> Result<(), String> {
+    let shared = Shared::new().map_err(|error| error.to_string())?;
+    Snapshot::read(message, &CertificateSet::default(), &shared).map(drop).map_err(|error| error.to_string())
 }
 
 impl Snapshot {
     /// Checks everything; nothing of a bad snapshot is used.
-    pub(crate) fn read(message: &ProxySnapshot, certificates: &CertificateSet) -> Result<Self, SnapshotError> {
+    pub(crate) fn read(
+        message: &ProxySnapshot,
+        certificates: &CertificateSet,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, SnapshotError> {
         let mut index = HashMap::new();
         let mut instances = HashSet::new();
         let mut apps = Vec::with_capacity(message.apps.len());
@@ -64,57 +113,100 @@ impl Snapshot {
             apps.push(read_app(app, &mut instances)?);
         }
         let mut routes = Vec::with_capacity(message.routes.len());
-        for route in &message.routes {
-            let app = index.get(route.app_key.as_str()).ok_or_else(|| SnapshotError::UnknownApp {
-                host: route.host.clone(),
-                path_prefix: route.path_prefix.clone(),
-                app_key: route.app_key.clone(),
-            })?;
-            routes.push((route.host.as_str(), route.path_prefix.as_str(), *app));
+        let mut keys = Vec::with_capacity(message.routes.len());
+        for (position, route) in (0u32..).zip(&message.routes) {
+            routes.push(read_route(route, &index, shared)?);
+            keys.push((route.host.as_str(), route.path_prefix.as_str(), position));
         }
         let sources = message.certificates.iter().map(|certificate| CertificateSource {
             hosts: &certificate.hosts,
             chain_der: &certificate.chain_der,
             key_pkcs8_der: &certificate.key_pkcs8_der,
         });
+        let settings = proxy_settings(message.settings.as_ref()).map_err(SnapshotError::Settings)?;
         Ok(Self {
             generation: message.generation,
-            table: RouteTable::build(routes)?,
+            table: RouteTable::build(keys)?,
+            routes,
             apps,
             certificates: Arc::new(CertificateSet::build(sources, certificates)?),
+            trust: Trust::new(&settings),
+            access_log_path: message.access_log_path.as_str().into(),
+            settings,
         })
     }
 }
 
+fn drain_timeout(ms: u32) -> Duration {
+    if ms == 0 { DRAIN_TIMEOUT } else { Duration::from_millis(u64::from(ms)) }
+}
+
+fn read_route(
+    route: &ProxyRoute,
+    apps: &HashMap<&str, u32>,
+    shared: &Arc<Shared>,
+) -> Result<RouteEntry, SnapshotError> {
+    let policy_error =
+        |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error };
+    let app = match &route.redirect {
+        Some(_) => None,
+        None => match apps.get(route.app_key.as_str()) {
+            Some(app) => Some(*app),
+            None => {
+                return Err(SnapshotError::UnknownApp {
+                    host: route.host.clone(),
+                    path_prefix: route.path_prefix.clone(),
+                    app_key: route.app_key.clone(),
+                });
+            }
+        },
+    };
+    let redirect = route.redirect.as_ref().map(redirect).transpose().map_err(policy_error)?;
+    let policy = route.policy.as_ref().map(route_policy).transpose().map_err(policy_error)?.unwrap_or_default();
+    let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect, shared).map_err(policy_error)?;
+    Ok(RouteEntry { app, policy: policy.map(Arc::new) })
+}
+
 fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSpec, SnapshotError> {
     let mut upstreams = Vec::with_capacity(app.upstreams.len());
+    let traffic = app_traffic(app.traffic.as_ref())
+        .map_err(|error| SnapshotError::Traffic { app_key: app.app_key.clone(), error })?;
+    let unreachable = |error| SnapshotError::Connector { app_key: app.app_key.clone(), error };
+    let tls = AppTls::read(&traffic).map_err(unreachable)?;
     for upstream in &app.upstreams {
         let instance = upstream.instance_id.as_str();
         if !instances.insert(instance) {
             return Err(SnapshotError::DuplicateInstance { instance: instance.to_owned() });
         }
-        let address = upstream
+        let address: UpstreamAddress = upstream
             .address
             .parse()
             .map_err(|_| SnapshotError::Address { instance: instance.to_owned(), address: upstream.address.clone() })?;
-        upstreams.push(UpstreamSpec { instance: instance.into(), address, draining: upstream.draining });
+        upstreams.push(UpstreamSpec {
+            instance: instance.into(),
+            connector: Arc::new(Connector::new(&address, traffic.protocol, tls.as_ref()).map_err(unreachable)?),
+            draining: upstream.draining,
+            drain_timeout: drain_timeout(upstream.drain_timeout_ms),
+            weight: upstream.weight.unwrap_or(WEIGHT),
+        });
     }
-    Ok(AppSpec { key: app.app_key.as_str().into(), measured: app.measured, upstreams })
+    Ok(AppSpec { key: app.app_key.as_str().into(), measured: app.measured, traffic, upstreams })
 }
 
 #[cfg(test)]
 mod tests {
-    use fairlead_wire::local::{ProxyRoute, ProxyUpstream};
+    use fairlead_wire::local::ProxyUpstream;
+    use fairlead_wire::traffic as words;
 
     use super::*;
 
     fn app(key: &str, instance: &str, address: &str) -> ProxyApp {
-        let upstream = ProxyUpstream { instance_id: instance.into(), address: address.into(), draining: false };
-        ProxyApp { app_key: key.into(), upstreams: vec![upstream], measured: true }
+        let upstream = ProxyUpstream { instance_id: instance.into(), address: address.into(), ..Default::default() };
+        ProxyApp { app_key: key.into(), upstreams: vec![upstream], measured: true, ..Default::default() }
     }
 
     fn route(host: &str, app_key: &str) -> ProxyRoute {
-        ProxyRoute { host: host.into(), path_prefix: "/".into(), app_key: app_key.into() }
+        ProxyRoute { host: host.into(), path_prefix: "/".into(), app_key: app_key.into(), ..Default::default() }
     }
 
     #[test]
@@ -124,21 +216,35 @@ mod tests {
             routes: vec![route("a.localhost", "a")],
             apps: vec![app("a", "ins_1", "127.0.0.1:1")],
             certificates: Vec::new(),
+            ..ProxySnapshot::default()
         };
         let read = |change: fn(&mut ProxySnapshot)| {
             let mut snapshot = good.clone();
             change(&mut snapshot);
-            Snapshot::read(&snapshot, &CertificateSet::default()).map_err(|error| error.to_string())
+            Snapshot::read(&snapshot, &CertificateSet::default(), &Shared::new().unwrap())
+                .map_err(|error| error.to_string())
         };
         assert!(read(|_| ()).is_ok());
         type Fault = (&'static str, fn(&mut ProxySnapshot));
-        let faults: [Fault; 7] = [
+        let faults: [Fault; 10] = [
+            ("a.localhost/: allow: `x`", |s| {
+                let allow = vec!["x".to_owned()];
+                s.routes[0].policy = Some(words::RoutePolicy { allow, ..Default::default() });
+            }),
+            ("app `a`: retry_budget_percent", |s| {
+                let retry_budget_percent = Some(101);
+                s.apps[0].traffic = Some(words::AppTraffic { retry_budget_percent, ..Default::default() });
+            }),
+            ("settings: trusted_proxies", |s| {
+                let trusted_proxies = vec!["x".to_owned()];
+                s.settings = Some(words::ProxySettings { trusted_proxies, ..Default::default() });
+            }),
             ("not there", |s| s.apps.clear()),
             ("routed twice", |s| s.routes.push(route("a.localhost", "a"))),
             ("lower case", |s| s.routes.push(route("A.localhost", "a"))),
             ("app `a` is there twice", |s| s.apps.push(app("a", "ins_2", "127.0.0.1:1"))),
             ("instance `ins_1` is there twice", |s| s.apps.push(app("b", "ins_1", "127.0.0.1:1"))),
-            ("not IP:port", |s| s.apps.push(app("b", "ins_2", "localhost:1"))),
+            ("neither IP:port nor", |s| s.apps.push(app("b", "ins_2", "localhost:1"))),
             ("empty", |s| s.certificates.push(Default::default())),
         ];
         for (reason, change) in faults {

@@ -1,5 +1,5 @@
 //! A client's connection: plain or TLS. Turns bytes of the socket into plaintext and back, nothing else.
-//! rustls works on our buffers, so an idle connection owns none and a response leaves in one system call.
+//! All work is done in the core's buffers, so an idle connection owns none and a response leaves in one system call.
 
 mod records;
 
@@ -49,7 +49,7 @@ impl Transport {
 
     /// Whether the client chose HTTP/2 in the handshake.
     pub(crate) fn is_http2(&self) -> bool {
-        self.records.as_ref().is_some_and(|records| records.alpn() == Some(b"h2"))
+        self.records.as_ref().is_some_and(|records| records.is_http2())
     }
 
     /// Reads once and appends what it means to `plaintext`. Before it waits, it sends what is due.
@@ -94,7 +94,7 @@ impl Transport {
                     // The alert that says why; whether it still arrives is the network's business.
                     return match self.poll_flush(cx, core) {
                         Poll::Ready(Err(io_error)) => Poll::Ready(Err(io_error)),
-                        _ => Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error))),
+                        _ => Poll::Ready(Err(error)),
                     };
                 }
             };
@@ -123,6 +123,13 @@ impl Transport {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Lets go of what an idle connection needs no memory for.
+    pub(crate) fn rest(&mut self) {
+        if let Some(records) = &mut self.records {
+            records.rest();
         }
     }
 

@@ -1,8 +1,11 @@
 //! One core: a thread with its own runtime, listeners, connections and counters. Other threads reach it by messages only.
 
+use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,33 +15,44 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use crate::access_log::{AccessLog, Message};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
-use crate::core::{Core, CoreStats};
+use crate::core::{Core, CoreStats, DrainOrder, Ports};
+use crate::h3::{self, Mail, QuicSettings};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
 const SWEEP: Duration = Duration::from_secs(1);
 /// After an accept error of the machine, not of one client (file descriptors used up, for one).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// A pause is counted each time and told of this often at most.
+const PAUSES_TOLD_EVERY_MS: u64 = 60_000;
 
 /// What the control thread asks of a core.
 pub(crate) enum CoreCommand {
     /// Serve by this from now on.
     Apply(Arc<Snapshot>, oneshot::Sender<()>),
+    /// What the health probes found.
+    Health { instance: Box<str>, healthy: bool },
     /// Hand the numbers over.
     Collect(oneshot::Sender<CoreStats>),
-    /// Accept nothing more; answer when the last connection has ended.
-    Drain(oneshot::Sender<()>),
+    /// Accept nothing more; answer when the last connection has ended. Again: go on by another order.
+    Drain(DrainOrder, oneshot::Sender<()>),
 }
 
 /// What a core is made with.
 pub(crate) struct WorkerOptions {
     pub(crate) index: usize,
     pub(crate) limits: Limits,
-    pub(crate) https_port: Option<u16>,
+    pub(crate) ports: Ports,
+    /// The port that HTTP/3 is offered on.
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) listeners: Vec<OwnedListener>,
+    pub(crate) quic: QuicSettings,
+    /// One for each of QUIC's listeners, in their order.
+    pub(crate) mail: Vec<Mail>,
+    pub(crate) access_log: SyncSender<Message>,
 }
 
 /// A running core.
@@ -76,10 +90,19 @@ impl Worker {
 }
 
 async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<CoreCommand>) {
-    let core = Core::new(options.limits, options.https_port);
+    let core = Core::new(options.limits, options.ports, AccessLog::new(options.access_log));
     tokio::task::spawn_local(tick(Rc::clone(&core)));
     let mut accepting = Vec::new();
+    let mut mail = options.mail.into_iter();
     for listener in options.listeners {
+        if listener.kind == ListenerKind::Quic {
+            if let Some(mail) = mail.next() {
+                let core_number = u8::try_from(options.index % 256).unwrap_or_default();
+                let served = h3::serve(Rc::clone(&core), listener, options.quic.clone(), mail, core_number);
+                tokio::task::spawn_local(served);
+            }
+            continue;
+        }
         let tls = (listener.kind == ListenerKind::Https).then(|| Arc::clone(&options.tls));
         accepting.push(tokio::task::spawn_local(accept(Rc::clone(&core), listener, tls)));
     }
@@ -89,10 +112,11 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
                 core.apply(snapshot);
                 tell(applied, ());
             }
+            CoreCommand::Health { instance, healthy } => core.set_health(&instance, healthy),
             CoreCommand::Collect(stats) => tell(stats, core.collect()),
-            CoreCommand::Drain(drained) => {
+            CoreCommand::Drain(order, drained) => {
                 accepting.drain(..).for_each(|task| task.abort());
-                core.drain();
+                core.drain(order);
                 tokio::task::spawn_local(tell_when_empty(Rc::clone(&core), drained));
             }
         }
@@ -110,6 +134,7 @@ async fn tell_when_empty(core: Rc<Core>, drained: oneshot::Sender<()>) {
     loop {
         let ended = core.connection_ended.notified();
         if core.open_connections.get() == 0 {
+            core.access_log.flush();
             tell(drained, ());
             return;
         }
@@ -123,11 +148,21 @@ async fn tick(core: Rc<Core>) {
     let mut sweep_at_ms = 0;
     loop {
         ticks.tick().await;
-        core.alarms.tick();
+        core.tick();
         if core.alarms.now_ms() >= sweep_at_ms {
             sweep_at_ms = core.alarms.now_ms() + u64::try_from(SWEEP.as_millis()).unwrap_or(u64::MAX);
             core.sweep();
         }
+    }
+}
+
+async fn wait_for_room(core: &Core) {
+    loop {
+        let ended = core.connection_ended.notified();
+        if core.open_connections.get() < core.limits.connections_max {
+            return;
+        }
+        ended.await;
     }
 }
 
@@ -138,37 +173,168 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%address, %error, "can't listen"),
     };
+    core.wait_for_routes().await;
+    let mut pauses = Pauses::default();
     loop {
-        let ready = core.routes_ready.notified();
-        if core.has_routes() {
-            break;
-        }
-        ready.await;
-    }
-    let mut failing = false;
-    loop {
-        loop {
-            let ended = core.connection_ended.notified();
-            if core.open_connections.get() < core.limits.connections_max {
-                break;
-            }
-            ended.await;
+        if core.open_connections.get() >= core.limits.connections_max {
+            pauses.begin(&core, address, &"a core has as many clients as it may");
+            wait_for_room(&core).await;
         }
         match listener.accept().await {
             Ok((socket, peer)) => {
-                if std::mem::take(&mut failing) {
-                    tracing::warn!(%address, "accepting again");
-                }
+                pauses.end(address);
                 tokio::task::spawn_local(client::serve(Rc::clone(&core), socket, peer, tls.clone()));
             }
             // The client left before it was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                if !std::mem::replace(&mut failing, true) {
-                    tracing::warn!(%address, %error, "accepting pauses");
-                }
+                pauses.begin(&core, address, &error);
                 sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+}
+
+/// What is said of pauses in accepting: the first one, its end, and then nothing for a while.
+#[derive(Default)]
+struct Pauses {
+    told: bool,
+    silent_until_ms: u64,
+}
+
+impl Pauses {
+    fn begin(&mut self, core: &Core, address: SocketAddr, reason: &dyn fmt::Display) {
+        core.accept_pauses.set(core.accept_pauses.get().saturating_add(1));
+        let now_ms = core.alarms.now_ms();
+        if now_ms >= self.silent_until_ms {
+            tracing::warn!(%address, %reason, "accepting pauses");
+            self.told = true;
+            self.silent_until_ms = now_ms + PAUSES_TOLD_EVERY_MS;
+        }
+    }
+
+    fn end(&mut self, address: SocketAddr) {
+        if std::mem::take(&mut self.told) {
+            tracing::warn!(%address, "accepting again");
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use fairlead_tls::{CertificateSet, CertificateStore, Tickets, server_config};
+    use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyUpstream};
+
+    use super::*;
+    use crate::access_log::LogWriter;
+    use crate::control::{ProxyKeys, Sockets};
+    use crate::policy::Shared;
+
+    /// A body that makes the core panic while it holds a client, a place at the app, and the buffer that all connections share.
+    pub(crate) const FAULT: &[u8] = b"a fault that a test asked for";
+
+    /// An app that answers `/fault` with the fault and everything else with `ok`.
+    fn app() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                std::thread::spawn(move || {
+                    while let Some(head) = head(&mut stream) {
+                        let body = if head.starts_with("GET /fault ") { FAULT } else { b"ok" };
+                        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                        stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
+                    }
+                });
+            }
+        });
+        address
+    }
+
+    fn head(stream: &mut TcpStream) -> Option<String> {
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).ok()?;
+            head.push(byte[0]);
+        }
+        Some(String::from_utf8(head).unwrap())
+    }
+
+    /// The status line and the body of `ok`, or nothing.
+    fn ask(stream: &mut TcpStream, path: &str) -> Option<String> {
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a.localhost\r\n\r\n").as_bytes()).ok()?;
+        let head = head(stream)?;
+        let mut body = [0; 2];
+        stream.read_exact(&mut body).ok()?;
+        assert_eq!(&body, b"ok");
+        head.lines().next().map(str::to_owned)
+    }
+
+    fn table(app: SocketAddr) -> Arc<Snapshot> {
+        let upstream = ProxyUpstream { instance_id: "ins_1".into(), address: app.to_string(), ..Default::default() };
+        let table = ProxySnapshot {
+            routes: vec![ProxyRoute {
+                host: "a.localhost".into(),
+                path_prefix: "/".into(),
+                app_key: "a".into(),
+                ..Default::default()
+            }],
+            apps: vec![ProxyApp {
+                app_key: "a".into(),
+                upstreams: vec![upstream],
+                measured: true,
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        Arc::new(Snapshot::read(&table, &CertificateSet::default(), &Shared::new().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_panic_ends_one_connection_and_leaks_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let sockets = Sockets::bind(&[], &[any], 1, &folder.path().join("a.sock")).unwrap();
+        let address = sockets.address(ListenerKind::Http).unwrap();
+        let (limits, keys) = (Limits::default(), ProxyKeys::generate().unwrap());
+        let tickets = Tickets::new(&keys.tickets).unwrap();
+        let tls = server_config(Arc::new(CertificateStore::default()), tickets).unwrap();
+        let worker = Worker::spawn(WorkerOptions {
+            index: 0,
+            quic: QuicSettings::new(&tls, &keys, &limits, folder.path().join("a.sock")).unwrap(),
+            limits,
+            ports: Ports { https: None, quic: None },
+            tls,
+            listeners: sockets.listeners,
+            mail: Vec::new(),
+            access_log: LogWriter::start().unwrap(),
+        })
+        .unwrap();
+        let (applied, is_applied) = oneshot::channel();
+        worker.commands.send(CoreCommand::Apply(table(app()), applied)).unwrap();
+        is_applied.blocking_recv().unwrap();
+        let collect = || {
+            let (stats, collected) = oneshot::channel();
+            worker.commands.send(CoreCommand::Collect(stats)).unwrap();
+            collected.blocking_recv().unwrap()
+        };
+        let mut other = TcpStream::connect(address).unwrap();
+        assert_eq!(ask(&mut other, "/").as_deref(), Some("HTTP/1.1 200 OK"));
+        let mut panics = 0;
+        for _ in 0..3 {
+            let mut client = TcpStream::connect(address).unwrap();
+            assert_eq!(ask(&mut client, "/fault"), None);
+            // The one beside it is served on, by the same core.
+            assert_eq!(ask(&mut other, "/").as_deref(), Some("HTTP/1.1 200 OK"));
+            let stats = collect();
+            panics += stats.panics;
+            assert_eq!((stats.open_connections, stats.apps[0].in_flight, stats.instances[0].1), (1, 0, 0));
+        }
+        assert_eq!(panics, 3);
+        assert!(!worker.is_dead());
     }
 }

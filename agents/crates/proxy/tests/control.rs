@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fairlead_proxy::Limits;
-use fairlead_wire::local::ProxyUpstream;
+use fairlead_wire::local::{ProxySnapshot, ProxyUpstream};
+use fairlead_wire::traffic::ProxySettings;
 use support::app::App;
 use support::client::{self, get};
 use support::{HOST, Proxy, quick, upstream};
@@ -179,6 +180,38 @@ async fn a_drained_proxy_ends_what_is_in_flight_then_itself() {
     let last = busy.response(false).await.unwrap();
     assert_eq!((last.text(), last.header("connection")), ("end", Some("close")));
     (&mut proxy.served).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn one_client_has_so_many_connections_and_no_more() {
+    let app = named("a").await;
+    let limits = Limits { bounds_loopback: true, ..quick() };
+    let mut proxy = Proxy::bare(limits).await;
+    let settings = ProxySettings { connections_per_client: Some(2), ..ProxySettings::default() };
+    let snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    proxy.apply(ProxySnapshot { settings: Some(settings), ..snapshot }).await.unwrap();
+    let (config, mut served, mut refused) = (proxy.tls(&["http/1.1"]), Vec::new(), 0);
+    // Two on each of two cores.
+    while served.len() < 4 {
+        match client::handshake(&proxy, &config, HOST).await {
+            Ok(mut client) => {
+                assert_eq!(client.ask(&get("/")).await.text(), "a");
+                served.push(client);
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    for _ in 0..3 {
+        assert!(client::handshake(&proxy, &config, HOST).await.is_err());
+        refused += 1;
+    }
+    let stats = proxy.stats_until(|stats| stats.refused_connections >= refused).await;
+    assert_eq!((stats.refused_connections, stats.open_connections), (refused, 4));
+    // Those who have one are served on, and one that leaves makes room.
+    assert_eq!(served[0].ask(&get("/")).await.text(), "a");
+    served.clear();
+    proxy.stats_until(|stats| stats.open_connections == 0).await;
+    assert_eq!(client::handshake(&proxy, &config, HOST).await.unwrap().ask(&get("/")).await.text(), "a");
 }
 
 #[tokio::test]

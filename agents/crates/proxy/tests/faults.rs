@@ -8,11 +8,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fairlead_proxy::Limits;
+use fairlead_wire::traffic::AppTraffic;
 use support::app::App;
 use support::client::{self, get};
 use support::{HOST, Proxy, quick, upstream};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
+
+/// Each core has one request at each instance.
+fn one_at_a_time() -> AppTraffic {
+    AppTraffic { connections_per_instance: 1, ..AppTraffic::default() }
+}
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -197,8 +203,8 @@ async fn too_many_requests_wait_in_line_and_beyond_that_are_told_to_come_back() 
     })
     .await;
     // Two cores, so at most two at the app and two in line.
-    let limits = Limits { upstream_connections_max: 1, queue_max: 1, ..quick() };
-    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let traffic = AppTraffic { queue_max: Some(1), ..one_at_a_time() };
+    let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let mut clients = Vec::new();
     for _ in 0..12 {
         let mut client = client::tls(&proxy).await;
@@ -229,8 +235,8 @@ async fn a_place_in_line_has_its_deadline() {
         peer.fill().await;
     })
     .await;
-    let limits = Limits { upstream_connections_max: 1, queue_timeout: Duration::from_millis(50), ..quick() };
-    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let traffic = AppTraffic { queue_timeout_ms: 50, ..one_at_a_time() };
+    let proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let (first_done, mut clients) = (Arc::new(Semaphore::new(0)), Vec::new());
     for _ in 0..6 {
         let mut client = client::tls(&proxy).await;
@@ -263,7 +269,8 @@ async fn an_app_that_never_answers_and_clients_that_stall_meet_their_deadlines()
         limits
     };
     let before = async |limits| Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
-    let proxy = before(limits(|limits, short| limits.response_timeout = short)).await;
+    let traffic = AppTraffic { response_timeout_ms: 60, ..AppTraffic::default() };
+    let proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     assert_eq!(client::tls(&proxy).await.ask(&get("/")).await.status, 504);
     let proxy = before(limits(|limits, short| limits.head_timeout = short)).await;
     let mut half_head = client::tls(&proxy).await;
@@ -320,8 +327,8 @@ async fn a_client_that_leaves_a_stream_is_no_error_of_the_app() {
 #[tokio::test]
 async fn slow_uploads_leave_the_places_at_the_app_to_others() {
     let app = App::answering(OK).await;
-    let limits = Limits { upstream_connections_max: 1, slot_patience: Duration::from_millis(30), ..quick() };
-    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let limits = Limits { slot_patience: Duration::from_millis(30), ..quick() };
+    let proxy = Proxy::with_traffic(limits, one_at_a_time(), vec![upstream("ins_1", app.address)]).await;
     let mut uploads = Vec::new();
     for _ in 0..8 {
         let mut client = client::tls(&proxy).await;
@@ -372,24 +379,24 @@ async fn a_request_whose_client_leaves_the_line_never_reaches_the_app() {
         }
     })
     .await;
-    let limits = Limits { upstream_connections_max: 1, queue_timeout: Duration::from_secs(1000), ..quick() };
-    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let traffic = AppTraffic { queue_timeout_ms: 1_000_000, ..one_at_a_time() };
+    let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let mut clients = Vec::new();
     for number in 0..8u8 {
         let mut client = client::tls(&proxy).await;
         client.send(&get(&format!("/{number}"))).await;
         clients.push((number, client));
     }
-    proxy.stats_until(|stats| stats.instances[0].in_flight == 8).await;
+    proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.in_flight == 8)).await;
     // And a second later those that got a place have long been read by the app.
-    proxy.stats_until(|stats| stats.instances[0].in_flight == 8).await;
+    proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.in_flight == 8)).await;
     let at_app = seen.lock().unwrap().clone();
     let (stay, leave): (Vec<_>, Vec<_>) = clients.into_iter().partition(|(number, _)| at_app.contains(number));
     for (_, client) in leave {
         let (socket, _) = client.stream.into_inner();
         socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)).unwrap();
     }
-    let left = proxy.stats_until(|stats| stats.instances[0].in_flight as usize == stay.len());
+    let left = proxy.stats_until(|stats| stats.apps.first().is_some_and(|app| app.in_flight as usize == stay.len()));
     tokio::time::timeout(Duration::from_secs(10), left).await.expect("they kept their places in line");
     assert_eq!(*seen.lock().unwrap(), at_app);
 }

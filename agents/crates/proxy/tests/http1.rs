@@ -3,6 +3,7 @@
 
 mod support;
 
+use fairlead_wire::traffic::AppTraffic;
 use support::app::App;
 use support::client::{self, get};
 use support::{HOST, Proxy, upstream};
@@ -161,8 +162,9 @@ async fn events_reach_the_client_one_by_one_and_hold_no_place_of_others() {
     })
     .await;
     let slot_patience = std::time::Duration::from_millis(20);
-    let limits = fairlead_proxy::Limits { upstream_connections_max: 1, slot_patience, ..support::quick() };
-    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let limits = fairlead_proxy::Limits { slot_patience, ..support::quick() };
+    let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
+    let proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
     let mut streams = Vec::new();
     for number in 0..6 {
         let mut client = client::tls(&proxy).await;
@@ -222,8 +224,8 @@ async fn a_websocket_is_a_pipe_both_ways_and_ends_as_either_side_ends_it() {
         peer.write("bye").await;
     })
     .await;
-    let limits = fairlead_proxy::Limits { upstream_connections_max: 1, ..support::quick() };
-    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
+    let mut proxy = Proxy::with_traffic(support::quick(), traffic, vec![upstream("ins_1", app.address)]).await;
     let ask = format!("GET /ws HTTP/1.1\r\nHost: {HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst");
     let mut first = client::tls(&proxy).await;
     first.send(&ask).await;

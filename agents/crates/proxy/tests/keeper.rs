@@ -12,17 +12,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use fairlead_proxy::{KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
+use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
     ProxyApp, ProxyCommand, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot, ProxyStats, proxy_event,
 };
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustls::HandshakeKind;
 use support::app::App;
-use support::client::Client;
-use support::{APP, HOST, upstream};
+use support::client::{Client, get};
+use support::{APP, HOST, certificate, client_tls, upstream};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use tokio_rustls::TlsConnector;
 
 fn main() {
     if std::env::args().nth(1).as_deref() == Some("proxy") {
@@ -41,6 +44,8 @@ fn main() {
         println!("ok: a new run adopts the proxy that serves");
         a_broken_channel_is_opened_again_and_the_proxy_serves_on().await;
         println!("ok: a broken channel is opened again and the proxy serves on");
+        sessions_resume_on_the_proxy_that_follows_and_under_the_next_run().await;
+        println!("ok: sessions resume on the proxy that follows, and under the next run");
         a_hung_proxy_is_replaced_on_the_same_sockets().await;
         println!("ok: a hung proxy is replaced on the same sockets");
         a_proxy_of_another_version_is_replaced().await;
@@ -48,7 +53,7 @@ fn main() {
         used_up_descriptors_pause_accepting_and_it_recovers().await;
         println!("ok: used-up descriptors pause accepting, and it recovers");
     });
-    println!("test result: ok. 6 passed; 0 failed");
+    println!("test result: ok. 7 passed; 0 failed; 0 ignored");
 }
 
 fn options(folder: &Path) -> KeeperOptions {
@@ -58,6 +63,7 @@ fn options(folder: &Path) -> KeeperOptions {
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
         workers: 2,
+        retirement: DrainOrder::default(),
     }
 }
 
@@ -65,9 +71,20 @@ fn options(folder: &Path) -> KeeperOptions {
 fn snapshot(app: SocketAddr) -> ProxySnapshot {
     ProxySnapshot {
         generation: 0,
-        routes: vec![ProxyRoute { host: HOST.to_owned(), path_prefix: "/".to_owned(), app_key: APP.to_owned() }],
+        routes: vec![ProxyRoute {
+            host: HOST.to_owned(),
+            path_prefix: "/".to_owned(),
+            app_key: APP.to_owned(),
+            ..ProxyRoute::default()
+        }],
         certificates: Vec::new(),
-        apps: vec![ProxyApp { app_key: APP.to_owned(), upstreams: vec![upstream("ins_1", app)], measured: true }],
+        apps: vec![ProxyApp {
+            app_key: APP.to_owned(),
+            upstreams: vec![upstream("ins_1", app)],
+            measured: true,
+            ..ProxyApp::default()
+        }],
+        ..ProxySnapshot::default()
     }
 }
 
@@ -179,6 +196,40 @@ async fn a_broken_channel_is_opened_again_and_the_proxy_serves_on() {
         stats.recv().await.unwrap();
         assert_eq!((keeper.pid(), ask(address).await), (pid, Some(200)));
     }
+    keeper.stop(Duration::from_secs(5)).await;
+}
+
+async fn sessions_resume_on_the_proxy_that_follows_and_under_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
+    let with_certificate = || ProxySnapshot { certificates: vec![certificate(&authority)], ..snapshot(app.address) };
+    let (mut keeper, mut stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    keeper.apply(with_certificate()).await.unwrap();
+    let address = keeper.https_address().unwrap();
+    let config = client_tls(&authority, &["http/1.1"]);
+    let ask = async || {
+        let (stream, name) = (TcpStream::connect(address).await.unwrap(), HOST.try_into().unwrap());
+        let stream = TlsConnector::from(Arc::clone(&config)).connect(name, stream).await.unwrap();
+        let kind = stream.get_ref().1.handshake_kind().unwrap();
+        // The ticket comes with the response.
+        assert_eq!(Client::new(stream).ask(&get("/")).await.status, 200);
+        kind
+    };
+    assert_eq!(ask().await, HandshakeKind::Full);
+    for _ in 0..2 {
+        // Whichever core takes it.
+        assert_eq!(ask().await, HandshakeKind::Resumed);
+        let pid = keeper.pid();
+        kill(pid, Signal::KILL);
+        until(async || keeper.pid() != pid).await;
+        assert_eq!(ask().await, HandshakeKind::Resumed);
+        // The next `run` learns the keys from the proxy, and hands them to the one after it.
+        drop((keeper, stats));
+        (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+        keeper.apply(with_certificate()).await.unwrap();
+    }
+    drop(stats);
     keeper.stop(Duration::from_secs(5)).await;
 }
 

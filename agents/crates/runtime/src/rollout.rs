@@ -94,7 +94,7 @@ enum LeavingStage {
     /// Waits for exchanges in flight; `confirmed` once the proxy knows that it drains.
     Draining { begun: Duration, confirmed: Option<Duration>, generation: u64, limit: Duration },
     /// Asked to stop; asked again at `again_at`.
-    Stopping { again_at: Duration },
+    Stopping { again_at: Duration, limit: Duration },
 }
 
 /// Moves the app by one event. The caller saves `record()` if it changed, then does the actions in order.
@@ -305,7 +305,7 @@ impl AppState {
                 deployment: adopted.deployment.clone(),
                 slot: Slot::adopted(&adopted, now.at),
                 grace: adopted.stop_grace,
-                stage: LeavingStage::Stopping { again_at: now.at },
+                stage: LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO },
             };
             leaving.stop(&id, now, actions);
             self.leaving.insert(id, leaving);
@@ -496,7 +496,7 @@ impl AppState {
 
     fn leave_slot(&mut self, (id, mut leaving): (InstanceId, Leaving), now: Now) {
         if !leaving.slot.routable() {
-            leaving.stage = LeavingStage::Stopping { again_at: now.at };
+            leaving.stage = LeavingStage::Stopping { again_at: now.at, limit: leaving.stage.limit() };
         }
         self.leaving.insert(id, leaving);
     }
@@ -504,7 +504,7 @@ impl AppState {
     /// Stops a group that never had the routes.
     fn stop_group(&mut self, mut group: Group, now: Now, actions: &mut Vec<Action>) {
         for (id, slot) in std::mem::take(&mut group.slots) {
-            let leaving = group.leaving(slot, LeavingStage::Stopping { again_at: now.at });
+            let leaving = group.leaving(slot, LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO });
             self.leaving.insert(id, leaving);
         }
         self.check_leaving(now, actions);
@@ -530,20 +530,28 @@ impl LeavingStage {
         Self::Draining { begun: now.at, confirmed: None, generation, limit }
     }
 
+    /// How long its exchanges may go on.
+    fn limit(self) -> Duration {
+        match self {
+            Self::Draining { limit, .. } | Self::Stopping { limit, .. } => limit,
+        }
+    }
+
     /// When it is stopped at the latest. A proxy that never confirms doesn't keep it alive.
     fn due(self) -> Duration {
         match self {
             Self::Draining { begun, confirmed, limit, .. } => {
                 confirmed.unwrap_or(begun + SWITCH_TIMEOUT).saturating_add(limit)
             }
-            Self::Stopping { again_at } => again_at,
+            Self::Stopping { again_at, .. } => again_at,
         }
     }
 }
 
 impl Leaving {
     fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<Action>) {
-        self.stage = LeavingStage::Stopping { again_at: now.at.saturating_add(self.grace).saturating_add(STOP_SLACK) };
+        let again_at = now.at.saturating_add(self.grace).saturating_add(STOP_SLACK);
+        self.stage = LeavingStage::Stopping { again_at, limit: self.stage.limit() };
         actions.push(Action::Stop { instance: id.clone(), grace: self.grace });
     }
 }

@@ -194,7 +194,14 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
 }
 
 fn live(release: ReleaseSpec) -> AppSpec {
-    AppSpec { key: key("app_a"), name: "a".into(), live: Some(release), candidate: None, instances: 1 }
+    AppSpec {
+        key: key("app_a"),
+        name: "a".into(),
+        live: Some(release),
+        candidate: None,
+        instances: 1,
+        traffic: Default::default(),
+    }
 }
 
 fn with_candidate(spec: AppSpec, release: ReleaseSpec, health_timeout: Duration) -> AppSpec {

@@ -48,6 +48,12 @@ pub enum ProxyError {
         /// Its version.
         version: u32,
     },
+    /// A new proxy refuses what the old one serves by.
+    #[error("the new proxy refuses the routes: {reason}")]
+    Refused {
+        /// Its reason.
+        reason: String,
+    },
     /// The proxy did not answer in time.
     #[error("the proxy did not answer in time")]
     Silent,

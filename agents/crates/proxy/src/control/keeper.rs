@@ -2,40 +2,41 @@
 //! and the same snapshot. Dropping the keeper leaves the proxy alive.
 
 use std::collections::VecDeque;
+use std::fs::metadata;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fairlead_base::{Backoff, clock};
-use fairlead_wire::local::{
-    ProxyCommand, ProxyDrain, ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event,
-};
-use tokio::net::UnixStream;
-use tokio::process::{Child, Command};
+use fairlead_wire::local::{ProxyDrain, ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event};
+use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::link::{self, Channel};
-use super::process::{self, Process};
-use super::sockets::takes_ipv4;
-use super::{ListenerKind, OwnedListener, ProxyError, Sockets};
+use super::link::{self, Adopted, Channel};
+use super::process::Process;
+use super::replace::{is_wanted, others, replace};
+use super::retiring::{EXIT_TIMEOUT, Retired, Retiring};
+use super::spawn::spawn;
+use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
+use crate::core::DrainOrder;
 use crate::worker::tell;
 
 /// Frames of a minute may wait for a slow reader; more are dropped.
 const STATS_WAITING_MAX: usize = 64;
-/// From the end of a drain to the end of the process.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For exchanges in flight of a proxy that can't be spoken to and is replaced.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// A process whose channel closed because it ended is seen to have ended within this.
 const DEATH_TIMEOUT: Duration = Duration::from_millis(200);
 /// Statistics come once a second: a proxy that says nothing for so long hangs.
 const SILENT_AFTER: Duration = Duration::from_secs(15);
+/// A new proxy has so long to take the table and to say a first word.
+const PROOF_TIMEOUT: Duration = Duration::from_secs(15);
+/// An upgrade that failed is tried again after this.
+const UPGRADE_AGAIN: Duration = Duration::from_secs(60);
 /// A proxy that lived this long did not die of its start.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
@@ -52,10 +53,16 @@ pub struct KeeperOptions {
     pub http: Vec<SocketAddr>,
     /// Cores to serve with.
     pub workers: usize,
+    /// How a proxy that was upgraded ends what it has.
+    pub retirement: DrainOrder,
 }
 
+/// Told the generation that is in use, or why it is not.
+type Applied = oneshot::Sender<Result<u64, String>>;
+
 enum Request {
-    Apply(ProxySnapshot, oneshot::Sender<Result<(), String>>),
+    Apply(ProxySnapshot, Applied),
+    Upgrade(oneshot::Sender<Result<(), String>>),
     Stop(Duration, oneshot::Sender<()>),
 }
 
@@ -91,16 +98,26 @@ impl ProxyKeeper {
         Ok((keeper, receiver))
     }
 
-    /// Makes the proxy serve by `snapshot` (its generation is set here). An error is the reason it was refused for; what was
-    /// served before is served on.
-    pub async fn apply(&self, snapshot: ProxySnapshot) -> Result<(), String> {
+    /// Makes the proxy serve by `snapshot`; tells the generation it got, which statistics name. An error is the reason it was
+    /// refused for; what was served before is served on.
+    pub async fn apply(&self, snapshot: ProxySnapshot) -> Result<u64, String> {
         let (applied, answer) = oneshot::channel();
         let gone = || "the proxy is stopped".to_owned();
         self.requests.send(Request::Apply(snapshot, applied)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
-    /// Drains the proxy and ends it.
+    /// Starts another proxy of the options' program in place of the one that serves: on the same sockets, with the same table and
+    /// keys. Returns once the new one has proved that it serves; the old one then ends what it has. On an error the old one
+    /// serves on.
+    pub async fn upgrade(&self) -> Result<(), String> {
+        let (upgraded, answer) = oneshot::channel();
+        let gone = || "the proxy is stopped".to_owned();
+        self.requests.send(Request::Upgrade(upgraded)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Drains the proxy, and those that drain already, and ends them.
     pub async fn stop(&self, patience: Duration) {
         let (stopped, answer) = oneshot::channel();
         if self.requests.send(Request::Stop(patience, stopped)).await.is_ok() && answer.await.is_err() {
@@ -127,6 +144,7 @@ impl ProxyKeeper {
 struct Kept {
     options: KeeperOptions,
     sockets: Sockets,
+    keys: ProxyKeys,
     channel: Channel,
     process: Process,
     /// `None` for an adopted one, which is nobody's child any more.
@@ -134,30 +152,41 @@ struct Kept {
     pid: Arc<AtomicU32>,
     generation: u64,
     applied: Option<ProxySnapshot>,
-    pending: VecDeque<(ProxySnapshot, oneshot::Sender<Result<(), String>>)>,
+    /// The last one that was refused while none was applied.
+    refused: Option<ProxySnapshot>,
+    pending: VecDeque<(ProxySnapshot, Applied)>,
     started: Instant,
     /// The last event of the proxy.
     heard: Instant,
     reconnected: Option<Instant>,
+    retiring: Retiring,
+    /// When another proxy is to take this one's place.
+    upgrade_at: Option<Instant>,
+    upgrades: Vec<oneshot::Sender<Result<(), String>>>,
 }
 
 impl Kept {
     async fn find(options: KeeperOptions) -> Result<Self, ProxyError> {
         let mut farewell = FAREWELL;
         match link::adopt(&options.control_path).await {
-            Ok(Some((channel, pid, sockets))) if is_wanted(&sockets, &options) => {
+            Ok(Some(Adopted { channel, pid, mut sockets, keys })) if is_wanted(&sockets, &options) => {
+                sockets.complete_quic();
                 let process = Process::open(pid)?;
+                let keys = keys.map_or_else(ProxyKeys::generate, Ok)?;
                 for other in others(&options.control_path).into_iter().filter(|other| other.pid != pid) {
                     tracing::warn!(pid = other.pid, "a second proxy on the same sockets is ended");
                     other.end(FAREWELL).await?;
                 }
-                tracing::info!(pid, "adopted the proxy that serves");
-                return Ok(Self::new(options, sockets, channel, None, process));
+                let upgrade = runs_another_program(pid, &options.program);
+                tracing::info!(pid, upgrade, "adopted the proxy that serves");
+                let mut kept = Self::new(options, sockets, keys, channel, None, process);
+                kept.upgrade_at = upgrade.then(Instant::now);
+                return Ok(kept);
             }
-            Ok(Some((mut channel, pid, _))) => {
+            Ok(Some(Adopted { mut channel, pid, .. })) => {
                 tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
                 // It closes the channel when it ends, and only then are its addresses free.
-                if link::command(&channel, drain(EXIT_TIMEOUT)).await.is_ok() {
+                if link::command(&channel, drain(at_once(EXIT_TIMEOUT))).await.is_ok() {
                     while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive()).await, Ok(Ok(Some(_)))) {}
                 }
             }
@@ -173,14 +202,23 @@ impl Kept {
             Some(sockets) => sockets,
             None => Sockets::bind(&options.https, &options.http, options.workers, &options.control_path)?,
         };
-        let (channel, child, process) = spawn(&options.program, &sockets).await?;
-        Ok(Self::new(options, sockets, channel, Some(child), process))
+        let keys = ProxyKeys::generate()?;
+        let (channel, child, process) = spawn(&options.program, &sockets, &keys).await?;
+        Ok(Self::new(options, sockets, keys, channel, Some(child), process))
     }
 
-    fn new(options: KeeperOptions, sockets: Sockets, channel: Channel, child: Option<Child>, process: Process) -> Self {
+    fn new(
+        options: KeeperOptions,
+        sockets: Sockets,
+        keys: ProxyKeys,
+        channel: Channel,
+        child: Option<Child>,
+        process: Process,
+    ) -> Self {
         Self {
             options,
             sockets,
+            keys,
             channel,
             child,
             pid: Arc::new(AtomicU32::new(process.pid)),
@@ -188,10 +226,14 @@ impl Kept {
             // Grows over restarts of `run` too.
             generation: clock::unix_ms(),
             applied: None,
+            refused: None,
             pending: VecDeque::new(),
             started: Instant::now(),
             heard: Instant::now(),
             reconnected: None,
+            retiring: Retiring::new(),
+            upgrade_at: None,
+            upgrades: Vec::new(),
         }
     }
 
@@ -214,14 +256,28 @@ impl Kept {
                     }
                     Ok(None) | Err(_) => true,
                 },
+                heard = self.retiring.hear() => {
+                    self.retiring.note(heard);
+                    false
+                }
                 request = requests.recv() => match request {
                     None => return None,
                     Some(Request::Apply(snapshot, answer)) => self.apply(snapshot, answer).await.is_err(),
+                    Some(Request::Upgrade(upgraded)) => {
+                        self.upgrades.push(upgraded);
+                        self.upgrade_at = Some(Instant::now());
+                        false
+                    }
                     Some(Request::Stop(patience, stopped)) => {
                         self.stop(patience).await;
                         return Some(stopped);
                     }
                 },
+                () = sleep_until(self.upgrade_at.unwrap_or(self.heard)), if self.may_upgrade() => {
+                    self.try_upgrade(stats).await;
+                    false
+                }
+                () = sleep(self.keys.due_in()) => self.turn_keys().await.is_err(),
                 () = sleep_until(self.heard + SILENT_AFTER) => {
                     tracing::error!(pid = self.process.pid, "the proxy has been silent for too long");
                     true
@@ -236,11 +292,13 @@ impl Kept {
         }
     }
 
-    async fn apply(
-        &mut self,
-        mut snapshot: ProxySnapshot,
-        answer: oneshot::Sender<Result<(), String>>,
-    ) -> Result<(), ProxyError> {
+    /// New keys, to the proxy too. It learns of those it missed with the next ones, or from its start.
+    async fn turn_keys(&mut self) -> Result<(), ProxyError> {
+        self.keys.rotate()?;
+        link::command(&self.channel, proxy_command::Body::Keys(self.keys.message())).await
+    }
+
+    async fn apply(&mut self, mut snapshot: ProxySnapshot, answer: Applied) -> Result<(), ProxyError> {
         self.generation += 1;
         snapshot.generation = self.generation;
         let sent = link::command(&self.channel, proxy_command::Body::Snapshot(snapshot.clone())).await;
@@ -251,14 +309,68 @@ impl Kept {
     fn event(&mut self, event: Option<proxy_event::Body>, stats: &mpsc::Sender<ProxyStats>) {
         match event {
             Some(proxy_event::Body::Applied(applied)) => self.applied(&applied),
-            Some(proxy_event::Body::Stats(frame)) => {
-                let sent = stats.try_send(frame);
-                if sent.is_err() {
-                    tracing::warn!("a second of statistics was dropped: nobody reads them");
-                }
-            }
+            Some(proxy_event::Body::Stats(frame)) => self.pass_on(frame, stats),
             _ => {}
         }
+    }
+
+    fn pass_on(&mut self, mut frame: ProxyStats, stats: &mpsc::Sender<ProxyStats>) {
+        self.retiring.give(&mut frame);
+        let sent = stats.try_send(frame);
+        if sent.is_err() {
+            tracing::warn!("a second of statistics was dropped: nobody reads them");
+        }
+    }
+
+    /// An answer that is due must come from whom was asked; and without a table the new one would serve nobody.
+    fn may_upgrade(&self) -> bool {
+        let has_table = self.applied.is_some() || self.refused.is_some();
+        self.upgrade_at.is_some() && self.pending.is_empty() && (has_table || !self.upgrades.is_empty())
+    }
+
+    async fn try_upgrade(&mut self, stats: &mpsc::Sender<ProxyStats>) {
+        let old = self.process.pid;
+        let result = match self.upgrade(stats).await {
+            Ok(()) => {
+                self.upgrade_at = None;
+                tracing::info!(old, new = self.process.pid, "upgraded the proxy; the old one drains");
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(%error, "the proxy can't be upgraded; the old one serves on");
+                // Somebody who waits decides for themselves.
+                self.upgrade_at = self.upgrades.is_empty().then(|| Instant::now() + UPGRADE_AGAIN);
+                Err(error.to_string())
+            }
+        };
+        for upgraded in self.upgrades.drain(..) {
+            tell(upgraded, result.clone());
+        }
+    }
+
+    async fn upgrade(&mut self, stats: &mpsc::Sender<ProxyStats>) -> Result<(), ProxyError> {
+        let (mut channel, mut child, process) = spawn(&self.options.program, &self.sockets, &self.keys).await?;
+        let table = self.applied.clone().or_else(|| self.refused.clone());
+        let proof = timeout(PROOF_TIMEOUT, prove(&mut channel, table.as_ref())).await;
+        let frame = match proof.unwrap_or(Err(ProxyError::Silent)) {
+            Ok(frame) => frame,
+            Err(error) => {
+                child.kill().await.map_err(ProxyError::system("cannot end a new proxy that failed"))?;
+                return Err(error);
+            }
+        };
+        (self.applied, self.refused) = (table, None);
+        let old = Retired {
+            channel: std::mem::replace(&mut self.channel, channel),
+            child: self.child.replace(child),
+            process: std::mem::replace(&mut self.process, process),
+        };
+        self.retiring.add(old, self.options.retirement);
+        self.pid.store(self.process.pid, Ordering::Relaxed);
+        self.started = Instant::now();
+        (self.heard, self.reconnected) = (self.started, None);
+        self.pass_on(frame, stats);
+        Ok(())
     }
 
     fn applied(&mut self, applied: &SnapshotApplied) {
@@ -268,9 +380,11 @@ impl Kept {
             return;
         };
         let result = if applied.error.is_empty() {
-            self.applied = Some(snapshot);
-            Ok(())
+            self.retiring.tell(&proxy_command::Body::Snapshot(snapshot.clone()));
+            (self.applied, self.refused) = (Some(snapshot), None);
+            Ok(applied.generation)
         } else {
+            self.refused = self.applied.is_none().then_some(snapshot);
             Err(applied.error.clone())
         };
         tell(answer, result);
@@ -310,10 +424,11 @@ impl Kept {
             () = self.process.ended() => Ok(None),
             found = link::adopt(&self.options.control_path) => found,
         };
-        let (channel, pid, _) = found?.ok_or(ProxyError::Protocol("the proxy left its control socket"))?;
+        let Adopted { channel, pid, .. } = found?.ok_or(ProxyError::Protocol("the proxy left its control socket"))?;
         if pid != self.process.pid {
             return Err(ProxyError::Protocol("another process answers on the control socket"));
         }
+        link::command(&channel, proxy_command::Body::Keys(self.keys.message())).await?;
         if let Some(snapshot) = &self.applied {
             link::command(&channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
         }
@@ -327,7 +442,7 @@ impl Kept {
     async fn restart(&mut self) -> Result<(), ProxyError> {
         self.end_process(Duration::ZERO).await?;
         self.sockets.renew_control(&self.options.control_path)?;
-        let (channel, child, process) = spawn(&self.options.program, &self.sockets).await?;
+        let (channel, child, process) = spawn(&self.options.program, &self.sockets, &self.keys).await?;
         // From here on it is ours to end, whatever happens next.
         let old = std::mem::replace(&mut self.process, process).pid;
         self.child = Some(child);
@@ -354,13 +469,17 @@ impl Kept {
     }
 
     async fn stop(&mut self, patience: Duration) {
-        let asked = link::command(&self.channel, drain(patience)).await;
+        self.retiring.tell(&drain(at_once(patience)));
+        let asked = link::command(&self.channel, drain(at_once(patience))).await;
         let channel = &mut self.channel;
         // It closes the channel when it ends.
         let ended =
             timeout(patience + EXIT_TIMEOUT, async { while let Ok(Some(_)) = channel.receive().await {} }).await;
         if asked.is_err() || ended.is_err() {
             tracing::warn!("the proxy did not end as asked");
+        }
+        if timeout(patience + 2 * EXIT_TIMEOUT, self.retiring.ended()).await.is_err() {
+            tracing::warn!("a draining proxy did not end as asked");
         }
         if let Err(error) = self.end_process(DEATH_TIMEOUT).await {
             tracing::error!(%error, "an old proxy can't be ended");
@@ -371,99 +490,40 @@ impl Kept {
     }
 }
 
-fn drain(patience: Duration) -> proxy_command::Body {
-    proxy_command::Body::Drain(ProxyDrain { timeout_ms: u32::try_from(patience.as_millis()).unwrap_or(u32::MAX) })
+/// Told to end: nobody takes over, so idle clients gain nothing from waiting.
+fn at_once(patience: Duration) -> DrainOrder {
+    DrainOrder { patience, spread: Duration::ZERO }
 }
 
-/// Processes that listen on the control socket beside this one.
-fn others(control_path: &Path) -> Vec<Process> {
-    process::listening_on(control_path).unwrap_or_else(|error| {
-        tracing::warn!(%error, "can't look for proxies that were left behind");
-        Vec::new()
-    })
+pub(super) fn drain(order: DrainOrder) -> proxy_command::Body {
+    let millis = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
+    proxy_command::Body::Drain(ProxyDrain { timeout_ms: millis(order.patience), spread_ms: millis(order.spread) })
 }
 
-/// Ends whatever still listens on the control socket. Its listening sockets are kept, when they are the ones wanted and the
-/// system hands them out: then clients only wait.
-async fn replace(options: &KeeperOptions, farewell: Duration) -> Result<Option<Sockets>, ProxyError> {
-    let others = others(&options.control_path);
-    let mut kept = Vec::new();
-    for process in &others {
-        match process.listening_sockets() {
-            Ok(sockets) if kept.is_empty() => kept = sockets,
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "an old proxy's sockets can't be kept; its ports are bound anew"),
+/// Whether `program` was replaced since the process started from it, or is another one altogether.
+fn runs_another_program(pid: u32, program: &Path) -> bool {
+    // The link leads to what was started, even when that has been removed.
+    match (metadata(format!("/proc/{pid}/exe")), metadata(program)) {
+        (Ok(running), Ok(wanted)) => (running.dev(), running.ino()) != (wanted.dev(), wanted.ino()),
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::warn!(pid, %error, "can't tell which program the proxy runs");
+            false
         }
     }
-    for process in &others {
-        process.end(farewell).await?;
-        tracing::warn!(pid = process.pid, "ended an old proxy");
-    }
-    if kept.is_empty() {
-        return Ok(None);
-    }
-    let kind = |address| {
-        let any = |wanted: &[SocketAddr]| wanted.iter().any(|wanted| fits(options, *wanted, address));
-        match (any(&options.https), any(&options.http)) {
-            (true, false) => Some(ListenerKind::Https),
-            (false, true) => Some(ListenerKind::Http),
-            // With ports of the system's choice nobody knows which was which.
-            _ => None,
-        }
-    };
-    let sockets = Sockets::recover(kept, kind, &options.control_path)?;
-    Ok(is_wanted(&sockets, options).then_some(sockets))
 }
 
-/// Whether a listener on `found` is what was wanted; a port of zero is any. Without IPv6 `0.0.0.0` stands for `[::]`.
-fn fits(options: &KeeperOptions, wanted: SocketAddr, found: SocketAddr) -> bool {
-    let stands_in = || {
-        found.is_ipv4() && found.ip().is_unspecified() && takes_ipv4(wanted, options.https.iter().chain(&options.http))
-    };
-    (wanted.ip() == found.ip() || stands_in()) && (wanted.port() == 0 || wanted.port() == found.port())
-}
-
-/// Whether a living proxy listens where it should.
-fn is_wanted(sockets: &Sockets, options: &KeeperOptions) -> bool {
-    let both = |address| takes_ipv4(address, options.https.iter().chain(&options.http));
-    let same = |kind, wanted: &[SocketAddr]| {
-        let found = sockets.addresses(kind);
-        found.len() == wanted.len()
-            && wanted.iter().all(|wanted| found.iter().any(|found| fits(options, *wanted, *found)))
-    };
-    // Sockets of a former version took IPv6 only.
-    let as_wide = |listener: &OwnedListener| !both(listener.address) || listener.takes_ipv4();
-    if !sockets.listeners.iter().all(as_wide) {
-        return false;
+/// Ready with its first second once a new proxy serves by `table`.
+async fn prove(channel: &mut Channel, table: Option<&ProxySnapshot>) -> Result<ProxyStats, ProxyError> {
+    let mut taken = table.is_none();
+    if let Some(table) = table {
+        link::command(channel, proxy_command::Body::Snapshot(table.clone())).await?;
     }
-    same(ListenerKind::Https, &options.https) && same(ListenerKind::Http, &options.http)
-}
-
-/// Starts a proxy. Its sockets travel over the one that is its standard input, which stays the channel.
-async fn spawn(program: &Path, sockets: &Sockets) -> Result<(Channel, Child, Process), ProxyError> {
-    let failed = |source| ProxyError::Spawn { program: program.to_path_buf(), source };
-    let (near, far) = StdUnixStream::pair().map_err(failed)?;
-    near.set_nonblocking(true).map_err(failed)?;
-    let mut child = Command::new(program)
-        .arg("proxy")
-        .stdin(Stdio::from(OwnedFd::from(far)))
-        // Ctrl-C in a terminal goes to the whole group of `run`, and must not end what outlives it.
-        .process_group(0)
-        .spawn()
-        .map_err(failed)?;
-    let mut channel = Channel::new(UnixStream::from_std(near).map_err(failed)?);
-    let (listeners, descriptors) = sockets.describe();
-    let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
-    let begun = async {
-        channel.send(&serve, &descriptors).await?;
-        Process::open(link::greet(&mut channel).await?)
-    };
-    match begun.await {
-        Ok(process) => Ok((channel, child, process)),
-        Err(error) => {
-            // It would serve by nobody's orders.
-            child.kill().await.map_err(failed)?;
-            Err(error)
+    loop {
+        match link::event(channel).await? {
+            proxy_event::Body::Applied(applied) if applied.error.is_empty() => taken = true,
+            proxy_event::Body::Applied(applied) => return Err(ProxyError::Refused { reason: applied.error }),
+            proxy_event::Body::Stats(frame) if taken => return Ok(frame),
+            _ => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::{ProxyError, Sockets};
+use super::{ProxyError, ProxyKeys, Sockets};
 
 /// How long a living proxy may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -18,6 +18,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const ADOPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) type Channel = LocalChannel<ProxyCommand, ProxyEvent>;
+
+/// A proxy that was there, and what it handed over.
+pub(crate) struct Adopted {
+    pub(crate) channel: Channel,
+    pub(crate) pid: u32,
+    pub(crate) sockets: Sockets,
+    /// `None` from a proxy of a former version.
+    pub(crate) keys: Option<ProxyKeys>,
+}
 
 /// Sends one command.
 pub(crate) async fn command(channel: &Channel, body: proxy_command::Body) -> Result<(), ProxyError> {
@@ -40,13 +49,13 @@ pub(crate) async fn greet(channel: &mut Channel) -> Result<u32, ProxyError> {
     }
 }
 
-/// The proxy that listens behind `path`, with its process and its sockets; `None` when there is none.
+/// The proxy that listens behind `path`; `None` when there is none.
 /// One that is there and does not hand over in time, or can't, is an error.
-pub(crate) async fn adopt(path: &Path) -> Result<Option<(Channel, u32, Sockets)>, ProxyError> {
+pub(crate) async fn adopt(path: &Path) -> Result<Option<Adopted>, ProxyError> {
     timeout(ADOPT_TIMEOUT, take_over(path)).await.unwrap_or(Err(ProxyError::Silent))
 }
 
-async fn take_over(path: &Path) -> Result<Option<(Channel, u32, Sockets)>, ProxyError> {
+async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
     let stream = match UnixStream::connect(path).await {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
@@ -59,12 +68,13 @@ async fn take_over(path: &Path) -> Result<Option<(Channel, u32, Sockets)>, Proxy
         // Statistics may come in between.
         if let proxy_event::Body::Listeners(listeners) = event(&mut channel).await? {
             let sockets = Sockets::adopt(&listeners, channel.take_descriptors())?;
-            return Ok(Some((channel, pid, sockets)));
+            let keys = listeners.keys.as_ref().and_then(ProxyKeys::read);
+            return Ok(Some(Adopted { channel, pid, sockets, keys }));
         }
     }
 }
 
-async fn event(channel: &mut Channel) -> Result<proxy_event::Body, ProxyError> {
+pub(super) async fn event(channel: &mut Channel) -> Result<proxy_event::Body, ProxyError> {
     loop {
         let received = timeout(ANSWER_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::Silent)??;
         // Without a body it is a kind of event that a newer proxy knows.

@@ -1,22 +1,28 @@
 //! The proxy's end of the channel: one `run` at a time, the latest wins. Without one the proxy serves on and goes on counting.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use fairlead_base::{CancellationToken, clock};
-use fairlead_tls::CertificateStore;
+use fairlead_tls::{CertificateStore, Tickets};
 use fairlead_wire::local::{
-    ProxyAppStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxySnapshot, ProxyStats,
-    SnapshotApplied, proxy_command, proxy_event,
+    ProxyAppStats, ProxyBalanceStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxyRouteStats,
+    ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event,
 };
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
-use tokio::time::{MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until, timeout};
 
-use super::{ProxyError, Sockets};
-use crate::core::{AppNumbers, CoreStats};
+use crate::access_log::{LogFile, Message};
+
+use super::{ProxyError, ProxyKeys, Sockets};
+use crate::core::{AppStats, CoreStats, DrainOrder, RouteNumbers};
+use crate::health::Probes;
+use crate::policy::Shared;
 use crate::snapshot::Snapshot;
 use crate::worker::{CoreCommand, Worker};
 
@@ -24,7 +30,7 @@ use crate::worker::{CoreCommand, Worker};
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const STATS_EVERY: Duration = Duration::from_secs(1);
 /// For exchanges in flight when the proxy is told to end by a signal.
-const SIGNAL_DRAIN: Duration = Duration::from_secs(10);
+const SIGNAL_DRAIN: DrainOrder = DrainOrder { patience: Duration::from_secs(10), spread: Duration::ZERO };
 
 pub(crate) type Channel = LocalChannel<ProxyEvent, ProxyCommand>;
 
@@ -41,30 +47,42 @@ pub(crate) enum ServeEnd {
 pub(crate) struct ControlServer {
     pub(crate) agent_version: String,
     pub(crate) workers: Vec<Worker>,
-    pub(crate) sockets: Sockets,
+    pub(crate) probes: Probes,
+    /// `None` once it drains: a later `run` must find its successor, not it.
+    pub(crate) sockets: Option<Sockets>,
+    pub(crate) access_log: SyncSender<Message>,
     pub(crate) certificates: Arc<CertificateStore>,
+    pub(crate) keys: ProxyKeys,
+    pub(crate) tickets: Arc<Tickets>,
+    /// Of the snapshot in use.
+    pub(crate) generation: u64,
     pub(crate) channel: Option<Channel>,
+    /// What the cores count by.
+    pub(crate) shared: Arc<Shared>,
     pub(crate) collected_at: Instant,
 }
 
 impl ControlServer {
     /// Serves until it is told to drain.
     pub(crate) async fn serve(&mut self, shutdown: &CancellationToken) -> Result<ServeEnd, ProxyError> {
-        let control = self.sockets.control().and_then(UnixListener::from_std);
+        let order = self.serve_until_drained(shutdown).await?;
+        self.drain(order, shutdown).await
+    }
+
+    async fn serve_until_drained(&mut self, shutdown: &CancellationToken) -> Result<DrainOrder, ProxyError> {
+        let sockets = self.sockets.as_ref().ok_or(ProxyError::Protocol("a proxy that drained has no sockets"))?;
+        let control = sockets.control().and_then(UnixListener::from_std);
         let control = control.map_err(ProxyError::system("cannot listen on the control socket"))?;
         self.greet().await;
-        // Near the wall clock's seconds, so that frames of many servers line up in charts.
-        let into_second = Duration::from_millis(clock::unix_ms() % 1000);
-        let mut ticks = interval_at(tokio::time::Instant::now() + (STATS_EVERY - into_second), STATS_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = seconds();
         loop {
             tokio::select! {
-                () = shutdown.cancelled() => return self.drain(SIGNAL_DRAIN).await,
+                () = shutdown.cancelled() => return Ok(SIGNAL_DRAIN),
                 received = receive(&mut self.channel) => {
                     if let Some(body) = received
-                        && let Some(patience) = self.command(body).await?
+                        && let Some(order) = self.command(body).await?
                     {
-                        return self.drain(patience).await;
+                        return Ok(order);
                     }
                 }
                 accepted = control.accept() => match accepted {
@@ -78,15 +96,7 @@ impl ControlServer {
                         tokio::time::sleep(STATS_EVERY).await;
                     }
                 },
-                _ = ticks.tick() => {
-                    if self.workers.iter().any(Worker::is_dead) {
-                        return Err(ProxyError::CoreEnded);
-                    }
-                    if self.channel.is_some() {
-                        let stats = self.collect().await?;
-                        self.send(proxy_event::Body::Stats(stats)).await;
-                    }
-                }
+                _ = ticks.tick() => self.report().await?,
             }
         }
     }
@@ -100,8 +110,19 @@ impl ControlServer {
         self.send(proxy_event::Body::Hello(hello)).await;
     }
 
-    /// Does what is asked; tells for how long to drain when that is it.
-    async fn command(&mut self, body: proxy_command::Body) -> Result<Option<Duration>, ProxyError> {
+    async fn report(&mut self) -> Result<(), ProxyError> {
+        if self.workers.iter().any(Worker::is_dead) {
+            return Err(ProxyError::CoreEnded);
+        }
+        if self.channel.is_some() {
+            let stats = self.collect().await?;
+            self.send(proxy_event::Body::Stats(stats)).await;
+        }
+        Ok(())
+    }
+
+    /// Does what is asked; tells how to drain when that is it.
+    async fn command(&mut self, body: proxy_command::Body) -> Result<Option<DrainOrder>, ProxyError> {
         match body {
             proxy_command::Body::Hello(hello) if !local_protocol_accepted(hello.protocol_version) => {
                 tracing::warn!(version = hello.protocol_version, "an agent of an unknown version was refused");
@@ -120,22 +141,46 @@ impl ControlServer {
                 self.send(proxy_event::Body::Applied(SnapshotApplied { generation, error })).await;
             }
             proxy_command::Body::TakeListeners(_) => self.hand_over().await,
-            proxy_command::Body::Drain(drain) => return Ok(Some(Duration::from_millis(u64::from(drain.timeout_ms)))),
+            proxy_command::Body::Drain(drain) => {
+                return Ok(Some(DrainOrder {
+                    patience: Duration::from_millis(u64::from(drain.timeout_ms)),
+                    spread: Duration::from_millis(u64::from(drain.spread_ms)),
+                }));
+            }
+            proxy_command::Body::Keys(keys) => match ProxyKeys::read(&keys) {
+                Some(keys) => {
+                    self.tickets.swap(&keys.tickets)?;
+                    self.keys = keys;
+                }
+                None => tracing::warn!("keys that can't be used were sent; the ones before are used on"),
+            },
             proxy_command::Body::Serve(_) => tracing::warn!("sockets were offered to a proxy that has its own"),
         }
         Ok(None)
     }
 
     /// Takes a snapshot into use on every core, or on none. Its certificates go first: a route must not lack one.
-    async fn apply(&self, message: &ProxySnapshot) -> Result<Result<(), String>, ProxyError> {
-        let snapshot = match Snapshot::read(message, &self.certificates.current()) {
+    async fn apply(&mut self, message: &ProxySnapshot) -> Result<Result<(), String>, ProxyError> {
+        let snapshot = match Snapshot::read(message, &self.certificates.current(), &self.shared) {
             Ok(snapshot) => Arc::new(snapshot),
             Err(error) => return Ok(Err(error.to_string())),
         };
         self.certificates.swap(Arc::clone(&snapshot.certificates));
+        self.set_access_log(&snapshot);
         self.ask(|applied| CoreCommand::Apply(Arc::clone(&snapshot), applied)).await?;
+        self.probes.set(&snapshot);
+        self.generation = snapshot.generation;
         tracing::debug!(generation = snapshot.generation, "a snapshot is in use");
         Ok(Ok(()))
+    }
+
+    fn set_access_log(&self, snapshot: &Snapshot) {
+        let settings = snapshot.settings.access_log.clone();
+        let file = LogFile { path: Arc::clone(&snapshot.access_log_path), settings };
+        // A disk that hangs must not hold the control loop: the file of before is written on.
+        if self.access_log.try_send(Message::Set(file)).is_err() {
+            tracing::warn!("the access log does not keep up; its settings stay as they were");
+        }
     }
 
     /// Asks all cores at once, then waits for all.
@@ -157,12 +202,12 @@ impl ControlServer {
         let cores = self.ask(CoreCommand::Collect).await?;
         let duration = self.collected_at.elapsed();
         self.collected_at = Instant::now();
-        Ok(sum(cores, duration))
+        Ok(ProxyStats { generation: self.generation, ..sum(cores, duration) })
     }
 
     async fn hand_over(&mut self) {
-        let Some(channel) = &self.channel else { return };
-        let (listeners, descriptors) = self.sockets.describe();
+        let (Some(channel), Some(sockets)) = (&self.channel, &self.sockets) else { return };
+        let (listeners, descriptors) = sockets.describe(&self.keys);
         let event = ProxyEvent { body: Some(proxy_event::Body::Listeners(listeners)) };
         let sent = timeout(SEND_TIMEOUT, channel.send(&event, &descriptors)).await;
         if !matches!(sent, Ok(Ok(()))) {
@@ -179,13 +224,72 @@ impl ControlServer {
         }
     }
 
-    async fn drain(&mut self, patience: Duration) -> Result<ServeEnd, ProxyError> {
-        tracing::info!(patience_ms = patience.as_millis(), "draining");
-        match timeout(patience, self.ask(CoreCommand::Drain)).await {
-            Ok(drained) => drained.map(|_| ServeEnd::Drained),
-            Err(_) => Ok(ServeEnd::Cut),
-        }
+    /// Ends what is in flight, or is ended by the deadline. Goes on counting and obeying: keep-alive connections may still get a
+    /// request, which is to be routed by what is true then.
+    async fn drain(&mut self, order: DrainOrder, shutdown: &CancellationToken) -> Result<ServeEnd, ProxyError> {
+        self.sockets = None;
+        let mut ticks = seconds();
+        let mut signalled = shutdown.is_cancelled();
+        let mut order = order;
+        let end = 'orders: loop {
+            tracing::info!(patience_ms = order.patience.as_millis(), "draining");
+            let deadline = tokio::time::Instant::now() + order.patience;
+            let mut drained = Box::pin(self.begin_drain(order)?);
+            loop {
+                tokio::select! {
+                    ended = &mut drained => {
+                        ended?;
+                        break 'orders ServeEnd::Drained;
+                    }
+                    () = sleep_until(deadline) => break 'orders ServeEnd::Cut,
+                    () = shutdown.cancelled(), if !signalled => {
+                        signalled = true;
+                        order = SIGNAL_DRAIN;
+                        continue 'orders;
+                    }
+                    received = receive(&mut self.channel) => {
+                        if let Some(body) = received
+                            && let Some(new) = self.command(body).await?
+                        {
+                            order = new;
+                            continue 'orders;
+                        }
+                    }
+                    _ = ticks.tick() => self.report().await?,
+                }
+            }
+        };
+        // What was counted since the last second.
+        self.report().await?;
+        Ok(end)
     }
+
+    /// Ready when the last connection of the last core has ended.
+    fn begin_drain(
+        &self,
+        order: DrainOrder,
+    ) -> Result<impl Future<Output = Result<(), ProxyError>> + Send + use<>, ProxyError> {
+        let mut answers = Vec::with_capacity(self.workers.len());
+        for worker in &self.workers {
+            let (answer, answered) = oneshot::channel();
+            worker.commands.send(CoreCommand::Drain(order, answer)).map_err(|_| ProxyError::CoreEnded)?;
+            answers.push(answered);
+        }
+        Ok(async move {
+            for answer in answers {
+                answer.await.map_err(|_| ProxyError::CoreEnded)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Near the wall clock's seconds, so that frames of many servers line up in charts.
+fn seconds() -> Interval {
+    let into_second = Duration::from_millis(clock::unix_ms() % 1000);
+    let mut ticks = interval_at(tokio::time::Instant::now() + (STATS_EVERY - into_second), STATS_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// The next command; never without a `run`, and `None` when it has just gone.
@@ -213,7 +317,8 @@ fn is_ours(stream: &UnixStream) -> bool {
 }
 
 fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
-    let mut apps: BTreeMap<Box<str>, (AppNumbers, u32)> = BTreeMap::new();
+    let mut apps: BTreeMap<Box<str>, AppStats> = BTreeMap::new();
+    let mut routes: BTreeMap<Box<str>, RouteNumbers> = BTreeMap::new();
     let mut instances: BTreeMap<Box<str>, u32> = BTreeMap::new();
     let mut stats = ProxyStats {
         duration_ms: saturate(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
@@ -222,25 +327,45 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     for core in cores {
         stats.open_connections += core.open_connections;
         stats.malformed_requests += core.malformed_requests;
+        stats.access_log_dropped += core.access_log_dropped;
+        stats.accept_pauses += core.accept_pauses;
+        stats.refused_connections += core.refused_connections;
+        stats.panics += core.panics;
         for app in core.apps.into_iter().filter(|app| app.measured) {
-            let (numbers, in_flight) = apps.entry(app.key).or_default();
-            numbers.merge(&app.numbers);
-            *in_flight += app.in_flight;
+            match apps.entry(app.key.clone()) {
+                Entry::Occupied(mut known) => known.get_mut().merge(&app),
+                Entry::Vacant(new) => drop(new.insert(app)),
+            }
+        }
+        for route in core.routes {
+            routes.entry(route.key).or_default().merge(&route.numbers);
         }
         for (instance, in_flight) in core.instances {
             *instances.entry(instance).or_default() += in_flight;
         }
     }
-    stats.apps = apps.into_iter().map(|(key, (numbers, in_flight))| app_stats(&key, &numbers, in_flight)).collect();
+    stats.apps = apps.into_values().map(app_stats).collect();
+    stats.routes = routes.into_iter().map(|(key, numbers)| route_stats(&key, &numbers)).collect();
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
     stats.instances = instances.into_iter().map(instance).collect();
     stats
 }
 
-fn app_stats(key: &str, numbers: &AppNumbers, in_flight: u32) -> ProxyAppStats {
+fn app_stats(app: AppStats) -> ProxyAppStats {
+    let numbers = &app.numbers;
     let (latency_index, latency_count) = numbers.latency.sparse().unzip();
+    let balance = ProxyBalanceStats {
+        queued: saturate(numbers.queued),
+        queue_timeouts: saturate(numbers.queue_timeouts),
+        queue_full: saturate(numbers.queue_full),
+        shed: saturate(numbers.shed),
+        retries: saturate(numbers.retries),
+        ejections: saturate(numbers.ejections),
+        waiting: app.waiting,
+        ejected: app.ejected,
+        unhealthy: app.unhealthy,
+    };
     ProxyAppStats {
-        app_key: key.to_owned(),
         requests: saturate(numbers.requests),
         errors: saturate(numbers.errors),
         client_errors: saturate(numbers.client_errors),
@@ -249,7 +374,20 @@ fn app_stats(key: &str, numbers: &AppNumbers, in_flight: u32) -> ProxyAppStats {
         latency_sum_us: numbers.latency.sum_us(),
         bytes_received: numbers.bytes_received,
         bytes_sent: numbers.bytes_sent,
-        in_flight,
+        in_flight: app.in_flight,
+        balance: Some(balance),
+        app_key: app.key.into(),
+    }
+}
+
+fn route_stats(key: &str, numbers: &RouteNumbers) -> ProxyRouteStats {
+    ProxyRouteStats {
+        route: key.to_owned(),
+        rate_limited: saturate(numbers.rate_limited),
+        denied: saturate(numbers.denied),
+        redirected: saturate(numbers.redirected),
+        unauthorized: saturate(numbers.unauthorized),
+        maintenance: saturate(numbers.maintenance),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The listening sockets, held by `run` and `proxy` both, so that either can die and no client is refused.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,15 @@ use std::time::Duration;
 use fairlead_wire::local::{Listener, Listeners};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
-use super::ProxyError;
+use super::{ProxyError, ProxyKeys};
 
 /// Clients that may wait to be accepted, for each core.
 const BACKLOG: i32 = 4096;
+
+/// Ports that are tried when any will do: TCP's may be taken over UDP.
+const PORT_CHOICES_MAX: usize = 16;
+/// Datagrams that may wait in the kernel, for each core and direction.
+const DATAGRAM_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
 /// A client that says nothing for so long, in a stream without end for one, is asked by the kernel whether it still lives,
 /// and its connection ends after nine questions without an answer (tcp(7)).
@@ -21,12 +26,14 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// What is spoken on a listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListenerKind {
     /// TLS, then HTTP/1.1 or HTTP/2.
     Https,
     /// HTTP/1.1, to be redirected.
     Http,
+    /// QUIC, with HTTP/3 in it; on the addresses of `Https`, over UDP.
+    Quic,
 }
 
 /// One core's listening socket.
@@ -54,6 +61,12 @@ impl OwnedListener {
         listener.set_nonblocking(true)?;
         Ok(listener)
     }
+
+    pub(crate) fn into_udp(self) -> io::Result<UdpSocket> {
+        let socket = UdpSocket::from(self.descriptor);
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    }
 }
 
 /// All sockets of a proxy.
@@ -65,7 +78,8 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Binds one socket for each address and core, and the control socket in place of a dead one's.
+    /// Binds one socket for each address and core, QUIC's beside those for HTTPS, and the control socket in place of a dead
+    /// one's.
     pub fn bind(
         https: &[SocketAddr],
         http: &[SocketAddr],
@@ -76,7 +90,10 @@ impl Sockets {
         for (kind, addresses) in [(ListenerKind::Https, https), (ListenerKind::Http, http)] {
             for address in addresses {
                 let both = takes_ipv4(*address, https.iter().chain(http));
-                let bound = bind_group(kind, *address, both, cores, &mut listeners);
+                let bound = match kind {
+                    ListenerKind::Https => bind_https(*address, both, cores, &mut listeners),
+                    _ => bind_group(kind, *address, both, cores, &mut listeners),
+                };
                 bound.map_err(|source| ProxyError::Bind { address: *address, source })?;
             }
         }
@@ -95,6 +112,17 @@ impl Sockets {
         };
         let listeners = descriptors.into_iter().filter_map(listener).collect();
         Ok(Self { listeners, control: bind_control(control_path)? })
+    }
+
+    /// Binds QUIC's sockets where a proxy of a former version had none, or where they were lost. A port that somebody else
+    /// has costs HTTP/3 there and nothing else.
+    pub(crate) fn complete_quic(&mut self) {
+        let cores = self.cores();
+        let quic = self.addresses(ListenerKind::Quic);
+        for address in self.addresses(ListenerKind::Https).into_iter().filter(|address| !quic.contains(address)) {
+            let both = self.listeners.iter().any(|listener| listener.address == address && listener.takes_ipv4());
+            bind_quic_or_warn(address, both, cores, &mut self.listeners);
+        }
     }
 
     /// A new control socket in place of one whose line may hold connections that nobody waits for any more.
@@ -121,24 +149,25 @@ impl Sockets {
     pub(crate) fn cores(&self) -> usize {
         let mut counts = std::collections::HashMap::new();
         for listener in &self.listeners {
-            *counts.entry((listener.kind == ListenerKind::Https, listener.address)).or_insert(0usize) += 1;
+            *counts.entry((listener.kind, listener.address)).or_insert(0usize) += 1;
         }
         counts.into_values().max().unwrap_or(1)
     }
 
-    /// The message that names the sockets, and the sockets in its order.
-    pub(crate) fn describe(&self) -> (Listeners, Vec<BorrowedFd<'_>>) {
+    /// The message that names the sockets, and the sockets in its order. `keys` go with them.
+    pub(crate) fn describe(&self, keys: &ProxyKeys) -> (Listeners, Vec<BorrowedFd<'_>>) {
         let mut listeners = Vec::new();
         for listener in &self.listeners {
             let kind = match listener.kind {
                 ListenerKind::Https => "https",
                 ListenerKind::Http => "http",
+                ListenerKind::Quic => "quic",
             };
             listeners.push(Listener { kind: kind.to_owned(), address: listener.address.to_string() });
         }
         listeners.push(Listener { kind: "control".to_owned(), address: String::new() });
         let descriptors = self.listeners.iter().map(|listener| listener.descriptor.as_fd());
-        (Listeners { listeners }, descriptors.chain([self.control.as_fd()]).collect())
+        (Listeners { listeners, keys: Some(keys.message()) }, descriptors.chain([self.control.as_fd()]).collect())
     }
 
     /// Sockets that arrived with their message.
@@ -151,6 +180,7 @@ impl Sockets {
             let kind = match listener.kind.as_str() {
                 "https" => ListenerKind::Https,
                 "http" => ListenerKind::Http,
+                "quic" => ListenerKind::Quic,
                 "control" => {
                     control = Some(UnixListener::from(descriptor));
                     continue;
@@ -162,6 +192,12 @@ impl Sockets {
         }
         let control = control.ok_or(ProxyError::Protocol("the control socket is missing"))?;
         Ok(Self { listeners, control })
+    }
+
+    /// Where the control socket lies.
+    pub(crate) fn control_path(&self) -> io::Result<PathBuf> {
+        let address = self.control.local_addr()?;
+        address.as_pathname().map(Path::to_owned).ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
     }
 
     pub(crate) fn control(&self) -> io::Result<UnixListener> {
@@ -192,6 +228,53 @@ pub(crate) fn takes_ipv4<'a>(address: SocketAddr, mut all: impl Iterator<Item = 
 fn without_ipv6(address: SocketAddr, both: bool, error: &io::Error) -> Option<SocketAddr> {
     let off = matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL));
     (both && off).then(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
+}
+
+/// TCP's sockets, and UDP's on the same port. A port of the system's choice is one that both have.
+fn bind_https(address: SocketAddr, both: bool, cores: usize, listeners: &mut Vec<OwnedListener>) -> io::Result<()> {
+    let before = listeners.len();
+    for _ in 0..PORT_CHOICES_MAX {
+        bind_group(ListenerKind::Https, address, both, cores, listeners)?;
+        let Some(bound) = listeners.last().map(|listener| listener.address) else { return Ok(()) };
+        if address.port() != 0 {
+            bind_quic_or_warn(bound, both && bound.is_ipv6(), cores, listeners);
+            return Ok(());
+        }
+        match bind_quic(bound, both && bound.is_ipv6(), cores, listeners) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => listeners.truncate(before),
+            bound => return bound,
+        }
+    }
+    Err(io::ErrorKind::AddrInUse.into())
+}
+
+fn bind_quic_or_warn(address: SocketAddr, both: bool, cores: usize, listeners: &mut Vec<OwnedListener>) {
+    if let Err(error) = bind_quic(address, both, cores, listeners) {
+        tracing::warn!(%address, %error, "HTTP/3 is not served: its UDP port can't be had");
+    }
+}
+
+/// One UDP socket a core. Whoever holds them keeps the port and the datagrams that arrive while a proxy is replaced.
+fn bind_quic(address: SocketAddr, both: bool, cores: usize, listeners: &mut Vec<OwnedListener>) -> io::Result<()> {
+    let socket = || {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
+        if address.is_ipv6() {
+            socket.set_only_v6(!both)?;
+        }
+        io::Result::Ok(socket)
+    };
+    // As for TCP: a first bind that shares with nobody tells whether the port is free.
+    socket()?.bind(&address.into())?;
+    for _ in 0..cores.max(1) {
+        let socket = socket()?;
+        socket.set_reuse_port(true)?;
+        // As much as the system grants; a burst of clients must not be lost while a core is busy.
+        socket.set_recv_buffer_size(DATAGRAM_BUFFER_BYTES)?;
+        socket.set_send_buffer_size(DATAGRAM_BUFFER_BYTES)?;
+        socket.bind(&address.into())?;
+        listeners.push(OwnedListener { kind: ListenerKind::Quic, address, descriptor: socket.into() });
+    }
+    Ok(())
 }
 
 fn bind_group(
@@ -258,7 +341,8 @@ mod tests {
         let taken = first.address(ListenerKind::Https).unwrap();
         let refused = Sockets::bind(&[taken], &[], 2, &folder.path().join("b.sock"));
         assert!(matches!(refused, Err(ProxyError::Bind { address, .. }) if address == taken));
-        assert_eq!((first.cores(), first.listeners.len()), (2, 4));
+        assert_eq!((first.cores(), first.listeners.len()), (2, 6));
+        assert_eq!(first.addresses(ListenerKind::Quic), [taken]);
     }
 
     #[test]

@@ -37,9 +37,14 @@ impl Alarms {
         self.now_ms.get()
     }
 
+    /// The same, this very moment: reads the clock.
+    pub(crate) fn exact_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+
     /// Wakes everyone whose deadline has passed.
     pub(crate) fn tick(&self) {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
+        let now = self.exact_ms();
         self.now_ms.set(now);
         for entry in self.slots.borrow().entries.iter().flatten() {
             if (1..=now).contains(&entry.deadline_ms.get())

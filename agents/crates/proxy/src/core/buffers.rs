@@ -6,7 +6,8 @@ use std::cell::{RefCell, RefMut};
 pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
 /// A TLS record and its header, which may be carried over in front of a read.
 const CARRIED_BYTES: usize = 17 * 1024;
-/// What a pooled buffer may grow to and still be pooled.
+/// What a pooled buffer has at least, so that who borrows one need not grow it, and what it may grow to.
+const POOLED_BYTES_MIN: usize = 4096;
 const POOLED_BYTES_MAX: usize = 128 * 1024;
 const POOLED_MAX: usize = 64;
 
@@ -40,7 +41,7 @@ impl Buffers {
     /// Makes sure that `buffer` has memory of its own.
     pub(crate) fn lend(&self, buffer: &mut Vec<u8>) {
         if buffer.capacity() == 0 {
-            *buffer = self.pool.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(4096));
+            *buffer = self.pool.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(POOLED_BYTES_MIN));
         }
     }
 
@@ -51,7 +52,7 @@ impl Buffers {
         }
         let memory = std::mem::take(buffer);
         let mut pool = self.pool.borrow_mut();
-        if memory.capacity() <= POOLED_BYTES_MAX && pool.len() < POOLED_MAX {
+        if (POOLED_BYTES_MIN..=POOLED_BYTES_MAX).contains(&memory.capacity()) && pool.len() < POOLED_MAX {
             pool.push(memory);
         }
     }

@@ -58,7 +58,7 @@ impl Outbox {
     /// Ready when nothing is left.
     pub(crate) fn poll_flush(
         &mut self,
-        socket: &mut TcpStream,
+        socket: &mut (impl AsyncWrite + Unpin),
         cx: &mut Context<'_>,
         buffers: &Buffers,
     ) -> Poll<io::Result<()>> {
@@ -69,6 +69,8 @@ impl Outbox {
             }
             self.sent += count;
         }
+        // Nothing to do but for TLS towards an app, which gathers records of its own.
+        ready!(Pin::new(socket).poll_flush(cx))?;
         self.discard(buffers);
         Poll::Ready(Ok(()))
     }

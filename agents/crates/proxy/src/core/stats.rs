@@ -2,6 +2,8 @@
 
 use fairlead_telemetry::Histogram;
 
+use crate::policy::Reason;
+
 /// Numbers of one app on one core since the last collection.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct AppNumbers {
@@ -11,6 +13,18 @@ pub(crate) struct AppNumbers {
     pub(crate) latency: Histogram,
     pub(crate) bytes_received: u64,
     pub(crate) bytes_sent: u64,
+    /// Requests that waited for an instance.
+    pub(crate) queued: u64,
+    /// Of those, the ones that waited too long.
+    pub(crate) queue_timeouts: u64,
+    /// Requests refused because too many waited.
+    pub(crate) queue_full: u64,
+    /// Requests refused because others matter more.
+    pub(crate) shed: u64,
+    /// Second attempts.
+    pub(crate) retries: u64,
+    /// Times that an instance was passed over because it failed.
+    pub(crate) ejections: u64,
 }
 
 impl AppNumbers {
@@ -35,6 +49,12 @@ impl AppNumbers {
         self.latency.merge(&other.latency);
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
+        self.queued += other.queued;
+        self.queue_timeouts += other.queue_timeouts;
+        self.queue_full += other.queue_full;
+        self.shed += other.shed;
+        self.retries += other.retries;
+        self.ejections += other.ejections;
     }
 }
 
@@ -45,14 +65,81 @@ pub(crate) struct AppStats {
     pub(crate) measured: bool,
     pub(crate) numbers: AppNumbers,
     pub(crate) in_flight: u32,
+    /// Requests that wait for an instance now.
+    pub(crate) waiting: u32,
+    /// Instances passed over by this core now, because they failed.
+    pub(crate) ejected: u32,
+    /// Instances that the health probes found bad.
+    pub(crate) unhealthy: u32,
+}
+
+/// Requests of one route that were answered instead of its app, on one core since the last collection.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RouteNumbers {
+    /// 429, and passwords that could not be checked for want of room.
+    pub(crate) rate_limited: u64,
+    /// 403 by address.
+    pub(crate) denied: u64,
+    pub(crate) redirected: u64,
+    /// 401.
+    pub(crate) unauthorized: u64,
+    /// 503 by the maintenance page.
+    pub(crate) maintenance: u64,
+}
+
+impl RouteNumbers {
+    /// Counts one request.
+    pub(crate) fn count(&mut self, reason: Reason) {
+        *match reason {
+            Reason::RateLimited => &mut self.rate_limited,
+            Reason::Denied => &mut self.denied,
+            Reason::Redirected => &mut self.redirected,
+            Reason::Unauthorized => &mut self.unauthorized,
+            Reason::Maintenance => &mut self.maintenance,
+        } += 1;
+    }
+
+    /// Adds another core's numbers.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.rate_limited += other.rate_limited;
+        self.denied += other.denied;
+        self.redirected += other.redirected;
+        self.unauthorized += other.unauthorized;
+        self.maintenance += other.maintenance;
+    }
+}
+
+/// One route's numbers as a core hands them over; those without any are left out.
+#[derive(Debug)]
+pub(crate) struct RouteStats {
+    /// Host and path prefix with a final slash; empty for all routes that have no policy.
+    pub(crate) key: Box<str>,
+    pub(crate) numbers: RouteNumbers,
+}
+
+impl AppStats {
+    /// Adds another core's. The probes' verdicts are the same on all; ejection is each core's own, of the same instances.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.numbers.merge(&other.numbers);
+        self.in_flight += other.in_flight;
+        self.waiting += other.waiting;
+        self.ejected = self.ejected.max(other.ejected);
+        self.unhealthy = self.unhealthy.max(other.unhealthy);
+    }
 }
 
 /// Everything a core hands over at a collection.
 #[derive(Debug, Default)]
 pub(crate) struct CoreStats {
     pub(crate) apps: Vec<AppStats>,
+    pub(crate) routes: Vec<RouteStats>,
     /// (instance id, exchanges in flight).
     pub(crate) instances: Vec<(Box<str>, u32)>,
     pub(crate) open_connections: u32,
     pub(crate) malformed_requests: u64,
+    /// Batches of records that the writer could not keep up with.
+    pub(crate) access_log_dropped: u64,
+    pub(crate) accept_pauses: u32,
+    pub(crate) refused_connections: u32,
+    pub(crate) panics: u32,
 }

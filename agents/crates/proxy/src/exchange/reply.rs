@@ -1,22 +1,40 @@
 //! Answers of the proxy itself: short, plain, and never about its insides.
 
-use fairlead_route::Malformed;
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use fairlead_route::{HeaderRules, Malformed};
+
+use crate::policy::Page;
 
 /// An answer that no app gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) reason: &'static str,
-    /// A sentence for people, with its line end.
-    pub(crate) text: String,
-    pub(crate) location: Option<String>,
-    pub(crate) retry_after_seconds: Option<u32>,
+    /// Not sent to HEAD, though its length is told.
+    pub(crate) body: Bytes,
+    /// What is sent, framing apart; names in lower case.
+    fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    has_page: bool,
 }
 
 impl Reply {
     fn new(status: u16, reason: &'static str, sentence: &str) -> Self {
-        let text = format!("{status} {reason}: {sentence}\n");
-        Self { status, reason, text, location: None, retry_after_seconds: None }
+        let fields = [("content-type", "text/plain; charset=utf-8"), ("cache-control", "no-store")];
+        Self {
+            status,
+            reason,
+            // A sentence for people, with its line end.
+            body: format!("{status} {reason}: {sentence}\n").into(),
+            fields: fields.map(|(name, value)| (name.into(), value.into())).into(),
+            has_page: false,
+        }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.fields.push((name.into(), value.into()));
+        self
     }
 
     pub(crate) fn malformed(error: Malformed) -> Self {
@@ -29,7 +47,11 @@ impl Reply {
             505 => "HTTP Version Not Supported",
             _ => "Bad Request",
         };
-        Self::new(error.status(), reason, &format!("{error}."))
+        let reply = Self::new(error.status(), reason, &format!("{error}."));
+        if reply.status != 405 {
+            return reply;
+        }
+        reply.with("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
     }
 
     pub(crate) fn not_found() -> Self {
@@ -45,9 +67,8 @@ impl Reply {
     }
 
     pub(crate) fn unavailable(id: &str) -> Self {
-        let reply =
-            Self::new(503, "Service Unavailable", &format!("the app can't take this request now (request {id})."));
-        Self { retry_after_seconds: Some(1), ..reply }
+        let sentence = format!("the app can't take this request now (request {id}).");
+        Self::new(503, "Service Unavailable", &sentence).with("retry-after", "1")
     }
 
     pub(crate) fn gateway_timeout(id: &str) -> Self {
@@ -55,18 +76,65 @@ impl Reply {
     }
 
     /// 308 keeps method and body, which 301 does not (RFC 9110, 15.4.9).
-    pub(crate) fn redirect(location: String) -> Self {
-        let reply = Self::new(308, "Permanent Redirect", "this address is served over HTTPS.");
-        Self { location: Some(location), ..reply }
+    pub(crate) fn to_https(location: String) -> Self {
+        Self::new(308, "Permanent Redirect", "this address is served over HTTPS.").with("location", location)
     }
 
-    /// The fields to send, framing apart.
-    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        let fixed =
-            [("content-type", "text/plain; charset=utf-8".to_owned()), ("cache-control", "no-store".to_owned())];
-        let location = self.location.clone().map(|location| ("location", location));
-        let retry = self.retry_after_seconds.map(|seconds| ("retry-after", seconds.to_string()));
-        let allow = (self.status == 405).then(|| ("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS".to_owned()));
-        fixed.into_iter().chain(location).chain(retry).chain(allow)
+    /// Somewhere else, as a route says.
+    pub(crate) fn redirect(status: u16, location: String) -> Self {
+        let reason = match status {
+            301 => "Moved Permanently",
+            302 => "Found",
+            303 => "See Other",
+            307 => "Temporary Redirect",
+            _ => "Permanent Redirect",
+        };
+        Self::new(status, reason, "this is served at another address.").with("location", location)
+    }
+
+    pub(crate) fn forbidden() -> Self {
+        Self::new(403, "Forbidden", "this address is not open to you.")
+    }
+
+    pub(crate) fn unauthorized(challenge: &str) -> Self {
+        let reply = Self::new(401, "Unauthorized", "a name and a password are needed.");
+        reply.with("www-authenticate", challenge.to_owned())
+    }
+
+    pub(crate) fn too_many_requests(retry_after_seconds: u64) -> Self {
+        let reply = Self::new(429, "Too Many Requests", "this is more than is allowed here; try again later.");
+        reply.with("retry-after", retry_after_seconds.to_string())
+    }
+
+    pub(crate) fn maintenance() -> Self {
+        Self::new(503, "Service Unavailable", "this is being worked on.")
+    }
+
+    /// Shows a page in place of the sentence.
+    pub(crate) fn with_page(mut self, page: &Page) -> Self {
+        self.has_page = true;
+        self.body = page.body.clone();
+        for (name, value) in page.fields() {
+            self.fields.retain(|(other, _)| other != name);
+            self.fields.push((name.into(), value.to_owned().into()));
+        }
+        self
+    }
+
+    pub(crate) fn has_page(&self) -> bool {
+        self.has_page
+    }
+
+    /// Carries a route's rules for responses out.
+    pub(crate) fn under(mut self, rules: &HeaderRules) -> Self {
+        self.fields.retain(|(name, _)| !rules.drops(name.as_bytes()));
+        let text = |bytes: &[u8]| Cow::Owned(String::from_utf8_lossy(bytes).into_owned());
+        self.fields.extend(rules.added().map(|(name, value)| (text(name), text(value))));
+        self
+    }
+
+    /// The fields to send, framing apart; names in lower case.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fields.iter().map(|(name, value)| (&**name, &**value))
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Tally {
     status: Option<u16>,
     /// Set early for responses that stay open for hours, whose end says nothing about the app.
     latency_us: Option<u64>,
+    /// It never was the app's.
+    void: bool,
     pub(crate) bytes_received: u64,
     pub(crate) bytes_sent: u64,
 }
@@ -21,12 +23,30 @@ impl Tally {
     pub(crate) fn begin(app: &Rc<App>) -> Self {
         app.in_flight.set(app.in_flight.get() + 1);
         let app = Rc::clone(app);
-        Self { app, began: Instant::now(), status: None, latency_us: None, bytes_received: 0, bytes_sent: 0 }
+        Self {
+            app,
+            began: Instant::now(),
+            status: None,
+            latency_us: None,
+            void: false,
+            bytes_received: 0,
+            bytes_sent: 0,
+        }
     }
 
     /// The status that the client gets.
     pub(crate) fn status(&mut self, status: u16) {
         self.status = Some(status);
+    }
+
+    /// The request was answered before the app's turn: it is none of the app's numbers.
+    pub(crate) fn void(&mut self) {
+        self.void = true;
+    }
+
+    /// The status the client got, as far as it got any.
+    pub(crate) fn logged_status(&self) -> Option<u16> {
+        self.status
     }
 
     /// Whether a response has begun.
@@ -44,18 +64,22 @@ impl Tally {
         self.latency_us = Some(self.elapsed_us());
     }
 
-    fn elapsed_us(&self) -> u64 {
+    /// Since its head was read.
+    pub(crate) fn elapsed_us(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 
 impl Drop for Tally {
     fn drop(&mut self) {
+        self.app.in_flight.set(self.app.in_flight.get() - 1);
+        if self.void {
+            return;
+        }
         let latency_us = self.status.map(|_| self.latency_us.unwrap_or_else(|| self.elapsed_us()));
         let mut numbers = self.app.numbers.borrow_mut();
         numbers.count(self.status, latency_us);
         numbers.bytes_received += self.bytes_received;
         numbers.bytes_sent += self.bytes_sent;
-        self.app.in_flight.set(self.app.in_flight.get() - 1);
     }
 }

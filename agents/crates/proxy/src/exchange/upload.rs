@@ -12,17 +12,25 @@ pub(crate) struct Upload {
     bytes: u64,
     /// Nothing was taken from the client, not even the end of an empty body.
     untouched: bool,
+    /// Of a body that its protocol frames; a chunked one has them in its end.
+    trailers: Vec<u8>,
 }
 
 impl Upload {
     pub(crate) fn new(body: RequestBody) -> Self {
         let done = matches!(body, RequestBody::None | RequestBody::Length(0));
-        Self { chunked: body == RequestBody::Chunked, done, bytes: 0, untouched: true }
+        let chunked = body == RequestBody::Chunked;
+        Self { chunked, done, bytes: 0, untouched: true, trailers: Vec::new() }
+    }
+
+    /// For an app whose protocol has its own frames: only the data, and the trailers apart.
+    pub(crate) fn unframed(body: RequestBody) -> Self {
+        Self { chunked: false, ..Self::new(body) }
     }
 
     /// An upgraded connection: bytes as they are, until the client ends.
     pub(crate) fn tunnel(bytes: u64) -> Self {
-        Self { chunked: false, done: false, bytes, untouched: false }
+        Self { chunked: false, done: false, bytes, untouched: false, trailers: Vec::new() }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -51,9 +59,16 @@ impl Upload {
     pub(crate) fn end(&mut self, trailers: &[u8], out: &mut Vec<u8>) {
         if self.chunked {
             encode_end(trailers, out);
+        } else {
+            self.trailers.extend_from_slice(trailers);
         }
         self.done = true;
         self.untouched = false;
+    }
+
+    /// Trailer lines that follow an unframed body.
+    pub(crate) fn trailers(&self) -> &[u8] {
+        &self.trailers
     }
 
     /// The app takes no more; what it answered still counts.

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use fairlead_route::{Malformed, Version};
 
@@ -15,10 +16,15 @@ use crate::transport::{Received, Transport};
 /// Bytes of a refused request that are read away.
 const LINGER_BYTES_MAX: usize = 256 * 1024;
 
+/// A connection without a request for so long gives memory back that its next request takes anew.
+const REST_AFTER: Duration = Duration::from_millis(500);
+
 /// Why a connection ends before another request.
 enum Stop {
     /// In order, or without anybody to tell.
     Quiet,
+    /// Nothing came in time.
+    Idle,
     /// The client is told why.
     Tell(Reply),
 }
@@ -34,13 +40,34 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
     let mut client = H1Client::new(core, transport, input);
     loop {
         let mut parsed_bytes = 0;
-        alarm.set(client.core.limits.idle_timeout);
-        let mut in_head = false;
-        let begun = poll_fn(|cx| poll_begin(&mut client, &origin, &alarm, &mut parsed_bytes, &mut in_head, cx)).await;
+        let mut idle_left = client.core.limits.idle_timeout.saturating_sub(REST_AFTER);
+        alarm.set(client.core.limits.idle_timeout.min(REST_AFTER));
+        let (mut in_head, mut leaves) = (false, false);
+        let begun = poll_fn(|cx| {
+            loop {
+                let begun = ready!(poll_begin(
+                    &mut client,
+                    &origin,
+                    &alarm,
+                    &mut parsed_bytes,
+                    (&mut in_head, &mut leaves),
+                    cx
+                ));
+                match begun {
+                    Err(Stop::Idle) if !idle_left.is_zero() && !leaves => {
+                        client.transport.rest();
+                        alarm.set(std::mem::take(&mut idle_left));
+                    }
+                    begun => return Poll::Ready(begun),
+                }
+            }
+        })
+        .await;
         let ended = match begun {
-            Ok(Begun::Forward(exchange)) => exchange.run(&mut client, &alarm).await,
+            // Its state is several times an idle connection's, which would have to keep room for it.
+            Ok(Begun::Forward(exchange)) => Box::pin(exchange.run(&mut client, &alarm)).await,
             Ok(Begun::Answer(reply)) => Ended::Answer(reply),
-            Err(Stop::Quiet) => break,
+            Err(Stop::Quiet | Stop::Idle) => break,
             Err(Stop::Tell(reply)) => {
                 let malformed = &client.core.malformed_requests;
                 malformed.set(malformed.get() + 1);
@@ -60,13 +87,13 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
                     return;
                 }
             }
-            Ended::Broken => return,
+            Ended::Broken | Ended::Reset(_) => return,
         }
         if client.closing || !client.request_has_ended() {
             break;
         }
     }
-    close(client, &alarm).await;
+    Box::pin(close(client, &alarm)).await;
 }
 
 /// Ready with a request, or with why there is none.
@@ -75,7 +102,7 @@ fn poll_begin(
     origin: &Origin,
     alarm: &Alarm,
     parsed_bytes: &mut usize,
-    in_head: &mut bool,
+    (in_head, leaves): (&mut bool, &mut bool),
     cx: &mut Context<'_>,
 ) -> Poll<Result<Begun, Stop>> {
     loop {
@@ -91,8 +118,8 @@ fn poll_begin(
                 return Poll::Ready(Ok(begun));
             }
             *parsed_bytes = client.input.len();
-        } else if client.core.is_draining() {
-            return Poll::Ready(Err(Stop::Quiet));
+        } else if client.core.is_draining() && !std::mem::replace(leaves, true) {
+            alarm.set_at(client.core.close_idle_at());
         }
         if client.ended {
             return Poll::Ready(Err(Stop::Quiet));
@@ -103,7 +130,7 @@ fn poll_begin(
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Stop::Quiet)),
             Poll::Pending => {
                 ready!(alarm.poll(cx));
-                let stop = if *in_head { Stop::Tell(Reply::request_timeout()) } else { Stop::Quiet };
+                let stop = if *in_head { Stop::Tell(Reply::request_timeout()) } else { Stop::Idle };
                 return Poll::Ready(Err(stop));
             }
         }
@@ -114,12 +141,15 @@ fn poll_begin(
 fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<Begun>, Malformed> {
     let mut slots = header_slots();
     let Some(head) = parse_request(&client.input, &mut slots, &client.core.limits)? else { return Ok(None) };
-    let (begun, facts) = exchange::begin(&client.core, origin, &head.line, || fields(head.headers))?;
-    let (body, close) = (facts.body, facts.close);
+    let (begun, framing) = exchange::begin(&client.core, origin, &head.line, || fields(head.headers))?;
     let (is_http_1_0, is_head) = (head.line.version == Version::Http10, head.line.method == b"HEAD");
     let length = head.length;
-    client.begin(body, is_http_1_0, is_head, close);
-    client.input.drain(..length);
+    client.begin(framing.body, is_http_1_0, is_head, framing.close);
+    if length == client.input.len() {
+        client.input.clear();
+    } else {
+        client.input.drain(..length);
+    }
     client.core.buffers.reclaim(&mut client.input);
     Ok(Some(begun))
 }

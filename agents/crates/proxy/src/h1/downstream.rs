@@ -7,7 +7,6 @@ use fairlead_route::{DownstreamBody, RequestBody, ResponseBody, encode_response}
 
 use super::Body;
 use super::chunked::{encode_chunk, encode_end};
-use super::head::fields;
 use crate::core::Core;
 use crate::exchange::{ClientError, Downstream, Reply, ResponseView, Upload};
 use crate::limits::BACKLOG_BYTES_MAX;
@@ -74,7 +73,7 @@ impl H1Client {
         for (name, value) in reply.headers() {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        head.push_str(&format!("content-length: {}\r\n", reply.text.len()));
+        head.push_str(&format!("content-length: {}\r\n", reply.body.len()));
         match (self.closing, self.is_http_1_0) {
             (true, _) => head.push_str("connection: close\r\n\r\n"),
             (false, true) => head.push_str("connection: keep-alive\r\n\r\n"),
@@ -82,7 +81,7 @@ impl H1Client {
         }
         self.plain.extend_from_slice(head.as_bytes());
         if !self.is_head {
-            self.plain.extend_from_slice(reply.text.as_bytes());
+            self.plain.extend_from_slice(&reply.body);
         }
     }
 
@@ -95,7 +94,7 @@ impl H1Client {
             _ => None,
         };
         self.core.buffers.lend(&mut self.plain);
-        encode_response(view.status, view.reason, view.facts, fields(view.headers), body, connection, &mut self.plain);
+        encode_response(view.status, view.reason, view.facts, view.fields(), body, connection, &mut self.plain);
     }
 
     fn push_plain(&mut self) -> Result<(), ClientError> {

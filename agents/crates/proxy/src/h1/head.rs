@@ -81,6 +81,9 @@ fn version_error(input: &[u8]) -> Malformed {
 }
 
 fn too_long(head: &[u8], limits: &Limits) -> Option<Malformed> {
+    if head.len() <= limits.target_bytes_max.min(limits.head_bytes_max) {
+        return None;
+    }
     let line_bytes = memchr::memchr(b'\n', &head[..head.len().min(limits.target_bytes_max + 1)]);
     match line_bytes {
         None if head.len() > limits.target_bytes_max => Some(Malformed::TargetTooLong),
@@ -115,14 +118,11 @@ pub(crate) fn parse_response<'h, 'b>(
 
 /// Every line ends with CR LF, and neither stands alone: other parsers see another message there (RFC 9112, 2.2).
 pub(crate) fn lines_are_strict(head: &[u8]) -> bool {
-    let mut line_feeds = 0;
-    for position in memchr::memchr_iter(b'\n', head) {
-        line_feeds += 1;
-        if position == 0 || head[position - 1] != b'\r' {
-            return false;
-        }
-    }
-    memchr::memchr_iter(b'\r', head).count() == line_feeds
+    let [first, rest @ ..] = head else { return true };
+    // Looks at every pair of neighbours: that takes no branch.
+    let paired =
+        head.iter().zip(rest).fold(true, |paired, (byte, next)| paired & ((*byte == b'\r') == (*next == b'\n')));
+    paired && *first != b'\n' && head.last() != Some(&b'\r')
 }
 
 /// Whether a head may end at or after `from`; spares parsing the same beginning again for every byte that trickles in.
@@ -182,6 +182,24 @@ mod tests {
             ("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", Malformed::Method),
         ] {
             assert_eq!(parse(input), Err(error), "{input:?}");
+        }
+    }
+
+    #[test]
+    fn strict_lines_have_no_carriage_return_or_line_feed_alone() {
+        for (head, strict) in [
+            ("", true),
+            ("\r\n", true),
+            ("a\r\nb\r\n\r\n", true),
+            ("\n", false),
+            ("\r", false),
+            ("a\nb\r\n", false),
+            ("a\r\r\n", false),
+            ("a\r\n\n", false),
+            ("a\r\n\r", false),
+            ("a\rb\r\n", false),
+        ] {
+            assert_eq!(lines_are_strict(head.as_bytes()), strict, "{head:?}");
         }
     }
 

@@ -4,17 +4,19 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use fairlead_route::{Malformed, RequestLine, ResponseBody, Target, Version, trailer_forwards};
+use fairlead_route::{Malformed, RequestLine, ResponseBody, Target, Version, grpc_status, is_grpc};
+use h2::ext::Protocol;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::OpenStream;
+use super::trailers::{trailer_lines, trailer_map};
 use crate::core::Core;
 use crate::exchange::{self, Begun, ClientError, Downstream, Ended, Origin, Reply, ResponseView, Upload};
-use crate::h1::fields;
 use crate::limits::HEADERS_MAX;
+use crate::websocket;
 
 /// Serves one request.
 pub(crate) async fn serve(
@@ -25,8 +27,17 @@ pub(crate) async fn serve(
     open: OpenStream,
 ) {
     let (parts, body) = request.into_parts();
-    let mut client =
-        H2Client { body, respond, send: None, pending: BytesMut::new(), end: None, ended: false, gone: false };
+    let mut client = H2Client {
+        body,
+        respond,
+        is_head: parts.method == Method::HEAD,
+        is_grpc: parts.headers.get(CONTENT_TYPE).is_some_and(|kind| is_grpc(kind.as_bytes())),
+        send: None,
+        pending: BytesMut::new(),
+        end: None,
+        ended: false,
+        gone: false,
+    };
     let ended = match begin(&core, &origin, &parts, !client.body.is_end_stream()) {
         Ok(Begun::Forward(exchange)) => {
             drop(parts);
@@ -40,33 +51,53 @@ pub(crate) async fn serve(
         }
     };
     client.finish(&ended);
-    drop(open);
+    if client.gone {
+        open.reset_by_client();
+    }
 }
 
 fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_body: bool) -> Result<Begun, Malformed> {
     if parts.headers.len() > HEADERS_MAX {
         return Err(Malformed::HeadTooLarge);
     }
-    let method = parts.method.as_str().as_bytes();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     if path.len() > core.limits.target_bytes_max {
         return Err(Malformed::TargetTooLong);
     }
-    let line = RequestLine {
-        method,
-        target: Target::parse(method, path.as_bytes())?,
-        version: Version::Http2,
-        authority: parts.uri.authority().map(|authority| authority.as_str().as_bytes()),
-        unsized_body: has_body,
-    };
+    let authority = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
     let headers =
         || parts.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes().trim_ascii()));
-    exchange::begin(core, origin, &line, headers).map(|(begun, _)| begun)
+    match parts.extensions.get::<Protocol>() {
+        None => {
+            let method = parts.method.as_str().as_bytes();
+            let target = Target::parse(method, path.as_bytes())?;
+            let line = RequestLine { method, target, version: Version::Http2, authority, unsized_body: has_body };
+            exchange::begin(core, origin, &line, headers).map(|(begun, _)| begun)
+        }
+        // Extended CONNECT (RFC 8441) is to everything behind this codec the upgrade that it stands for.
+        Some(protocol) if parts.method == Method::CONNECT && protocol.as_str() == "websocket" => {
+            let target = Target::parse(b"GET", path.as_bytes())?;
+            let line = RequestLine { method: b"GET", target, version: Version::Http11, authority, unsized_body: false };
+            let key = websocket::key([core.ids.random(), core.ids.random()]);
+            let handshake: [(&[u8], &[u8]); 3] =
+                [(b"upgrade", b"websocket"), (b"connection", b"upgrade"), (b"sec-websocket-key", key.as_bytes())];
+            let headers = || headers().filter(|(name, _)| *name != b"sec-websocket-key").chain(handshake);
+            let (mut begun, _) = exchange::begin(core, origin, &line, headers)?;
+            if let Begun::Forward(exchange) = &mut begun {
+                exchange.require_websocket(websocket::accept(key.as_bytes()));
+            }
+            Ok(begun)
+        }
+        Some(_) => Err(Malformed::Method),
+    }
 }
 
 struct H2Client {
     body: RecvStream,
     respond: SendResponse<Bytes>,
+    is_head: bool,
+    /// The outcome is told in trailers.
+    is_grpc: bool,
     /// Once the response has begun and has a body.
     send: Option<SendStream<Bytes>>,
     pending: BytesMut,
@@ -91,6 +122,7 @@ impl H2Client {
             }
             Ended::Broken if self.gone => {}
             Ended::Broken => self.reset(Reason::INTERNAL_ERROR),
+            Ended::Reset(code) => self.reset(Reason::from(*code)),
         }
     }
 
@@ -101,18 +133,34 @@ impl H2Client {
         }
     }
 
+    /// An answer to a call is trailers only, which are a head that ends (gRPC over HTTP/2, Responses).
+    fn answer_call(&mut self, reply: &Reply) -> Result<(), h2::Error> {
+        let mut response = Response::new(());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert("grpc-status", u16::from(grpc_status(reply.status)).into());
+        headers.insert("grpc-message", HeaderValue::from_static(reply.reason));
+        self.send = Some(self.respond.send_response(response, true)?);
+        Ok(())
+    }
+
     fn answer(&mut self, reply: &Reply) -> Result<(), h2::Error> {
+        if self.is_grpc {
+            return self.answer_call(reply);
+        }
         let mut response = Response::new(());
         *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         for (name, value) in reply.headers() {
-            if let Ok(value) = HeaderValue::try_from(value) {
-                response.headers_mut().insert(name, value);
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+                response.headers_mut().append(name, value);
             }
         }
-        response.headers_mut().insert(CONTENT_LENGTH, reply.text.len().into());
-        let mut send = self.respond.send_response(response, false)?;
-        // A short text fits every window a client may announce; h2 holds it if not.
-        send.send_data(Bytes::from(reply.text.clone()), true)?;
+        response.headers_mut().insert(CONTENT_LENGTH, reply.body.len().into());
+        let mut send = self.respond.send_response(response, self.is_head)?;
+        if !self.is_head {
+            // h2 holds what the client's window has no room for.
+            send.send_data(reply.body.clone(), true)?;
+        }
         self.send = Some(send);
         Ok(())
     }
@@ -120,47 +168,26 @@ impl H2Client {
 
 fn response(view: &ResponseView<'_>) -> Result<Response<()>, ClientError> {
     let mut response = Response::new(());
-    *response.status_mut() = StatusCode::from_u16(view.status).map_err(|_| ClientError::Gone)?;
+    // A tunnel begins with a success (RFC 8441, 5), and needs no proof.
+    let tunnel = view.status == 101;
+    let status = if tunnel { 200 } else { view.status };
+    *response.status_mut() = StatusCode::from_u16(status).map_err(|_| ClientError::Gone)?;
     let headers = response.headers_mut();
     headers.reserve(view.headers.len());
-    for (name, value) in fields(view.headers).filter(|(name, _)| view.facts.forwards(name)) {
+    for (name, value) in view.fields() {
         // httparse let through only what these take.
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
             headers.append(name, value);
         }
     }
-    let length = match view.facts.body {
-        ResponseBody::Length(length) => Some(length),
-        ResponseBody::None if view.status >= 200 && view.status != 204 => view.facts.content_length,
-        _ => None,
-    };
-    if let Some(length) = length {
+    if tunnel {
+        headers.remove(SEC_WEBSOCKET_ACCEPT);
+        return Ok(response);
+    }
+    if let Some(length) = view.content_length() {
         headers.insert(CONTENT_LENGTH, length.into());
     }
     Ok(response)
-}
-
-fn trailer_lines(trailers: &HeaderMap) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for (name, value) in trailers.iter().filter(|(name, _)| trailer_forwards(name.as_str().as_bytes())) {
-        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-            lines.extend_from_slice(part);
-        }
-    }
-    lines
-}
-
-fn trailer_map(lines: &[u8]) -> HeaderMap {
-    let mut map = HeaderMap::new();
-    for line in lines.split(|byte| *byte == b'\n') {
-        let Some(colon) = memchr::memchr(b':', line) else { continue };
-        let (name, value) =
-            (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(line[colon + 1..].trim_ascii()));
-        if let (Ok(name), Ok(value)) = (name, value) {
-            map.append(name, value);
-        }
-    }
-    map
 }
 
 impl Downstream for H2Client {
@@ -195,7 +222,7 @@ impl Downstream for H2Client {
     }
 
     fn head(&mut self, view: &ResponseView<'_>) -> Result<(), ClientError> {
-        let empty = matches!(view.facts.body, ResponseBody::None | ResponseBody::Length(0));
+        let empty = view.status != 101 && matches!(view.facts.body, ResponseBody::None | ResponseBody::Length(0));
         let send = self.respond.send_response(response(view)?, empty).map_err(|_| ClientError::Gone)?;
         self.ended = empty;
         self.send = Some(send);

@@ -135,6 +135,16 @@ impl Peer {
         self.unread.drain(..count).collect()
     }
 
+    /// So many bytes, or `None` when the end comes first.
+    pub async fn try_exactly(&mut self, count: usize) -> Option<Vec<u8>> {
+        while self.unread.len() < count {
+            if !self.fill().await {
+                return None;
+            }
+        }
+        Some(self.unread.drain(..count).collect())
+    }
+
     /// The next whole request, or `None` at the end.
     pub async fn request(&mut self) -> Option<Request> {
         let head = self.head().await?;

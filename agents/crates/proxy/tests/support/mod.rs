@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod client;
+pub mod http2;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,9 +16,10 @@ use fairlead_proxy::{Limits, ListenerKind, ProxyError, Sockets};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
-    ProxyApp, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot,
-    ProxyStats, ProxyUpstream, proxy_command, proxy_event,
+    ProxyApp, ProxyBalanceStats, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello, ProxyRoute,
+    ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
 };
+use fairlead_wire::traffic::AppTraffic;
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tokio::net::UnixStream;
@@ -42,6 +44,8 @@ pub struct Proxy {
     certificates: Vec<ProxyCertificate>,
     channel: Channel,
     generation: u64,
+    /// Of the usual app, in each snapshot.
+    pub traffic: Option<AppTraffic>,
     control_path: PathBuf,
     shutdown: CancellationToken,
     _folder: TempDir,
@@ -55,7 +59,12 @@ impl Drop for Proxy {
 
 /// An instance of the usual app.
 pub fn upstream(id: &str, address: SocketAddr) -> ProxyUpstream {
-    ProxyUpstream { instance_id: id.to_owned(), address: address.to_string(), draining: false }
+    ProxyUpstream {
+        instance_id: id.to_owned(),
+        address: address.to_string(),
+        draining: false,
+        ..ProxyUpstream::default()
+    }
 }
 
 impl Proxy {
@@ -66,6 +75,14 @@ impl Proxy {
 
     pub async fn with(limits: Limits, upstreams: Vec<ProxyUpstream>) -> Self {
         let mut proxy = Self::bare(limits).await;
+        proxy.route(upstreams).await;
+        proxy
+    }
+
+    /// The same, and what the app is told about its traffic.
+    pub async fn with_traffic(limits: Limits, traffic: AppTraffic, upstreams: Vec<ProxyUpstream>) -> Self {
+        let mut proxy = Self::bare(limits).await;
+        proxy.traffic = Some(traffic);
         proxy.route(upstreams).await;
         proxy
     }
@@ -82,12 +99,7 @@ impl Proxy {
         let token = shutdown.clone();
         let served = tokio::spawn(async move { fairlead_proxy::serve("0.0.0-test", limits, sockets, &token).await });
         let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
-        let leaf = authority.leaf(HOST).unwrap();
-        let certificates = vec![ProxyCertificate {
-            hosts: vec![HOST.to_owned()],
-            chain_der: leaf.chain_der,
-            key_pkcs8_der: leaf.key_pkcs8_der,
-        }];
+        let certificates = vec![certificate(&authority)];
         let channel = connect(&control_path).await;
         Self {
             https,
@@ -97,6 +109,7 @@ impl Proxy {
             certificates,
             channel,
             generation: 0,
+            traffic: None,
             control_path,
             shutdown,
             _folder: folder,
@@ -119,9 +132,15 @@ impl Proxy {
     pub fn snapshot(&self, upstreams: Vec<ProxyUpstream>) -> ProxySnapshot {
         ProxySnapshot {
             generation: 0,
-            routes: vec![ProxyRoute { host: HOST.to_owned(), path_prefix: "/".to_owned(), app_key: APP.to_owned() }],
+            routes: vec![ProxyRoute {
+                host: HOST.to_owned(),
+                path_prefix: "/".to_owned(),
+                app_key: APP.to_owned(),
+                ..ProxyRoute::default()
+            }],
             certificates: self.certificates.clone(),
-            apps: vec![ProxyApp { app_key: APP.to_owned(), upstreams, measured: true }],
+            apps: vec![ProxyApp { app_key: APP.to_owned(), upstreams, measured: true, traffic: self.traffic.clone() }],
+            ..ProxySnapshot::default()
         }
     }
 
@@ -130,12 +149,18 @@ impl Proxy {
         self.apply(snapshot).await.unwrap();
     }
 
+    /// Ends it at once, and waits until nothing of it is left.
+    pub async fn end(mut self) {
+        self.shutdown.cancel();
+        (&mut self.served).await.unwrap().unwrap();
+    }
+
     pub async fn command(&self, body: proxy_command::Body) {
         self.channel.send(&ProxyCommand { body: Some(body) }, &[]).await.unwrap();
     }
 
     pub async fn drain(&self, timeout_ms: u32) {
-        self.command(proxy_command::Body::Drain(ProxyDrain { timeout_ms })).await;
+        self.command(proxy_command::Body::Drain(ProxyDrain { timeout_ms, spread_ms: 0 })).await;
     }
 
     pub async fn event(&mut self) -> proxy_event::Body {
@@ -161,14 +186,25 @@ impl Proxy {
     }
 
     pub fn tls(&self, alpn: &[&str]) -> Arc<ClientConfig> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.authority.root_der().to_vec().into()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-        config.alpn_protocols = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
-        Arc::new(config)
+        client_tls(&self.authority, alpn)
     }
+}
+
+/// A client that trusts `authority` alone.
+pub fn client_tls(authority: &LocalAuthority, alpn: &[&str]) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.root_der().to_vec().into()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+    Arc::new(config)
+}
+
+/// A certificate of `authority` for `HOST`, as a snapshot has it.
+pub fn certificate(authority: &LocalAuthority) -> ProxyCertificate {
+    let leaf = authority.leaf(HOST).unwrap();
+    ProxyCertificate { hosts: vec![HOST.to_owned()], chain_der: leaf.chain_der, key_pkcs8_der: leaf.key_pkcs8_der }
 }
 
 fn add(sum: &mut ProxyStats, stats: ProxyStats) {
@@ -182,13 +218,30 @@ fn add(sum: &mut ProxyStats, stats: ProxyStats) {
                 known.bytes_sent += app.bytes_sent;
                 known.latency_count.extend(app.latency_count);
                 known.in_flight = app.in_flight;
+                known.balance = Some(balance(known.balance.unwrap_or_default(), app.balance.unwrap_or_default()));
             }
             None => sum.apps.push(app),
         }
     }
+    sum.routes.extend(stats.routes);
     sum.instances = stats.instances;
     sum.open_connections = stats.open_connections;
     sum.malformed_requests += stats.malformed_requests;
+    sum.accept_pauses += stats.accept_pauses;
+    sum.refused_connections += stats.refused_connections;
+}
+
+/// Counts are summed, and how things stand is the newest.
+fn balance(sum: ProxyBalanceStats, new: ProxyBalanceStats) -> ProxyBalanceStats {
+    ProxyBalanceStats {
+        queued: sum.queued + new.queued,
+        queue_timeouts: sum.queue_timeouts + new.queue_timeouts,
+        queue_full: sum.queue_full + new.queue_full,
+        shed: sum.shed + new.shed,
+        retries: sum.retries + new.retries,
+        ejections: sum.ejections + new.ejections,
+        ..new
+    }
 }
 
 async fn connect(path: &std::path::Path) -> Channel {

@@ -186,4 +186,6 @@ pub struct Upstream {
     pub address: SocketAddr,
     /// Gets nothing new.
     pub draining: bool,
+    /// How long its exchanges may go on then; zero when it does not drain, or is being stopped.
+    pub drain_timeout: Duration,
 }

@@ -90,12 +90,14 @@ impl AppState {
         if let Some(group) = &self.serving {
             let healthy = group.slots.values().any(Slot::healthy);
             let usable = group.slots.iter().filter(|(_, slot)| if healthy { slot.healthy() } else { slot.routable() });
-            upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, false)));
+            upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, None)));
         }
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
-        upstreams.extend(previous.flat_map(|group| &group.slots).filter_map(|(id, slot)| upstream(id, slot, true)));
+        upstreams.extend(previous.flat_map(|group| {
+            group.slots.iter().filter_map(|(id, slot)| upstream(id, slot, Some(group.release.drain_timeout)))
+        }));
         let leaving = self.leaving.iter().filter(|(_, leaving)| leaving.slot.routable());
-        upstreams.extend(leaving.filter_map(|(id, leaving)| upstream(id, &leaving.slot, true)));
+        upstreams.extend(leaving.filter_map(|(id, leaving)| upstream(id, &leaving.slot, Some(leaving.stage.limit()))));
         if upstreams != self.upstreams || (self.generation == 0 && self.desired.is_some()) {
             self.upstreams = upstreams;
             self.generation += 1;
@@ -188,11 +190,13 @@ fn begun(step: Step, now: Now) -> StepStatus {
     StepStatus { step, state: StepState::Running, started_unix_ms: now.unix_ms, finished_unix_ms: 0 }
 }
 
-fn upstream(id: &InstanceId, slot: &Slot, draining: bool) -> Option<Upstream> {
+/// `drains`: it gets nothing new, and what it has may take so long.
+fn upstream(id: &InstanceId, slot: &Slot, drains: Option<Duration>) -> Option<Upstream> {
     if !matches!(slot.process, Process::Running { .. }) {
         return None;
     }
-    slot.address.map(|address| Upstream { instance: id.clone(), address, draining })
+    let (draining, drain_timeout) = (drains.is_some(), drains.unwrap_or_default());
+    slot.address.map(|address| Upstream { instance: id.clone(), address, draining, drain_timeout })
 }
 
 fn status(key: &AppKey, id: &InstanceId, slot: &Slot, release: &ReleaseId, state: InstanceState) -> InstanceStatus {

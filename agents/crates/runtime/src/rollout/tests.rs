@@ -54,6 +54,7 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
             health_timeout: Duration::from_secs(30),
         }),
         instances: 1,
+        traffic: fairlead_model::AppTraffic::default(),
     }
 }
 

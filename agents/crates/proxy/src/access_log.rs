@@ -1,0 +1,120 @@
+//! The access log: what was asked and what came of it, for people and their tools. A core only copies a few bytes of a request
+//! that is to be written; lines are made and written by a thread of their own, and what it can't keep up with is dropped and counted.
+
+mod line;
+mod record;
+mod writer;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+
+use fairlead_model::AccessLog as Settings;
+
+pub(crate) use record::Record;
+pub(crate) use writer::{LogWriter, Message};
+
+/// A core's records are handed over when they are so many bytes, and with every tick.
+const BATCH_BYTES: usize = 32 * 1024;
+
+/// One core's end of the log.
+#[derive(Debug)]
+pub(crate) struct AccessLog {
+    writer: SyncSender<Message>,
+    /// Of 2^16 requests that did not fail so many are written; `None`: nothing is.
+    sample: Cell<Option<u32>>,
+    batch: RefCell<Vec<u8>>,
+    dropped: Cell<u64>,
+}
+
+impl AccessLog {
+    pub(crate) fn new(writer: SyncSender<Message>) -> Self {
+        Self { writer, sample: Cell::new(None), batch: RefCell::default(), dropped: Cell::new(0) }
+    }
+
+    /// Takes over what a snapshot says; `path` is empty when nothing is to be written.
+    pub(crate) fn set(&self, settings: &Settings, path: &str) {
+        let on = settings.enabled && !path.is_empty();
+        self.sample.set(on.then(|| (settings.sample_permille * (1 << 16)).div_ceil(1000)));
+    }
+
+    /// Whether an answer is to be written: every failure is, of the others a sample. `random` is any word.
+    pub(crate) fn wants(&self, status: u16, random: u64) -> bool {
+        match self.sample.get() {
+            None => false,
+            Some(sample) => status >= 500 || u32::from((random & 0xffff) as u16) < sample,
+        }
+    }
+
+    /// Keeps one record until the next flush.
+    pub(crate) fn write(&self, record: &Record<'_>) {
+        let mut batch = self.batch.borrow_mut();
+        record.encode(&mut batch);
+        if batch.len() >= BATCH_BYTES {
+            drop(batch);
+            self.flush();
+        }
+    }
+
+    /// Hands over what there is. Never waits.
+    pub(crate) fn flush(&self) {
+        let mut batch = self.batch.borrow_mut();
+        if batch.is_empty() {
+            return;
+        }
+        let records = std::mem::take(&mut *batch);
+        match self.writer.try_send(Message::Records(records)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.dropped.set(self.dropped.get() + 1),
+        }
+    }
+
+    /// Batches that were dropped since the last call.
+    pub(crate) fn take_dropped(&self) -> u64 {
+        self.dropped.take()
+    }
+}
+
+/// What the writer goes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogFile {
+    /// Empty: nothing is written.
+    pub(crate) path: Arc<str>,
+    pub(crate) settings: Settings,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_always_written_and_of_the_others_as_many_as_said() {
+        let (writer, _kept) = std::sync::mpsc::sync_channel(1);
+        let log = AccessLog::new(writer);
+        let with = |sample_permille| Settings { sample_permille, ..Settings::default() };
+        log.set(&with(1000), "");
+        assert!(!log.wants(502, 0), "there is no file");
+        let share = |permille| {
+            log.set(&with(permille), "access.log");
+            (0..1u64 << 16).filter(|random| log.wants(200, *random)).count()
+        };
+        assert_eq!((share(0), share(1000), share(500)), (0, 1 << 16, 1 << 15));
+        assert!((650..=660).contains(&share(10)));
+        log.set(&with(0), "access.log");
+        assert!(log.wants(500, u64::MAX) && !log.wants(499, 0));
+        log.set(&Settings { enabled: false, ..with(1000) }, "access.log");
+        assert!(!log.wants(500, 0));
+    }
+
+    #[test]
+    fn a_writer_that_does_not_keep_up_costs_lines_and_never_time() {
+        let (writer, received) = std::sync::mpsc::sync_channel(1);
+        let log = AccessLog::new(writer);
+        for _ in 0..3 {
+            log.write(&record::tests::record());
+            log.flush();
+        }
+        assert_eq!(log.take_dropped(), 2);
+        assert!(matches!(received.try_recv(), Ok(Message::Records(records)) if !records.is_empty()));
+    }
+}

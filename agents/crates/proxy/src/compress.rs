@@ -1,0 +1,231 @@
+//! Compression of one response while it streams. Windows are small, so that many streams fit into memory, and a core has so
+//! many encoders and no more: a response beyond is sent as it is.
+
+use std::cell::Cell;
+use std::io::{self, Write};
+
+use brotli::CompressorWriter;
+use fairlead_route::Coding;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use zstd::stream::raw::CParameter;
+use zstd::stream::write::Encoder as ZstdEncoder;
+
+/// Encoders of one core at once; each has well under a megabyte.
+const ENCODERS_MAX: u32 = 256;
+/// Body bytes that one turn of a stream may encode: about a millisecond, and then the others have theirs.
+const SLICE_BYTES: usize = 64 * 1024;
+/// Windows of 128 KiB hold what a page repeats.
+const WINDOW_LOG: u32 = 17;
+const GZIP_LEVEL: u32 = 5;
+const ZSTD_LEVEL: i32 = 3;
+const BROTLI_QUALITY: u32 = 4;
+const BROTLI_BUFFER_BYTES: usize = 4096;
+
+thread_local! {
+    /// A core is a thread.
+    static ENCODERS: Cell<u32> = const { Cell::new(0) };
+}
+
+enum Kind {
+    Gzip(GzEncoder<Vec<u8>>),
+    Zstd(ZstdEncoder<'static, Vec<u8>>),
+    Brotli(Box<CompressorWriter<Vec<u8>>>),
+}
+
+/// The encoder of one response.
+pub(crate) struct Compressor {
+    kind: Kind,
+    /// Something went in that may not have come out.
+    holds: bool,
+    /// Bytes that went in during this turn.
+    turn_bytes: usize,
+    _counted: Counted,
+}
+
+struct Counted;
+
+impl Counted {
+    fn enter() -> Option<Self> {
+        let count = ENCODERS.get();
+        (count < ENCODERS_MAX).then(|| {
+            ENCODERS.set(count + 1);
+            Self
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        ENCODERS.set(ENCODERS.get() - 1);
+    }
+}
+
+impl Compressor {
+    /// `None` when the core has all the encoders it may have.
+    pub(crate) fn new(coding: Coding) -> Option<Self> {
+        let counted = Counted::enter()?;
+        let kind = match coding {
+            Coding::Gzip => Kind::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
+            Coding::Brotli => Kind::Brotli(Box::new(CompressorWriter::new(
+                Vec::new(),
+                BROTLI_BUFFER_BYTES,
+                BROTLI_QUALITY,
+                WINDOW_LOG,
+            ))),
+            Coding::Zstd => {
+                let mut encoder = ZstdEncoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
+                encoder.set_parameter(CParameter::WindowLog(WINDOW_LOG)).ok()?;
+                Kind::Zstd(encoder)
+            }
+        };
+        Some(Self { kind, holds: false, turn_bytes: 0, _counted: counted })
+    }
+
+    fn output(&mut self) -> &mut Vec<u8> {
+        match &mut self.kind {
+            Kind::Gzip(encoder) => encoder.get_mut(),
+            Kind::Zstd(encoder) => encoder.get_mut(),
+            Kind::Brotli(encoder) => encoder.get_mut(),
+        }
+    }
+
+    /// Takes some of the body; what comes out of it now goes to `out`.
+    pub(crate) fn write<E>(&mut self, data: &[u8], out: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E>
+    where
+        E: From<io::Error>,
+    {
+        self.holds = true;
+        self.turn_bytes += data.len();
+        match &mut self.kind {
+            Kind::Gzip(encoder) => encoder.write_all(data),
+            Kind::Zstd(encoder) => encoder.write_all(data),
+            Kind::Brotli(encoder) => encoder.write_all(data),
+        }?;
+        self.give(out)
+    }
+
+    /// Lets everything out that went in: nobody knows when more comes.
+    pub(crate) fn flush<E>(&mut self, out: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E>
+    where
+        E: From<io::Error>,
+    {
+        if !std::mem::take(&mut self.holds) {
+            return Ok(());
+        }
+        match &mut self.kind {
+            Kind::Gzip(encoder) => encoder.flush(),
+            Kind::Zstd(encoder) => encoder.flush(),
+            Kind::Brotli(encoder) => encoder.flush(),
+        }?;
+        self.give(out)
+    }
+
+    /// The last bytes.
+    pub(crate) fn end(self) -> io::Result<Vec<u8>> {
+        match self.kind {
+            Kind::Gzip(encoder) => encoder.finish(),
+            Kind::Zstd(encoder) => encoder.finish(),
+            Kind::Brotli(encoder) => Ok(encoder.into_inner()),
+        }
+    }
+
+    /// Whether this turn has encoded its share; asking begins the next one.
+    pub(crate) fn ends_turn(&mut self) -> bool {
+        let ends = self.turn_bytes >= SLICE_BYTES;
+        if ends {
+            self.turn_bytes = 0;
+        }
+        ends
+    }
+
+    fn give<E>(&mut self, out: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let output = self.output();
+        if output.is_empty() {
+            return Ok(());
+        }
+        let given = out(output);
+        output.clear();
+        given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn decode(coding: Coding, bytes: &[u8]) -> Vec<u8> {
+        let mut text = Vec::new();
+        let read = match coding {
+            Coding::Gzip => flate2::read::GzDecoder::new(bytes).read_to_end(&mut text),
+            Coding::Zstd => zstd::stream::read::Decoder::new(bytes).unwrap().read_to_end(&mut text),
+            Coding::Brotli => brotli::Decompressor::new(bytes, 4096).read_to_end(&mut text),
+        };
+        read.unwrap();
+        text
+    }
+
+    #[test]
+    fn each_coding_gives_back_what_went_in_whatever_the_pieces() {
+        let text: Vec<u8> =
+            (0..20_000u32).flat_map(|number| format!("line {} of it\n", number % 500).into_bytes()).collect();
+        for coding in [Coding::Gzip, Coding::Zstd, Coding::Brotli] {
+            let (mut compressor, mut out) = (Compressor::new(coding).unwrap(), Vec::new());
+            for piece in text.chunks(7001) {
+                compressor
+                    .write::<io::Error>(piece, |bytes| {
+                        out.extend_from_slice(bytes);
+                        Ok(())
+                    })
+                    .unwrap();
+            }
+            out.extend(compressor.end().unwrap());
+            assert!(out.len() < text.len() / 10, "{coding:?} {}", out.len());
+            assert!(decode(coding, &out) == text, "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn a_flush_lets_out_all_that_went_in_and_only_once() {
+        for coding in [Coding::Gzip, Coding::Zstd, Coding::Brotli] {
+            let (mut compressor, mut out) = (Compressor::new(coding).unwrap(), Vec::new());
+            compressor
+                .write::<io::Error>(b"event", |bytes| {
+                    out.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .unwrap();
+            compressor
+                .flush::<io::Error>(|bytes| {
+                    out.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .unwrap();
+            let flushed = out.len();
+            compressor
+                .flush::<io::Error>(|bytes| {
+                    out.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(out.len(), flushed);
+            let mut text = [0; 5];
+            match coding {
+                Coding::Gzip => flate2::read::GzDecoder::new(&out[..]).read_exact(&mut text).unwrap(),
+                Coding::Zstd => zstd::stream::read::Decoder::new(&out[..]).unwrap().read_exact(&mut text).unwrap(),
+                Coding::Brotli => brotli::Decompressor::new(&out[..], 64).read_exact(&mut text).unwrap(),
+            }
+            assert_eq!(&text, b"event");
+        }
+    }
+
+    #[test]
+    fn a_core_has_so_many_encoders_and_no_more() {
+        let all: Vec<_> = (0..ENCODERS_MAX).map(|_| Compressor::new(Coding::Gzip).unwrap()).collect();
+        assert!(Compressor::new(Coding::Gzip).is_none());
+        drop(all);
+        assert!(Compressor::new(Coding::Gzip).is_some());
+    }
+}

@@ -1,0 +1,223 @@
+//! One second of several proxies as one: while one drains, two serve. Pure.
+
+use std::collections::BTreeMap;
+
+use fairlead_wire::local::{ProxyAppStats, ProxyBalanceStats, ProxyInstanceStats, ProxyRouteStats, ProxyStats};
+
+/// What one draining proxy adds to the next frame: counts since the last one, and what is in flight now.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    frame: ProxyStats,
+}
+
+impl Share {
+    /// Takes another second.
+    pub(super) fn add(&mut self, frame: ProxyStats) {
+        let counted = self.take_counts();
+        self.frame = frame;
+        add_counts(&mut self.frame, &counted);
+    }
+
+    /// Nothing of it is in flight any more; what it counted still counts.
+    pub(super) fn end(&mut self) {
+        let counted = self.take_counts();
+        self.frame = ProxyStats { generation: u64::MAX, ..counted };
+    }
+
+    /// Adds its share to a frame. What is in flight stays for the next one too.
+    pub(super) fn give(&mut self, frame: &mut ProxyStats) {
+        let mine = &self.frame;
+        add_counts(frame, mine);
+        frame.open_connections += mine.open_connections;
+        // Judged by the oldest table that anybody serves by.
+        frame.generation = frame.generation.min(mine.generation);
+        let mut apps: BTreeMap<&str, u32> = mine.apps.iter().map(|app| (app.app_key.as_str(), app.in_flight)).collect();
+        for app in &mut frame.apps {
+            app.in_flight += apps.remove(app.app_key.as_str()).unwrap_or(0);
+        }
+        let mut instances: BTreeMap<&str, u32> =
+            mine.instances.iter().map(|instance| (instance.instance_id.as_str(), instance.in_flight)).collect();
+        for instance in &mut frame.instances {
+            instance.in_flight += instances.remove(instance.instance_id.as_str()).unwrap_or(0);
+        }
+        let others = instances.into_iter().map(|(id, in_flight)| (id.to_owned(), in_flight));
+        let others = others.map(|(instance_id, in_flight)| ProxyInstanceStats { instance_id, in_flight });
+        frame.instances.extend(others);
+        self.take_counts();
+    }
+
+    /// The counts, which are then zero here.
+    fn take_counts(&mut self) -> ProxyStats {
+        let frame = &mut self.frame;
+        let mut counts = ProxyStats {
+            malformed_requests: std::mem::take(&mut frame.malformed_requests),
+            accept_pauses: std::mem::take(&mut frame.accept_pauses),
+            refused_connections: std::mem::take(&mut frame.refused_connections),
+            panics: std::mem::take(&mut frame.panics),
+            access_log_dropped: std::mem::take(&mut frame.access_log_dropped),
+            routes: std::mem::take(&mut frame.routes),
+            ..ProxyStats::default()
+        };
+        for app in &mut frame.apps {
+            let gauges =
+                ProxyAppStats { app_key: app.app_key.clone(), in_flight: app.in_flight, ..ProxyAppStats::default() };
+            counts.apps.push(ProxyAppStats { in_flight: 0, ..std::mem::replace(app, gauges) });
+        }
+        counts
+    }
+}
+
+fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
+    // All are named, so that none that is new is forgotten.
+    let ProxyStats {
+        duration_ms: _,
+        apps,
+        instances: _,
+        open_connections: _,
+        malformed_requests,
+        generation: _,
+        accept_pauses,
+        refused_connections,
+        panics,
+        access_log_dropped,
+        routes,
+    } = other;
+    sum.malformed_requests += malformed_requests;
+    sum.accept_pauses += accept_pauses;
+    sum.refused_connections += refused_connections;
+    sum.panics += panics;
+    sum.access_log_dropped += access_log_dropped;
+    for route in routes {
+        match sum.routes.iter_mut().find(|known| known.route == route.route) {
+            Some(known) => add_route(known, route),
+            None => sum.routes.push(route.clone()),
+        }
+    }
+    for app in apps {
+        match sum.apps.iter_mut().find(|known| known.app_key == app.app_key) {
+            Some(known) => add_app(known, app),
+            None => {
+                let mut new = ProxyAppStats { app_key: app.app_key.clone(), ..ProxyAppStats::default() };
+                add_app(&mut new, app);
+                sum.apps.push(new);
+            }
+        }
+    }
+}
+
+fn add_route(sum: &mut ProxyRouteStats, other: &ProxyRouteStats) {
+    let ProxyRouteStats { route: _, rate_limited, denied, redirected, unauthorized, maintenance } = other;
+    for (sum, count) in [
+        (&mut sum.rate_limited, rate_limited),
+        (&mut sum.denied, denied),
+        (&mut sum.redirected, redirected),
+        (&mut sum.unauthorized, unauthorized),
+        (&mut sum.maintenance, maintenance),
+    ] {
+        *sum = sum.saturating_add(*count);
+    }
+}
+
+fn add_app(sum: &mut ProxyAppStats, other: &ProxyAppStats) {
+    let ProxyAppStats {
+        app_key: _,
+        requests,
+        errors,
+        client_errors,
+        latency_index,
+        latency_count,
+        latency_sum_us,
+        bytes_received,
+        bytes_sent,
+        in_flight: _,
+        balance,
+    } = other;
+    sum.requests = sum.requests.saturating_add(*requests);
+    sum.errors = sum.errors.saturating_add(*errors);
+    sum.client_errors = sum.client_errors.saturating_add(*client_errors);
+    sum.latency_sum_us += latency_sum_us;
+    sum.bytes_received += bytes_received;
+    sum.bytes_sent += bytes_sent;
+    if let Some(balance) = balance {
+        add_balance(sum.balance.get_or_insert_default(), balance);
+    }
+    let mut latency: BTreeMap<u32, u64> = BTreeMap::new();
+    for (index, count) in
+        sum.latency_index.iter().zip(&sum.latency_count).chain(latency_index.iter().zip(latency_count))
+    {
+        *latency.entry(*index).or_default() += count;
+    }
+    (sum.latency_index, sum.latency_count) = latency.into_iter().unzip();
+}
+
+/// How things stand now is told by the one that serves.
+fn add_balance(sum: &mut ProxyBalanceStats, other: &ProxyBalanceStats) {
+    let ProxyBalanceStats {
+        queued,
+        queue_timeouts,
+        queue_full,
+        shed,
+        retries,
+        ejections,
+        waiting: _,
+        ejected: _,
+        unhealthy: _,
+    } = other;
+    sum.queued = sum.queued.saturating_add(*queued);
+    sum.queue_timeouts = sum.queue_timeouts.saturating_add(*queue_timeouts);
+    sum.queue_full = sum.queue_full.saturating_add(*queue_full);
+    sum.shed = sum.shed.saturating_add(*shed);
+    sum.retries = sum.retries.saturating_add(*retries);
+    sum.ejections = sum.ejections.saturating_add(*ejections);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(generation: u64, requests: u32, in_flight: u32) -> ProxyStats {
+        let app = ProxyAppStats {
+            app_key: "a".into(),
+            requests,
+            in_flight,
+            latency_index: vec![3, requests],
+            latency_count: vec![1, 2],
+            ..ProxyAppStats::default()
+        };
+        let instance = |id: &str| ProxyInstanceStats { instance_id: id.into(), in_flight };
+        ProxyStats {
+            apps: vec![app],
+            instances: vec![instance("ins_1"), instance(&format!("ins_of_{generation}"))],
+            open_connections: in_flight,
+            malformed_requests: 1,
+            generation,
+            ..ProxyStats::default()
+        }
+    }
+
+    #[test]
+    fn counts_are_given_once_and_what_is_in_flight_until_it_ends() {
+        let mut share = Share::default();
+        share.add(frame(7, 10, 5));
+        share.add(frame(7, 20, 4));
+        let mut first = frame(9, 1, 1);
+        share.give(&mut first);
+        assert_eq!((first.apps[0].requests, first.apps[0].in_flight, first.open_connections), (31, 5, 5));
+        assert_eq!((first.generation, first.malformed_requests), (7, 3));
+        assert_eq!(
+            (&first.apps[0].latency_index, &first.apps[0].latency_count),
+            (&vec![1, 3, 10, 20], &vec![2, 3, 2, 2])
+        );
+        let in_flight: Vec<_> = first.instances.iter().map(|i| (i.instance_id.as_str(), i.in_flight)).collect();
+        assert_eq!(in_flight, [("ins_1", 5), ("ins_of_9", 1), ("ins_of_7", 4)]);
+        let mut second = frame(9, 1, 1);
+        share.give(&mut second);
+        assert_eq!((second.apps[0].requests, second.apps[0].in_flight, second.generation), (1, 5, 7));
+        share.add(frame(7, 3, 4));
+        share.end();
+        let mut last = frame(9, 1, 1);
+        share.give(&mut last);
+        assert_eq!((last.apps[0].requests, last.apps[0].in_flight, last.open_connections), (4, 1, 1));
+        assert_eq!((last.generation, last.instances.len()), (9, 2));
+    }
+}

@@ -1,0 +1,47 @@
+//! The start of a proxy's process: its sockets and keys, and its first word.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::Path;
+use std::process::Stdio;
+
+use fairlead_wire::local::{ProxyCommand, proxy_command};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+
+use super::link::{self, Channel};
+use super::process::Process;
+use super::{ProxyError, ProxyKeys, Sockets};
+
+/// Starts a proxy. Its sockets travel over the one that is its standard input, which stays the channel.
+pub(super) async fn spawn(
+    program: &Path,
+    sockets: &Sockets,
+    keys: &ProxyKeys,
+) -> Result<(Channel, Child, Process), ProxyError> {
+    let failed = |source| ProxyError::Spawn { program: program.to_path_buf(), source };
+    let (near, far) = StdUnixStream::pair().map_err(failed)?;
+    near.set_nonblocking(true).map_err(failed)?;
+    let mut child = Command::new(program)
+        .arg("proxy")
+        .stdin(Stdio::from(OwnedFd::from(far)))
+        // Ctrl-C in a terminal goes to the whole group of `run`, and must not end what outlives it.
+        .process_group(0)
+        .spawn()
+        .map_err(failed)?;
+    let mut channel = Channel::new(UnixStream::from_std(near).map_err(failed)?);
+    let (listeners, descriptors) = sockets.describe(keys);
+    let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
+    let begun = async {
+        channel.send(&serve, &descriptors).await?;
+        Process::open(link::greet(&mut channel).await?)
+    };
+    match begun.await {
+        Ok(process) => Ok((channel, child, process)),
+        Err(error) => {
+            // It would serve by nobody's orders.
+            child.kill().await.map_err(failed)?;
+            Err(error)
+        }
+    }
+}

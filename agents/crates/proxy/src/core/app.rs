@@ -1,0 +1,293 @@
+//! An app as one core sees it: its instances, the line of requests that wait for one, its bounds and its numbers.
+//! Owns who is let in, where to, and in what order. Opens no connection and reads no byte. All state is of this core and this app:
+//! whatever another app does, nothing here waits for it.
+
+mod bounds;
+mod fleet;
+mod seat;
+mod waiting;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use fairlead_model::{AppTraffic, Priority};
+use fairlead_route::{Admission, RequestIds, RetryBudget};
+
+pub(crate) use bounds::Bounds;
+pub(crate) use fleet::{Affinity, Member, Standing};
+pub(crate) use seat::{Serving, Slot};
+pub(crate) use waiting::Waiting;
+
+use super::{Alarms, AppNumbers, AppStats};
+use crate::upstream::Instance;
+use fleet::{Choice, Fleet};
+use waiting::{Waiter, Waiters};
+
+/// An app on one core. Lives on while exchanges of it do, even when no route leads to it any more.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) key: Box<str>,
+    measured: Cell<bool>,
+    pub(crate) numbers: RefCell<AppNumbers>,
+    /// Exchanges of it, wherever they are.
+    pub(crate) in_flight: Cell<u32>,
+    clock: Rc<Alarms>,
+    random: RequestIds,
+    bounds: Cell<Bounds>,
+    fleet: RefCell<Fleet>,
+    /// Slots that are taken.
+    busy: Cell<u32>,
+    waiters: RefCell<Waiters>,
+    /// How many stand in line: asked on the hot path, where nobody does.
+    waiting: Cell<u32>,
+    admission: Cell<Admission>,
+    budget: Cell<RetryBudget>,
+}
+
+/// What a request wants of its app.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asks {
+    pub(crate) priority: Priority,
+    pub(crate) affinity: Affinity,
+    /// Failed it just before: passed over if another will do.
+    pub(crate) not: Option<Rc<Instance>>,
+}
+
+/// What it gets.
+pub(crate) enum Acquired {
+    Here(Serving, Slot),
+    Later(Waiting),
+    Refused(Refusal),
+}
+
+/// Why a request is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("the app has no instance")]
+    NoInstance,
+    #[error("too many requests wait for the app")]
+    Full,
+    #[error("the app does not keep up, and others matter more")]
+    Shed,
+    #[error("no instance was free in time")]
+    Late,
+}
+
+impl App {
+    pub(crate) fn new(key: &str, clock: &Rc<Alarms>) -> Rc<Self> {
+        Rc::new(Self {
+            key: key.into(),
+            measured: Cell::new(false),
+            numbers: RefCell::default(),
+            in_flight: Cell::new(0),
+            clock: Rc::clone(clock),
+            random: RequestIds::new(),
+            bounds: Cell::new(Bounds::of(&AppTraffic::default())),
+            fleet: RefCell::default(),
+            busy: Cell::new(0),
+            waiters: RefCell::default(),
+            waiting: Cell::new(0),
+            admission: Cell::default(),
+            budget: Cell::default(),
+        })
+    }
+
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.bounds.get()
+    }
+
+    /// Takes over what a snapshot says of it; `members` are the instances that take new exchanges.
+    pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<Member>) {
+        self.measured.set(measured);
+        self.bounds.set(Bounds::of(traffic));
+        self.fleet.borrow_mut().set(&self.key, traffic, members, self.clock.now_ms());
+        self.dispatch();
+    }
+
+    /// It is in no snapshot any more: nothing new reaches it, and who waits is told so.
+    pub(crate) fn retire(self: &Rc<Self>) {
+        self.fleet.borrow_mut().clear();
+        self.dispatch();
+    }
+
+    /// A probe's verdict changed, if the instance is this app's.
+    pub(crate) fn set_health(self: &Rc<Self>, instance: &Rc<Instance>, healthy: bool) {
+        if self.fleet.borrow_mut().set_health(instance, healthy, self.clock.now_ms()) {
+            self.dispatch();
+        }
+    }
+
+    /// Ties a request to an instance by what its client sent; `cookies` are its Cookie fields, `client` the key of its address.
+    pub(crate) fn affinity<'a>(
+        &self,
+        cookies: impl Iterator<Item = &'a [u8]>,
+        client: impl FnOnce() -> u64,
+    ) -> Affinity {
+        if !self.bounds.get().sticky {
+            return Affinity::Any;
+        }
+        self.fleet.borrow().affinity(cookies, client)
+    }
+
+    /// The Set-Cookie value that ties a client to `instance`, when the app wants that and the client is not tied to it already.
+    pub(crate) fn sticky_cookie(&self, instance: &Rc<Instance>, affinity: &Affinity, secure: bool) -> Option<String> {
+        if !self.bounds.get().sticky {
+            return None;
+        }
+        self.fleet.borrow().sticky_cookie(instance, affinity, secure)
+    }
+
+    /// An instance for a request, or a place in line. With a free instance it allocates nothing and looks at no clock.
+    pub(crate) fn acquire(self: &Rc<Self>, asks: Asks) -> Acquired {
+        // No one is overtaken: whenever an instance is free, nobody who would take it stands in line.
+        match self.choose(&asks) {
+            Choice::Instance(instance) => {
+                let (serving, slot) = self.seat(instance);
+                Acquired::Here(serving, slot)
+            }
+            Choice::Nobody => Acquired::Refused(Refusal::NoInstance),
+            Choice::Later => self.enqueue(asks),
+        }
+    }
+
+    /// Whether a second attempt is within the app's budget; counts it.
+    pub(crate) fn may_try_again(&self) -> bool {
+        let mut budget = self.budget.get();
+        let may = budget.take(self.bounds.get().retry_budget_percent, self.clock.now_ms());
+        self.budget.set(budget);
+        self.numbers.borrow_mut().retries += u64::from(may);
+        may
+    }
+
+    /// A request came: its share of a second attempt is the app's.
+    pub(crate) fn earn_retries(&self) {
+        let mut budget = self.budget.get();
+        budget.add(self.bounds.get().retry_budget_percent);
+        self.budget.set(budget);
+    }
+
+    /// Time has passed: periods end, shares grow, waits become too long.
+    pub(crate) fn tick(self: &Rc<Self>) {
+        self.fleet.borrow_mut().tick(self.clock.now_ms());
+        if self.waiting.get() > 0 {
+            self.expire();
+            self.dispatch();
+        }
+        let bounds = self.bounds.get();
+        let mut admission = self.admission.get();
+        if bounds.adaptive && (self.waiting.get() > 0 || !admission.is_open()) {
+            let now_ms = self.clock.exact_ms();
+            let oldest_ms = self.waiters.borrow_mut().oldest_since_ms().map(|since| now_ms.saturating_sub(since));
+            admission.step(now_ms, oldest_ms, bounds.queue_timeout_ms);
+            self.admission.set(admission);
+        }
+    }
+
+    /// The numbers since the last collection, and how things stand.
+    pub(crate) fn collect(&self) -> AppStats {
+        let fleet = self.fleet.borrow();
+        AppStats {
+            key: self.key.clone(),
+            measured: self.measured.get(),
+            numbers: self.numbers.take(),
+            in_flight: self.in_flight.get(),
+            waiting: self.waiting.get(),
+            ejected: fleet.count(|standing| standing.is_out()),
+            unhealthy: fleet.count(|standing| !standing.is_healthy()),
+        }
+    }
+
+    fn choose(&self, asks: &Asks) -> Choice {
+        let bounds = self.bounds.get();
+        if self.busy.get() >= bounds.slots_max {
+            return if self.fleet.borrow().is_empty() { Choice::Nobody } else { Choice::Later };
+        }
+        self.fleet.borrow_mut().choose(asks, bounds.slots_per_instance, self.random.random())
+    }
+
+    fn seat(self: &Rc<Self>, instance: Rc<Instance>) -> (Serving, Slot) {
+        let (trial, changed) = instance.standing.begin();
+        if changed {
+            self.fleet.borrow_mut().weigh(self.clock.now_ms());
+        }
+        self.busy.set(self.busy.get() + 1);
+        (Serving::new(self, Rc::clone(&instance), trial), Slot::new(self, instance))
+    }
+
+    fn enqueue(self: &Rc<Self>, asks: Asks) -> Acquired {
+        let bounds = self.bounds.get();
+        if bounds.adaptive && self.admission.get().sheds(asks.priority) {
+            self.numbers.borrow_mut().shed += 1;
+            return Acquired::Refused(Refusal::Shed);
+        }
+        let mut waiters = self.waiters.borrow_mut();
+        if waiters.len() >= bounds.queue_max {
+            // Who matters less and came last makes room.
+            let refused = waiters.refuse_lesser(asks.priority);
+            let mut numbers = self.numbers.borrow_mut();
+            if !refused {
+                numbers.queue_full += 1;
+                return Acquired::Refused(Refusal::Full);
+            }
+            numbers.shed += 1;
+        }
+        self.numbers.borrow_mut().queued += 1;
+        let place = waiters.push(Waiter::new(asks, self.clock.exact_ms()));
+        self.waiting.set(waiters.len());
+        Acquired::Later(Waiting::new(self, place))
+    }
+
+    /// Gives what is free to those who wait, in order. One who waits for an instance of its own holds up nobody.
+    fn dispatch(self: &Rc<Self>) {
+        let mut waiters = self.waiters.borrow_mut();
+        let bounds = self.bounds.get();
+        let mut next = waiters.front();
+        while let Some(place) = next {
+            next = waiters.after(place);
+            let Some(choice) = waiters.asks(place).map(|asks| self.choose(asks)) else { continue };
+            match choice {
+                Choice::Instance(instance) => {
+                    let seat = self.seat(instance);
+                    let waited_ms = waiters.settle(place, Ok(seat), self.clock.exact_ms());
+                    let mut admission = self.admission.get();
+                    admission.waited(waited_ms);
+                    self.admission.set(admission);
+                }
+                Choice::Nobody => {
+                    waiters.settle(place, Err(Refusal::NoInstance), 0);
+                }
+                Choice::Later if bounds.sticky && self.busy.get() < bounds.slots_max => {}
+                Choice::Later => break,
+            }
+        }
+        self.waiters_changed(&waiters);
+    }
+
+    /// Refuses those who have waited too long: they are the first in line, as all may wait equally long.
+    fn expire(&self) {
+        let mut waiters = self.waiters.borrow_mut();
+        let now_ms = self.clock.exact_ms();
+        let timeout_ms = u64::from(self.bounds.get().queue_timeout_ms);
+        while let (Some(place), Some(since_ms)) = (waiters.front(), waiters.oldest_since_ms()) {
+            if now_ms.saturating_sub(since_ms) < timeout_ms {
+                break;
+            }
+            waiters.settle(place, Err(Refusal::Late), now_ms);
+            self.numbers.borrow_mut().queue_timeouts += 1;
+        }
+        self.waiters_changed(&waiters);
+    }
+
+    fn waiters_changed(&self, waiters: &Waiters) {
+        let length = waiters.len();
+        if length == 0 && self.waiting.get() > 0 {
+            let mut admission = self.admission.get();
+            admission.emptied();
+            self.admission.set(admission);
+        }
+        self.waiting.set(length);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! The numbers of an app's traffic that are asked on every request, ready to use.
+
+use std::time::Duration;
+
+use fairlead_model::{AppTraffic, UpstreamProtocol};
+
+/// Streams of one HTTP/2 connection that count on.
+const STREAMS_PER_CONNECTION: u32 = 100;
+
+/// Of one app on one core.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Requests that one instance works on.
+    pub(crate) slots_per_instance: u32,
+    /// Requests that all of them work on.
+    pub(crate) slots_max: u32,
+    pub(crate) queue_max: u32,
+    pub(crate) queue_timeout_ms: u32,
+    pub(crate) response_timeout: Duration,
+    pub(crate) retry_budget_percent: u32,
+    pub(crate) adaptive: bool,
+    pub(crate) sticky: bool,
+}
+
+impl Bounds {
+    pub(crate) fn of(traffic: &AppTraffic) -> Self {
+        let connections = match traffic.protocol {
+            UpstreamProtocol::Http1 => traffic.connections_per_instance,
+            UpstreamProtocol::Http2 => traffic.connections_per_instance.saturating_mul(STREAMS_PER_CONNECTION),
+        };
+        Self {
+            slots_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
+            slots_max: or_none(traffic.in_flight_max),
+            queue_max: traffic.queue_max,
+            queue_timeout_ms: traffic.queue_timeout_ms,
+            response_timeout: Duration::from_millis(u64::from(traffic.response_timeout_ms)),
+            retry_budget_percent: traffic.retry_budget_percent,
+            adaptive: traffic.adaptive,
+            sticky: traffic.sticky.is_some(),
+        }
+    }
+}
+
+/// Zero is no bound.
+fn or_none(bound: u32) -> u32 {
+    if bound == 0 { u32::MAX } else { bound }
+}

@@ -1,0 +1,275 @@
+//! The instances of an app that take new exchanges: how each stands, what it weighs, and which one a request goes to.
+//! When all are out (ejected, or unhealthy by the probes), all are tried: to be wrong about all of them is likelier than that.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use fairlead_model::{AppTraffic, Ejection, Sticky};
+use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, rendezvous, sticky_cookie};
+
+use super::Asks;
+use crate::upstream::Instance;
+
+/// Bytes of an instance's token in a cookie, written as hexadecimal.
+const TOKEN_BYTES: usize = 12;
+
+/// An instance as a snapshot lists it.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub(crate) instance: Rc<Instance>,
+    /// Its share of what is new; zero for nothing.
+    pub(crate) weight: u32,
+}
+
+/// What a client is tied to.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Affinity {
+    #[default]
+    Any,
+    /// The instance that it had before.
+    Instance(Rc<Instance>),
+    /// The one that its address leads to.
+    Client(u64),
+}
+
+/// How an instance stands on this core.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    circuit: Cell<Circuit>,
+    unhealthy: Cell<bool>,
+    /// When it began to take requests beside others that did before; `None`: it is not new.
+    joined_ms: Cell<Option<u64>>,
+}
+
+impl Standing {
+    pub(crate) fn is_healthy(&self) -> bool {
+        !self.unhealthy.get()
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.circuit.get().is_out()
+    }
+
+    fn is_well(&self) -> bool {
+        self.is_healthy() && self.circuit.get().takes()
+    }
+
+    /// A request goes there: whether it is a trial, and whether that changes who takes more.
+    pub(super) fn begin(&self) -> (bool, bool) {
+        self.change(|circuit| circuit.begin())
+    }
+
+    pub(super) fn succeeded(&self, trial: bool, now_ms: u64) -> bool {
+        self.change(|circuit| circuit.succeeded(trial, now_ms)).0
+    }
+
+    pub(super) fn abandoned(&self, trial: bool) -> bool {
+        self.change(|circuit| circuit.abandoned(trial)).0
+    }
+
+    /// What `step` tells, and whether the instance takes requests that it did not, or the other way round.
+    fn change(&self, step: impl FnOnce(&mut Circuit) -> bool) -> (bool, bool) {
+        let mut circuit = self.circuit.get();
+        let before = circuit.takes();
+        let told = step(&mut circuit);
+        self.circuit.set(circuit);
+        (told, before != circuit.takes())
+    }
+}
+
+/// What becomes of a request at this moment.
+pub(super) enum Choice {
+    Instance(Rc<Instance>),
+    /// There are instances, and all it may go to are busy.
+    Later,
+    Nobody,
+}
+
+/// The instances of one app.
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    members: Vec<Member>,
+    balancer: Balancer,
+    balance: fairlead_model::Balance,
+    ejection: Ejection,
+    slow_start_ms: u32,
+    sticky: Option<Sticky>,
+    /// Of each member, when cookies are asked for.
+    tokens: Vec<String>,
+    /// Some instance is out or new: time will change something.
+    unsettled: bool,
+}
+
+impl Fleet {
+    pub(super) fn set(&mut self, app_key: &str, traffic: &AppTraffic, members: Vec<Member>, now_ms: u64) {
+        let known = |instance: &Rc<Instance>| self.members.iter().any(|member| Rc::ptr_eq(&member.instance, instance));
+        for member in members.iter().filter(|member| !known(&member.instance)) {
+            let joined_ms = (!self.members.is_empty()).then_some(now_ms);
+            member.instance.standing.joined_ms.set(joined_ms);
+        }
+        self.sticky.clone_from(&traffic.sticky);
+        self.tokens = match &self.sticky {
+            Some(Sticky::Cookie(_)) => members.iter().map(|member| token(app_key, &member.instance.id)).collect(),
+            Some(Sticky::Client) | None => Vec::new(),
+        };
+        self.members = members;
+        self.balance = traffic.balance;
+        self.ejection = traffic.ejection.clone();
+        self.slow_start_ms = traffic.slow_start_ms;
+        self.weigh(now_ms);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.members.clear();
+        self.tokens.clear();
+        self.weigh(0);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.balancer.is_empty()
+    }
+
+    pub(super) fn count(&self, is: impl Fn(&Standing) -> bool) -> u32 {
+        let counted = self.members.iter().filter(|member| is(&member.instance.standing)).count();
+        u32::try_from(counted).unwrap_or(u32::MAX)
+    }
+
+    /// Sets anew who gets which share of what comes.
+    pub(super) fn weigh(&mut self, now_ms: u64) {
+        let (balance, slow_start_ms) = (self.balance, self.slow_start_ms);
+        let mut unsettled = false;
+        let weights = self.members.iter().map(|member| {
+            let standing = &member.instance.standing;
+            let age_ms = standing.joined_ms.get().map(|joined| now_ms.saturating_sub(joined));
+            let grows = age_ms.is_some_and(|age| age < u64::from(slow_start_ms));
+            unsettled |= grows || standing.is_out();
+            if standing.is_well() { ramped(member.weight, age_ms, slow_start_ms) } else { 0 }
+        });
+        self.balancer.set(balance, weights);
+        self.unsettled = unsettled;
+        if self.balancer.is_empty() {
+            self.balancer.set(balance, self.members.iter().map(|member| member.weight.saturating_mul(RAMP_FULL)));
+        }
+    }
+
+    pub(super) fn tick(&mut self, now_ms: u64) {
+        if !self.unsettled {
+            return;
+        }
+        for member in &self.members {
+            member.instance.standing.change(|circuit| circuit.step(now_ms));
+        }
+        self.weigh(now_ms);
+    }
+
+    /// Tells whether the instance is a member.
+    pub(super) fn set_health(&mut self, instance: &Rc<Instance>, healthy: bool, now_ms: u64) -> bool {
+        let is_member = self.members.iter().any(|member| Rc::ptr_eq(&member.instance, instance));
+        if is_member {
+            let standing = &instance.standing;
+            if healthy
+                && standing.unhealthy.get()
+                && self.members.iter().any(|member| member.instance.standing.is_well())
+            {
+                // It may have started again: as cold as a new one.
+                standing.joined_ms.set(Some(now_ms));
+            }
+            standing.unhealthy.set(!healthy);
+            self.weigh(now_ms);
+        }
+        is_member
+    }
+
+    /// Counts a failure of an instance; tells whether it is ejected by that.
+    pub(super) fn failed(&mut self, instance: &Rc<Instance>, trial: bool, now_ms: u64) -> bool {
+        let taking = || self.members.iter().filter(|member| member.weight > 0);
+        let may = || {
+            let is_out = |member: &&Member| !member.instance.standing.is_healthy() || member.instance.standing.is_out();
+            taking().any(|member| Rc::ptr_eq(&member.instance, instance))
+                && may_eject(taking().count(), taking().filter(is_out).count(), &self.ejection)
+        };
+        let (ejected, changed) = instance.standing.change(|circuit| circuit.failed(trial, now_ms, &self.ejection, may));
+        if changed || ejected {
+            self.weigh(now_ms);
+        }
+        ejected
+    }
+
+    pub(super) fn choose(&mut self, asks: &Asks, slots: u32, random: u64) -> Choice {
+        let members = &self.members;
+        let load = |index: usize| {
+            let instance = &members.get(index)?.instance;
+            (instance.busy() < slots).then(|| instance.in_flight())
+        };
+        let is_not = |index: usize| asks.not.as_ref().is_some_and(|not| Rc::ptr_eq(not, &members[index].instance));
+        if let Some(home) = self.home(&asks.affinity).filter(|home| !is_not(*home)) {
+            return load(home).map_or(Choice::Later, |_| Choice::Instance(Rc::clone(&members[home].instance)));
+        }
+        if self.balancer.is_empty() {
+            return Choice::Nobody;
+        }
+        let mut picked = None;
+        if asks.not.is_some() {
+            picked = self.balancer.pick(random, |index| if is_not(index) { None } else { load(index) });
+        }
+        let picked = picked.or_else(|| self.balancer.pick(random, load));
+        picked.map_or(Choice::Later, |index| Choice::Instance(Rc::clone(&members[index].instance)))
+    }
+
+    /// The member that a request is tied to, if it may be used. One with weight zero keeps the clients it has.
+    fn home(&self, affinity: &Affinity) -> Option<usize> {
+        match affinity {
+            Affinity::Any => None,
+            Affinity::Instance(instance) => {
+                let home = self.members.iter().position(|member| Rc::ptr_eq(&member.instance, instance))?;
+                (instance.standing.is_well() || self.balancer.contains(home)).then_some(home)
+            }
+            // By full weights: a share that grows must not send clients to and fro.
+            Affinity::Client(client) => {
+                let entry = |(index, _): (usize, u32)| {
+                    let member = &self.members[index];
+                    (index, member.instance.key, member.weight)
+                };
+                rendezvous(*client, self.balancer.entries().map(entry))
+            }
+        }
+    }
+
+    pub(super) fn affinity<'a>(
+        &self,
+        mut cookies: impl Iterator<Item = &'a [u8]>,
+        client: impl FnOnce() -> u64,
+    ) -> Affinity {
+        match &self.sticky {
+            None => Affinity::Any,
+            Some(Sticky::Client) => Affinity::Client(client()),
+            Some(Sticky::Cookie(name)) => {
+                let value = cookies.find_map(|field| cookie(field, name.as_bytes()));
+                let home = value.and_then(|value| self.tokens.iter().position(|token| token.as_bytes() == value));
+                home.map_or(Affinity::Any, |home| Affinity::Instance(Rc::clone(&self.members[home].instance)))
+            }
+        }
+    }
+
+    pub(super) fn sticky_cookie(&self, instance: &Rc<Instance>, affinity: &Affinity, secure: bool) -> Option<String> {
+        let Some(Sticky::Cookie(name)) = &self.sticky else { return None };
+        if matches!(affinity, Affinity::Instance(tied) if Rc::ptr_eq(tied, instance)) {
+            return None;
+        }
+        let index = self.members.iter().position(|member| Rc::ptr_eq(&member.instance, instance))?;
+        Some(sticky_cookie(name, &self.tokens[index], secure))
+    }
+}
+
+/// What stands for an instance in a cookie: the same on every core and after an upgrade, and no name of ours. Not secret:
+/// whoever guesses one gets to choose among instances that serve all clients anyway.
+fn token(app_key: &str, instance: &str) -> String {
+    let mut context = Context::new(&SHA256);
+    for part in ["fairlead sticky 1", app_key, instance] {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    let digest = context.finish();
+    digest.as_ref().iter().take(TOKEN_BYTES).map(|byte| format!("{byte:02x}")).collect()
+}

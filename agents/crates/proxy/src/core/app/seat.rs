@@ -1,0 +1,107 @@
+//! What a request holds while it is at an instance: guards, so that however an exchange ends, nothing stays taken.
+
+use std::rc::Rc;
+
+use super::App;
+use crate::upstream::Instance;
+
+/// The right to have an instance work on a request. Given back early by exchanges that the app is no longer at work on.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    app: Rc<App>,
+    instance: Rc<Instance>,
+}
+
+impl Slot {
+    pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>) -> Self {
+        instance.take_slot();
+        Self { app: Rc::clone(app), instance }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.instance.give_slot();
+        self.app.busy.set(self.app.busy.get() - 1);
+        if self.app.waiting.get() > 0 {
+            self.app.dispatch();
+        }
+    }
+}
+
+/// An exchange at an instance, in flight until its very end, and what it shows about the instance.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    app: Rc<App>,
+    instance: Rc<Instance>,
+    trial: bool,
+    judged: bool,
+}
+
+impl Serving {
+    pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>, trial: bool) -> Self {
+        instance.begin();
+        Self { app: Rc::clone(app), instance, trial, judged: false }
+    }
+
+    pub(crate) fn instance(&self) -> &Rc<Instance> {
+        &self.instance
+    }
+
+    /// A response has begun. Those of a gateway's kind count as failures; a trial is passed, however long the body takes.
+    pub(crate) fn answered(&mut self, status: u16) {
+        if matches!(status, 502..=504) {
+            self.failed();
+        } else if self.trial {
+            self.succeeded();
+        }
+    }
+
+    /// A response is whole, or will go on for hours.
+    pub(crate) fn succeeded(&mut self) {
+        if self.judged {
+            return;
+        }
+        self.judged = true;
+        let now_ms = self.app.clock.now_ms();
+        if self.instance.standing.succeeded(self.trial, now_ms) {
+            tracing::info!(app = %self.app.key, instance = %self.instance.id, "an instance is back");
+            self.changed();
+        }
+    }
+
+    /// No connection, no response, a broken one, or one of a gateway's kind. The end of what was long a success says nothing:
+    /// an app that starts again cuts all its streams at once.
+    pub(crate) fn failed(&mut self) {
+        if self.judged {
+            return;
+        }
+        self.judged = true;
+        let now_ms = self.app.clock.now_ms();
+        let ejected = self.app.fleet.borrow_mut().failed(&self.instance, self.trial, now_ms);
+        if ejected {
+            self.app.numbers.borrow_mut().ejections += 1;
+            tracing::warn!(app = %self.app.key, instance = %self.instance.id, "an instance that fails is passed over");
+            // Who waited for it in particular may go elsewhere now.
+            if self.app.waiting.get() > 0 {
+                self.app.dispatch();
+            }
+        }
+    }
+
+    fn changed(&self) {
+        self.app.fleet.borrow_mut().weigh(self.app.clock.now_ms());
+        if self.app.waiting.get() > 0 {
+            self.app.dispatch();
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.instance.end();
+        if self.trial && !self.judged && self.instance.standing.abandoned(true) {
+            self.changed();
+        }
+    }
+}

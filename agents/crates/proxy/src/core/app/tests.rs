@@ -1,0 +1,310 @@
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use fairlead_model::{Ejection, Sticky, UpstreamAddress, UpstreamProtocol};
+
+use super::*;
+use crate::upstream::Connector;
+
+struct Stage {
+    clock: Rc<Alarms>,
+    app: Rc<App>,
+    instances: Vec<Rc<Instance>>,
+}
+
+/// An app with so many instances, which take one request each unless it is said otherwise.
+fn stage(count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
+    let clock = Alarms::new();
+    let app = App::new("app_a", &clock);
+    let instances: Vec<_> = (0..count).map(|number| instance(&format!("ins_{number}"))).collect();
+    let stage = Stage { clock, app, instances };
+    stage.set(&stage.instances, change);
+    stage
+}
+
+fn instance(id: &str) -> Rc<Instance> {
+    let address = UpstreamAddress::Tcp("127.0.0.1:1".parse().unwrap());
+    Instance::new(id, Arc::new(Connector::new(&address, UpstreamProtocol::Http1, None).unwrap()))
+}
+
+impl Stage {
+    fn set(&self, instances: &[Rc<Instance>], change: impl FnOnce(&mut AppTraffic)) {
+        let mut traffic = AppTraffic { connections_per_instance: 1, ..AppTraffic::default() };
+        change(&mut traffic);
+        let member = |instance: &Rc<Instance>| Member { instance: Rc::clone(instance), weight: 100 };
+        self.app.set(true, &traffic, instances.iter().map(member).collect());
+    }
+
+    fn ask(&self, asks: Asks) -> Acquired {
+        self.app.acquire(asks)
+    }
+
+    fn here(&self) -> (Serving, Slot) {
+        match self.ask(Asks::default()) {
+            Acquired::Here(serving, slot) => (serving, slot),
+            _ => panic!("no instance is free"),
+        }
+    }
+
+    fn later(&self, asks: Asks) -> Waiting {
+        match self.ask(asks) {
+            Acquired::Later(waiting) => waiting,
+            _ => panic!("nobody waits"),
+        }
+    }
+
+    fn refused(&self, asks: Asks) -> Refusal {
+        match self.ask(asks) {
+            Acquired::Refused(refusal) => refusal,
+            _ => panic!("it is not refused"),
+        }
+    }
+
+    /// Lets time pass until `passed`.
+    fn until<T>(&self, mut passed: impl FnMut() -> Option<T>) -> T {
+        loop {
+            self.clock.tick();
+            self.app.tick();
+            if let Some(value) = passed() {
+                return value;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn told(waiting: &mut Waiting) -> Option<Result<(Serving, Slot), Refusal>> {
+    match std::pin::Pin::new(waiting).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Some(outcome),
+        Poll::Pending => None,
+    }
+}
+
+fn of(priority: Priority) -> Asks {
+    Asks { priority, ..Asks::default() }
+}
+
+#[test]
+fn whoever_waits_longest_gets_the_instance_that_is_free_first() {
+    let stage = stage(2, |_| ());
+    let (first, second) = (stage.here(), stage.here());
+    let (mut third, mut fourth) = (stage.later(Asks::default()), stage.later(Asks::default()));
+    let freed = Rc::clone(second.0.instance());
+    // Its exchange goes on, as a stream does: what is free is the slot.
+    drop(second.1);
+    let (serving, _slot) = told(&mut third).unwrap().unwrap();
+    assert!(Rc::ptr_eq(serving.instance(), &freed) && told(&mut fourth).is_none());
+    assert_eq!((freed.in_flight(), freed.busy()), (2, 1));
+    drop(first);
+    assert!(told(&mut fourth).unwrap().is_ok());
+    assert_eq!(stage.app.numbers.borrow().queued, 2);
+}
+
+#[test]
+fn who_leaves_gives_up_its_place_or_what_it_was_given() {
+    let stage = stage(1, |_| ());
+    let at_work = stage.here();
+    let mut line: Vec<_> = (0..4).map(|_| stage.later(Asks::default())).collect();
+    drop(line.remove(0));
+    drop(at_work);
+    // The second was given the instance and leaves before it knows.
+    drop(line.remove(0));
+    let third = told(&mut line[0]).unwrap().unwrap();
+    assert!(told(&mut line[1]).is_none());
+    drop((line, third));
+    assert_eq!((stage.instances[0].busy(), stage.instances[0].in_flight(), stage.app.collect().waiting), (0, 0, 0));
+    stage.here();
+}
+
+#[test]
+fn an_app_has_its_own_bound_beside_that_of_its_instances() {
+    let stage = stage(3, |traffic| traffic.in_flight_max = 2);
+    let _at_work = (stage.here(), stage.here());
+    let mut waiting = stage.later(Asks::default());
+    assert!(told(&mut waiting).is_none());
+    // A snapshot that allows more lets it in.
+    stage.set(&stage.instances, |_| ());
+    assert!(told(&mut waiting).unwrap().is_ok());
+}
+
+#[test]
+fn a_full_line_refuses_but_lets_who_matters_more_take_a_lesser_one_s_place() {
+    let stage = stage(1, |traffic| traffic.queue_max = 3);
+    let _at_work = stage.here();
+    let (mut low, mut normal) = (stage.later(of(Priority::Low)), stage.later(of(Priority::Normal)));
+    let mut last_low = stage.later(of(Priority::Low));
+    assert_eq!(stage.refused(of(Priority::Low)), Refusal::Full);
+    let _high = stage.later(of(Priority::High));
+    assert_eq!(told(&mut last_low).unwrap().unwrap_err(), Refusal::Shed);
+    let _normal = stage.later(of(Priority::Normal));
+    assert_eq!(told(&mut low).unwrap().unwrap_err(), Refusal::Shed);
+    assert_eq!(stage.refused(of(Priority::Normal)), Refusal::Full);
+    let _other_high = stage.later(of(Priority::High));
+    assert!(told(&mut normal).is_none(), "the last to come makes room, not the first");
+    let numbers = stage.app.numbers.take();
+    assert_eq!((numbers.shed, numbers.queue_full), (3, 2));
+}
+
+#[test]
+fn waiting_has_its_deadline_and_ends_with_the_app() {
+    let stage = stage(1, |traffic| traffic.queue_timeout_ms = 1);
+    let _at_work = stage.here();
+    let mut waiting = stage.later(Asks::default());
+    assert_eq!(stage.until(|| told(&mut waiting)).unwrap_err(), Refusal::Late);
+    assert_eq!(stage.app.numbers.borrow().queue_timeouts, 1);
+    let mut waiting = stage.later(Asks::default());
+    stage.app.retire();
+    assert_eq!(told(&mut waiting).unwrap().unwrap_err(), Refusal::NoInstance);
+    assert_eq!(stage.refused(Asks::default()), Refusal::NoInstance);
+}
+
+#[test]
+fn a_line_that_stands_sheds_low_priority_and_nobody_of_high() {
+    let stage = stage(1, |traffic| traffic.queue_timeout_ms = 2_000);
+    let _at_work = stage.here();
+    let _waiting = stage.later(Asks::default());
+    let refusal = stage.until(|| match stage.ask(of(Priority::Low)) {
+        Acquired::Refused(refusal) => Some(refusal),
+        _ => None,
+    });
+    assert_eq!(refusal, Refusal::Shed);
+    stage.later(of(Priority::High));
+}
+
+fn fail(stage: &Stage, instance: usize) {
+    loop {
+        let (mut serving, _slot) = stage.here();
+        if Rc::ptr_eq(serving.instance(), &stage.instances[instance]) {
+            return serving.failed();
+        }
+        serving.succeeded();
+    }
+}
+
+#[test]
+fn an_instance_that_fails_is_out_and_comes_back_by_one_good_trial() {
+    let ejection = Ejection { failures: 2, period_ms: 1, max_percent: 50 };
+    let stage = stage(2, |traffic| traffic.ejection = ejection);
+    fail(&stage, 0);
+    fail(&stage, 0);
+    assert_eq!(stage.app.collect().ejected, 1);
+    // The other one alone would be all that is left: it stays.
+    (0..10).for_each(|_| fail(&stage, 1));
+    assert_eq!((stage.app.collect().ejected, stage.app.numbers.borrow().ejections), (1, 0));
+    let (mut trial, _slot) = stage.until(|| match stage.ask(Asks::default()) {
+        Acquired::Here(serving, slot) if Rc::ptr_eq(serving.instance(), &stage.instances[0]) => Some((serving, slot)),
+        _ => None,
+    });
+    // While it lasts, nobody else goes there.
+    let other = stage.here();
+    assert!(Rc::ptr_eq(other.0.instance(), &stage.instances[1]));
+    trial.answered(200);
+    assert_eq!(stage.app.collect().ejected, 0);
+}
+
+#[test]
+fn an_app_whose_instances_are_all_out_is_tried_all_the_same() {
+    let ejection = Ejection { failures: 1, period_ms: 1_000_000, max_percent: 100 };
+    let stage = stage(2, |traffic| traffic.ejection = ejection);
+    fail(&stage, 0);
+    fail(&stage, 1);
+    assert_eq!(stage.app.collect().ejected, 2);
+    let (mut serving, _slot) = stage.here();
+    serving.succeeded();
+    assert_eq!(stage.app.collect().ejected, 1);
+}
+
+#[test]
+fn an_unhealthy_instance_gets_nothing_unless_all_are() {
+    let stage = stage(2, |traffic| traffic.connections_per_instance = 100);
+    stage.app.set_health(&stage.instances[0], false);
+    let seats: Vec<_> = (0..20).map(|_| stage.here()).collect();
+    assert!(seats.iter().all(|(serving, _)| Rc::ptr_eq(serving.instance(), &stage.instances[1])));
+    assert_eq!(stage.app.collect().unhealthy, 1);
+    stage.app.set_health(&stage.instances[1], false);
+    drop(seats);
+    let _seats: Vec<_> = (0..20).map(|_| stage.here()).collect();
+    assert!(stage.instances.iter().all(|instance| instance.in_flight() > 0));
+}
+
+#[test]
+fn a_tied_request_waits_for_its_instance_and_holds_up_nobody() {
+    let stage = stage(2, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
+    let (first, second) = (stage.here(), stage.here());
+    let home = Rc::clone(first.0.instance());
+    let cookie = stage.app.sticky_cookie(&home, &Affinity::Any, true).unwrap();
+    let value = cookie.split(';').next().unwrap().to_owned();
+    let affinity = stage.app.affinity([value.as_bytes()].into_iter(), || 0);
+    assert!(matches!(&affinity, Affinity::Instance(tied) if Rc::ptr_eq(tied, &home)));
+    assert_eq!(stage.app.sticky_cookie(&home, &affinity, true), None);
+    let mut tied = stage.later(Asks { affinity: affinity.clone(), ..Asks::default() });
+    let mut any = stage.later(Asks::default());
+    drop(second);
+    let any = told(&mut any).unwrap().unwrap();
+    assert!(told(&mut tied).is_none());
+    drop(first);
+    let (at_home, slot) = told(&mut tied).unwrap().unwrap();
+    assert!(Rc::ptr_eq(at_home.instance(), &home));
+    // Its instance goes: it is served by another, and tied to that.
+    let mut tied = stage.later(Asks { affinity, ..Asks::default() });
+    let rest: Vec<_> = stage.instances.iter().filter(|instance| !Rc::ptr_eq(instance, &home)).cloned().collect();
+    stage.set(&rest, |traffic| traffic.sticky = Some(Sticky::Cookie("fl".into())));
+    drop(any);
+    let (elsewhere, _slot) = told(&mut tied).unwrap().unwrap();
+    assert!(Rc::ptr_eq(elsewhere.instance(), &rest[0]));
+    drop((at_home, slot));
+}
+
+#[test]
+fn a_client_s_address_leads_to_one_instance() {
+    let stage = stage(4, |traffic| {
+        traffic.sticky = Some(Sticky::Client);
+        traffic.connections_per_instance = 100;
+    });
+    let affinity = stage.app.affinity([].into_iter(), || 42);
+    let seats: Vec<_> = (0..20)
+        .map(|_| match stage.ask(Asks { affinity: affinity.clone(), ..Asks::default() }) {
+            Acquired::Here(serving, slot) => (serving, slot),
+            _ => panic!("no instance is free"),
+        })
+        .collect();
+    assert!(seats.iter().all(|(serving, _)| Rc::ptr_eq(serving.instance(), seats[0].0.instance())));
+}
+
+#[test]
+fn a_new_instance_beside_older_ones_starts_slowly_and_a_new_app_does_not() {
+    let slow = |traffic: &mut AppTraffic| {
+        traffic.connections_per_instance = 1_000;
+        traffic.slow_start_ms = 1_000_000;
+    };
+    let stage = stage(2, slow);
+    let seats: Vec<_> = (0..200).map(|_| stage.here()).collect();
+    assert!(stage.instances.iter().all(|instance| instance.in_flight() > 80));
+    drop(seats);
+    let newer = instance("ins_new");
+    stage.set(&[Rc::clone(&stage.instances[0]), Rc::clone(&newer)], slow);
+    let _seats: Vec<_> = (0..220).map(|_| stage.here()).collect();
+    assert!((5..50).contains(&newer.in_flight()), "{}", newer.in_flight());
+}
+
+#[test]
+fn second_attempts_end_with_the_budget() {
+    let stage = stage(1, |traffic| traffic.retry_budget_percent = 10);
+    assert_eq!((0..100).filter(|_| stage.app.may_try_again()).count(), 10);
+    (0..10).for_each(|_| stage.app.earn_retries());
+    assert!(stage.app.may_try_again() && !stage.app.may_try_again());
+    assert_eq!(stage.app.numbers.borrow().retries, 11);
+}
+
+#[test]
+fn a_second_attempt_goes_elsewhere_if_there_is_an_elsewhere() {
+    let stage = stage(2, |traffic| traffic.connections_per_instance = 10);
+    let not = Some(Rc::clone(&stage.instances[0]));
+    for _ in 0..10 {
+        let Acquired::Here(serving, _slot) = stage.ask(Asks { not: not.clone(), ..Asks::default() }) else { panic!() };
+        assert!(Rc::ptr_eq(serving.instance(), &stage.instances[1]));
+    }
+    stage.set(&stage.instances[..1], |_| ());
+    let Acquired::Here(serving, _slot) = stage.ask(Asks { not, ..Asks::default() }) else { panic!() };
+    assert!(Rc::ptr_eq(serving.instance(), &stage.instances[0]));
+}

@@ -1,0 +1,62 @@
+//! A request's way in: its route, and what the route says before any app hears of it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fairlead_route::{Client, RequestLine, https_location};
+
+use super::Reply;
+use crate::core::{App, Core, Destination};
+use crate::policy::{ACME_PATH, Admission, Asker, Check, Policy, Reason, Verdict};
+
+/// What a request that may go on has.
+pub(super) struct Entered {
+    pub(super) app: Rc<App>,
+    /// `None` for a route that changes nothing.
+    pub(super) policy: Option<Arc<Policy>>,
+    /// Counted in its limits for as long as this is held.
+    pub(super) admission: Option<Admission>,
+    /// To be passed first.
+    pub(super) check: Option<Box<Check>>,
+}
+
+/// Finds a request's route and asks it; an error is the answer that the request gets at once.
+pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
+    core: &Core,
+    client: &Client,
+    host: &[u8],
+    line: &RequestLine<'_>,
+    headers: impl Fn() -> H,
+) -> Result<Entered, Reply> {
+    let https_port = if client.is_secure() { None } else { core.https_port };
+    let (app, policy) = match core.find(host, line.target.path()) {
+        Destination::App(app, None) => {
+            return match to_https(core, https_port, host, line) {
+                None => Ok(Entered { app, policy: None, admission: None, check: None }),
+                Some(reply) => Err(reply),
+            };
+        }
+        Destination::App(app, Some(policy)) => (Some(app), policy),
+        Destination::Redirect(policy) => (None, policy),
+        Destination::NoPath => return Err(to_https(core, https_port, host, line).unwrap_or_else(Reply::not_found)),
+        Destination::NoHost => return Err(Reply::not_found()),
+    };
+    let asker = Asker { address: client.ip(), https_port, host };
+    match policy.judge(&asker, line, headers, &core.good_answers) {
+        Verdict::Answer(reason, reply) => {
+            core.count(&policy.key, reason);
+            Err(reply)
+        }
+        Verdict::Pass(admission, check) => match app {
+            Some(app) => Ok(Entered { app, policy: Some(policy), admission, check }),
+            None => Err(Reply::not_found()),
+        },
+    }
+}
+
+/// The way to HTTPS for a request over plain HTTP, when there is one.
+fn to_https(core: &Core, https_port: Option<u16>, host: &[u8], line: &RequestLine<'_>) -> Option<Reply> {
+    let port = https_port.filter(|_| !line.target.path().starts_with(ACME_PATH))?;
+    core.count("", Reason::Redirected);
+    Some(Reply::to_https(https_location(host, port, line.target.path_and_query)))
+}

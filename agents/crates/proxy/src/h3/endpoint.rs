@@ -1,0 +1,363 @@
+//! A core's QUIC endpoint on one address: datagrams in, connections woken, datagrams out. One task does it for all of the
+//! core's connections, so that what many streams have to say leaves together.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use fairlead_h3::Fields;
+use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, Incoming, Transmit};
+use tokio::time::Sleep;
+
+use super::cid::Place;
+use super::connection::H3Connection;
+use super::mail::Mail;
+use super::neighbour::Neighbours;
+use super::settings::QuicSettings;
+use super::socket::{Datagram, Socket};
+use crate::client::OpenConnection;
+use crate::core::{Alarm, Core};
+
+/// Rounds of reading and sending before the core's other tasks have their turn.
+const ROUNDS_MAX: usize = 4;
+/// Sends of one connection before the others have their turn.
+const SENDS_MAX: usize = 16;
+/// So many times the bound on half-open handshakes, whatever addresses were proved, and no more are begun.
+const HALF_OPEN_FACTOR: u32 = 8;
+
+/// What connections and their streams' tasks ask of their endpoint, and memory that they use in turn.
+pub(crate) struct Driver {
+    touched: RefCell<Vec<usize>>,
+    /// Set while the endpoint sleeps.
+    waker: RefCell<Option<Waker>>,
+    pub(crate) fields: RefCell<Fields>,
+    pub(crate) block: RefCell<Vec<u8>>,
+}
+
+impl Driver {
+    fn new() -> Rc<Self> {
+        Rc::new(Self {
+            touched: RefCell::default(),
+            waker: RefCell::default(),
+            fields: RefCell::default(),
+            block: RefCell::default(),
+        })
+    }
+
+    /// A connection has something to send.
+    pub(crate) fn touch(&self, key: usize) {
+        self.touched.borrow_mut().push(key);
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Serves QUIC on one socket for as long as the core lives.
+pub(crate) async fn serve(
+    core: Rc<Core>,
+    socket: Socket,
+    settings: QuicSettings,
+    mail: Mail,
+    neighbours: Neighbours,
+    place: Place,
+) {
+    let config = Arc::new(settings.endpoint(place));
+    let quic = Endpoint::new(config, Some(settings.server), socket.may_probe_mtu(), None);
+    let alarm = core.alarms.alarm();
+    alarm.set(core.limits.tick);
+    let mut serving = Serving {
+        socket,
+        mail,
+        neighbours,
+        blocked: None,
+        out: Vec::new(),
+        timers: BinaryHeap::new(),
+        sleep: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
+        alarm,
+        drained: false,
+        table: Table {
+            driver: Driver::new(),
+            quic,
+            place,
+            connections: Vec::new(),
+            half_open: 0,
+            replies: Vec::new(),
+            core,
+        },
+    };
+    poll_fn(|cx| serving.poll(cx)).await;
+}
+
+struct Serving {
+    socket: Socket,
+    mail: Mail,
+    neighbours: Neighbours,
+    /// What the socket did not take; nothing is sent before it.
+    blocked: Option<(Transmit, Vec<u8>)>,
+    out: Vec<u8>,
+    /// Connections by the moment at which they want to be looked at; entries that came too early are put back.
+    timers: BinaryHeap<Reverse<(Instant, usize)>>,
+    sleep: Pin<Box<Sleep>>,
+    alarm: Alarm,
+    drained: bool,
+    table: Table,
+}
+
+/// Connections, and who they are to QUIC.
+struct Table {
+    core: Rc<Core>,
+    driver: Rc<Driver>,
+    quic: Endpoint,
+    place: Place,
+    /// By the number that QUIC gave them.
+    connections: Vec<Option<Rc<H3Connection>>>,
+    half_open: u32,
+    /// Datagrams of no connection: Retry, resets, refusals.
+    replies: Vec<(Transmit, Vec<u8>)>,
+}
+
+impl Serving {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.table.driver.waker.borrow_mut().take();
+        for _ in 0..ROUNDS_MAX {
+            let now = Instant::now();
+            let more = self.receive(now, cx);
+            self.fire(now, cx);
+            self.sweep(cx);
+            self.send(now, cx);
+            if !more && (self.blocked.is_some() || self.table.driver.touched.borrow().is_empty()) {
+                *self.table.driver.waker.borrow_mut() = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Takes in what has come; whether there may be more.
+    fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
+        let Self { socket, mail, neighbours, table, .. } = self;
+        let mut more = mail.poll_receive(cx, |datagram| table.datagram(now, &datagram));
+        more |= neighbours.poll_receive(cx, |datagram| table.datagram(now, &datagram));
+        if neighbours.succeeded && table.core.is_draining() {
+            // The successor reads, and passes on what belongs here.
+            return more;
+        }
+        match socket.poll_receive(cx, |datagram| {
+            match Place::of(datagram.bytes) {
+                // Its client has another address than it had, or the kernel shares out otherwise than it did.
+                Some(place)
+                    if place != table.place
+                        && (mail.forward(table.place, place, &datagram) || neighbours.forward(place, &datagram)) => {}
+                _ => table.datagram(now, &datagram),
+            }
+        }) {
+            Poll::Ready(Ok(())) => more = true,
+            Poll::Ready(Err(error)) => tracing::warn!(%error, "a datagram socket failed"),
+            Poll::Pending => {}
+        }
+        more
+    }
+
+    /// Looks after connections whose time has come.
+    fn fire(&mut self, now: Instant, cx: &mut Context<'_>) {
+        while let Some(Reverse((at, key))) = self.timers.peek().copied() {
+            if at > now {
+                self.sleep.as_mut().reset(at.into());
+                if self.sleep.as_mut().poll(cx).is_pending() {
+                    return;
+                }
+            }
+            self.timers.pop();
+            let Some(connection) = self.table.connection(key) else { continue };
+            let mut state = connection.state.borrow_mut();
+            if state.timer != Some(at) {
+                continue;
+            }
+            state.timer = None;
+            state.quic.handle_timeout(now.max(at));
+            drop(state);
+            connection.touch();
+        }
+    }
+
+    fn sweep(&mut self, cx: &mut Context<'_>) {
+        let draining = self.table.is_leaving();
+        let begins = draining && !std::mem::replace(&mut self.drained, draining);
+        if self.alarm.poll(cx).is_pending() && !begins {
+            return;
+        }
+        for connection in self.table.connections.iter().flatten() {
+            connection.sweep(draining);
+        }
+        self.alarm.set(self.table.core.limits.tick * 4);
+        // Registers for the next ring.
+        if self.alarm.poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Sends what there is, as far as the socket takes it.
+    fn send(&mut self, now: Instant, cx: &mut Context<'_>) {
+        if let Some((transmit, bytes)) = self.blocked.take()
+            && (self.socket.poll_writable(cx).is_pending() || !self.socket.send(&transmit, &bytes))
+        {
+            self.blocked = Some((transmit, bytes));
+            return;
+        }
+        for (transmit, bytes) in self.table.replies.drain(..) {
+            // A reply that the socket does not take is lost; its client asks again.
+            self.socket.send(&transmit, &bytes);
+        }
+        let touched = std::mem::take(&mut *self.table.driver.touched.borrow_mut());
+        for (position, key) in touched.iter().enumerate() {
+            let Some(connection) = self.table.connection(*key) else { continue };
+            connection.touched.set(false);
+            self.table.attend(&connection);
+            if !self.send_of(now, &connection) {
+                touched[position..].iter().for_each(|key| self.table.touch(*key));
+                break;
+            }
+        }
+        // The queue's memory is used again, unless it was refilled meanwhile.
+        let mut queue = self.table.driver.touched.borrow_mut();
+        if queue.is_empty() && queue.capacity() == 0 {
+            *queue = touched;
+            queue.clear();
+        }
+        drop(queue);
+        if self.blocked.is_some() && self.socket.poll_writable(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Sends what one connection has; `false` when the socket takes no more.
+    fn send_of(&mut self, now: Instant, connection: &Rc<H3Connection>) -> bool {
+        let segments_max = self.socket.segments_max();
+        let mut state = connection.state.borrow_mut();
+        let mut sends = 0;
+        loop {
+            self.out.clear();
+            let Some(transmit) = state.quic.poll_transmit(now, segments_max, &mut self.out) else { break };
+            if !self.socket.send(&transmit, &self.out) {
+                self.blocked = Some((transmit, std::mem::take(&mut self.out)));
+                break;
+            }
+            sends += 1;
+            if sends == SENDS_MAX {
+                drop(state);
+                connection.touch();
+                return true;
+            }
+        }
+        state.release();
+        let due = state.quic.poll_timeout();
+        // An entry that comes too early costs a look; one that comes too late would be a lost timer.
+        if due != state.timer {
+            state.timer = due;
+            if let Some(due) = due {
+                self.timers.push(Reverse((due, connection.key)));
+            }
+        }
+        self.blocked.is_none()
+    }
+}
+
+impl Table {
+    fn connection(&self, key: usize) -> Option<Rc<H3Connection>> {
+        self.connections.get(key)?.clone()
+    }
+
+    fn touch(&self, key: usize) {
+        if let Some(connection) = self.connections.get(key).and_then(Option::as_ref) {
+            connection.touched.set(false);
+            connection.touch();
+        }
+    }
+
+    /// Nothing new is accepted, and what is open is told to go.
+    fn is_leaving(&self) -> bool {
+        self.core.is_draining() || !self.core.offers_http3()
+    }
+
+    fn datagram(&mut self, now: Instant, datagram: &Datagram<'_>) {
+        let (mut reply, bytes) = (Vec::new(), BytesMut::from(datagram.bytes));
+        let event = self.quic.handle(now, datagram.remote, datagram.local, datagram.ecn, bytes, &mut reply);
+        match event {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                let Some(connection) = self.connection(handle.0) else { return };
+                connection.hear(event);
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
+            Some(DatagramEvent::Response(transmit)) => self.replies.push((transmit, reply)),
+            None => {}
+        }
+    }
+
+    fn accept(&mut self, now: Instant, incoming: Incoming) {
+        let limits = &self.core.limits;
+        let mut reply = Vec::new();
+        if self.is_leaving() || self.core.open_connections.get() >= limits.connections_max {
+            let transmit = self.quic.refuse(incoming, &mut reply);
+            return self.replies.push((transmit, reply));
+        }
+        if self.half_open >= limits.half_open_max.saturating_mul(HALF_OPEN_FACTOR) {
+            return self.quic.ignore(incoming);
+        }
+        // Under load a client has to show first that it gets what is sent to the address it claims (RFC 9000, 8.1.2).
+        if self.half_open >= limits.half_open_max && incoming.may_retry() && !incoming.remote_address_validated() {
+            if let Ok(transmit) = self.quic.retry(incoming, &mut reply) {
+                self.replies.push((transmit, reply));
+            }
+            return;
+        }
+        let Some(open) = OpenConnection::enter(&self.core, incoming.remote_address().ip()) else {
+            let transmit = self.quic.refuse(incoming, &mut reply);
+            return self.replies.push((transmit, reply));
+        };
+        match self.quic.accept(incoming, now, &mut reply, None) {
+            Ok((handle, quic)) => {
+                let connection = H3Connection::new(&self.core, &self.driver, handle.0, quic, open);
+                if self.connections.len() <= handle.0 {
+                    self.connections.resize(handle.0 + 1, None);
+                }
+                self.half_open += 1;
+                connection.touch();
+                self.connections[handle.0] = Some(connection);
+            }
+            Err(error) => {
+                tracing::debug!(%error.cause, "an HTTP/3 connection was not accepted");
+                self.replies.extend(error.response.map(|transmit| (transmit, reply)));
+            }
+        }
+    }
+
+    /// Has a connection do what its datagrams ask for, and takes its part in it.
+    fn attend(&mut self, connection: &Rc<H3Connection>) {
+        connection.process();
+        let handle = ConnectionHandle(connection.key);
+        let mut drained = false;
+        let mut state = connection.state.borrow_mut();
+        while let Some(event) = state.quic.poll_endpoint_events() {
+            drained |= event.is_drained();
+            if let Some(answer) = self.quic.handle_event(handle, event) {
+                state.quic.handle_event(answer);
+            }
+        }
+        drop(state);
+        if !connection.is_half_open() && connection.half_open.replace(false) {
+            self.half_open -= 1;
+        }
+        if drained {
+            self.connections[connection.key] = None;
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A request stream until its head is whole, and the head as an exchange takes it.
+
+use std::rc::Rc;
+
+use bytes::{Bytes, BytesMut};
+use fairlead_h3::{Code, Event, Fault, Fields, MessageReader, decode, request};
+use fairlead_route::{Malformed, RequestBody, RequestLine, Target, Version};
+
+use super::endpoint::Driver;
+use crate::core::Core;
+use crate::exchange::{self, Begun, Origin};
+use crate::limits::HEADERS_MAX;
+
+/// What has come of a stream.
+pub(crate) struct Opening {
+    pub(crate) since_ms: u64,
+    reader: MessageReader,
+    head_bytes_max: usize,
+    input: Bytes,
+    block: Option<Bytes>,
+    fault: Option<Fault>,
+}
+
+/// What a stream turned out to be.
+pub(crate) enum Opened {
+    Head(Head),
+    /// The client broke the protocol: its connection ends.
+    Fault(Code),
+    /// It broke its own request.
+    Reset(Code),
+}
+
+/// A head, and what came with it.
+pub(crate) struct Head {
+    /// `None` when it is larger than is taken.
+    block: Option<Bytes>,
+    size_max: usize,
+    reader: MessageReader,
+    input: Bytes,
+    /// The stream has ended: nothing comes after `input`.
+    ended: bool,
+}
+
+/// A request that was begun, and the rest of its stream.
+pub(crate) struct BegunStream {
+    pub(crate) begun: Result<Begun, Malformed>,
+    /// The fields break HTTP/3's own rules: an error of the stream, not an answer (RFC 9114, 4.1.2).
+    pub(crate) is_malformed: bool,
+    pub(crate) is_head: bool,
+    pub(crate) reader: MessageReader,
+    pub(crate) input: Bytes,
+    pub(crate) ended: bool,
+    /// What Content-Length promises.
+    pub(crate) body_left: Option<u64>,
+}
+
+impl Opening {
+    pub(crate) fn new(core: &Core) -> Self {
+        let head_bytes_max = core.limits.head_bytes_max;
+        Self {
+            since_ms: core.alarms.now_ms(),
+            reader: MessageReader::new(head_bytes_max),
+            head_bytes_max,
+            input: Bytes::new(),
+            block: None,
+            fault: None,
+        }
+    }
+
+    /// Adds what has come.
+    pub(crate) fn push(&mut self, bytes: Bytes) {
+        append(&mut self.input, bytes);
+        if self.fault.is_some() {
+            return;
+        }
+        if self.block.is_some() {
+            return self.skip();
+        }
+        match self.reader.advance(&self.input) {
+            Ok((Event::Head(block), consumed)) => {
+                self.block = Some(self.input.slice_ref(block));
+                self.input = self.input.split_off(consumed);
+                self.skip();
+            }
+            // The reader gives content and trailers after a head only.
+            Ok((_, consumed)) => self.input = self.input.split_off(consumed),
+            Err(fault) => self.fault = Some(fault),
+        }
+    }
+
+    /// Takes frames that nobody knows off the input: some clients send one after each head, and it is no content.
+    fn skip(&mut self) {
+        let mut reader = self.reader.clone();
+        if let Ok((Event::More, consumed)) = reader.advance(&self.input) {
+            self.reader = reader;
+            self.input = self.input.split_off(consumed);
+        }
+    }
+
+    /// Whether the head is there and nothing else: with content there it makes no difference whether more of it is.
+    pub(crate) fn has_head_only(&self) -> bool {
+        self.block.is_some() && self.input.is_empty()
+    }
+
+    /// Whether the end of the request is worth waiting for, which is on its way: a GET that seems to have a body would be
+    /// sent on as one.
+    pub(crate) fn awaits_end(&self) -> bool {
+        let mut fields = Fields::default();
+        let Some(block) = &self.block else { return true };
+        decode(block, self.head_bytes_max, &mut fields).is_ok()
+            && request(&fields).is_some_and(|head| matches!(head.method, b"GET" | b"HEAD"))
+    }
+
+    /// Whether no more has to be read to know.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.block.is_some() || self.fault.is_some()
+    }
+
+    /// Tells what the stream is; `ended` when nothing more of it comes.
+    pub(crate) fn finish(self, ended: bool) -> Opened {
+        let fault = match (self.fault, &self.block) {
+            (Some(fault), _) => Some(fault),
+            (None, None) if ended => self.reader.end(self.input.len()).err(),
+            (None, _) => None,
+        };
+        match fault {
+            Some(Fault::Connection(code)) => return Opened::Fault(code),
+            Some(Fault::Stream(code)) => return Opened::Reset(code),
+            Some(Fault::HeadTooLarge) | None => {}
+        }
+        let Self { reader, head_bytes_max: size_max, input, block, .. } = self;
+        Opened::Head(Head { block, size_max, reader, input, ended })
+    }
+}
+
+/// Puts `bytes` after what is there; a copy only when something is.
+pub(crate) fn append(input: &mut Bytes, bytes: Bytes) {
+    if input.is_empty() {
+        *input = bytes;
+        return;
+    }
+    let mut joined = BytesMut::with_capacity(input.len() + bytes.len());
+    joined.extend_from_slice(input);
+    joined.extend_from_slice(&bytes);
+    *input = joined.freeze();
+}
+
+impl Head {
+    /// Reads the fields and decides where the request goes. An error in the block ends the connection.
+    pub(crate) fn begin(self, core: &Rc<Core>, origin: &Origin, driver: &Driver) -> Result<BegunStream, Code> {
+        let mut fields = driver.fields.borrow_mut();
+        let content = match self.ended.then(|| self.reader.content_bytes(&self.input)).transpose() {
+            Ok(content) => content,
+            Err(Fault::Connection(code) | Fault::Stream(code)) => return Err(code),
+            Err(Fault::HeadTooLarge) => None,
+        };
+        let decoded = match &self.block {
+            Some(block) => decode(block, self.size_max, &mut fields),
+            None => Err(Fault::HeadTooLarge),
+        };
+        let (begun, is_malformed) = match decoded {
+            Ok(()) => match request(&fields) {
+                Some(_) => (self.exchange(core, origin, &fields, content), false),
+                None => (Err(Malformed::Syntax), true),
+            },
+            Err(Fault::HeadTooLarge) => (Err(Malformed::HeadTooLarge), false),
+            Err(Fault::Connection(code) | Fault::Stream(code)) => return Err(code),
+        };
+        let (begun, body) = match begun {
+            Ok((begun, body)) => (Ok(begun), body),
+            Err(error) => (Err(error), RequestBody::None),
+        };
+        let body_left = match body {
+            RequestBody::Length(length) => Some(length),
+            RequestBody::None => Some(0),
+            RequestBody::Chunked => None,
+        };
+        let Self { reader, input, ended, .. } = self;
+        let is_head = request(&fields).is_some_and(|head| head.method == b"HEAD");
+        Ok(BegunStream { begun, is_malformed, is_head, reader, input, ended, body_left })
+    }
+
+    fn exchange(
+        &self,
+        core: &Rc<Core>,
+        origin: &Origin,
+        fields: &Fields,
+        content: Option<u64>,
+    ) -> Result<(Begun, RequestBody), Malformed> {
+        let Some(head) = request(fields) else { return Err(Malformed::Syntax) };
+        if fields.len() - head.pseudo_count > HEADERS_MAX {
+            return Err(Malformed::HeadTooLarge);
+        }
+        let path = head.path.unwrap_or(b"/");
+        if path.len() > core.limits.target_bytes_max {
+            return Err(Malformed::TargetTooLong);
+        }
+        let line = RequestLine {
+            method: head.method,
+            target: Target::parse(head.method, path)?,
+            version: Version::Http3,
+            authority: head.authority,
+            unsized_body: content != Some(0),
+        };
+        let regular = || fields.iter().skip(head.pseudo_count).map(|(name, value)| (name, value.trim_ascii()));
+        let (begun, facts) = exchange::begin(core, origin, &line, regular)?;
+        if let RequestBody::Length(length) = facts.body
+            && content.is_some_and(|content| content != length)
+        {
+            return Err(Malformed::ContentLength);
+        }
+        Ok((begun, facts.body))
+    }
+}

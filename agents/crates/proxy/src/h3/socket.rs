@@ -1,0 +1,116 @@
+//! A core's UDP socket: many datagrams a system call each way, as far as the kernel can (GSO, GRO, recvmmsg).
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, UdpSocket as StdUdpSocket};
+use std::task::{Context, Poll, ready};
+
+use quinn_proto::EcnCodepoint;
+use quinn_udp::{RecvMeta, UdpSocketState};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+/// Buffers filled by one system call.
+const BATCH: usize = 16;
+/// One buffer takes all that the kernel may have put together.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// Datagrams sent by one call: as many as the kernel takes apart (64 KiB at 1,452 bytes each).
+const SEGMENTS_MAX: usize = 44;
+
+/// One datagram, wherever it arrived.
+#[derive(Debug)]
+pub(crate) struct Datagram<'a> {
+    pub(crate) remote: SocketAddr,
+    /// The address of ours that it was sent to.
+    pub(crate) local: Option<IpAddr>,
+    pub(crate) ecn: Option<EcnCodepoint>,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// A bound socket with its buffers.
+pub(crate) struct Socket {
+    udp: UdpSocket,
+    state: UdpSocketState,
+    buffers: Box<[u8]>,
+    metas: [RecvMeta; BATCH],
+}
+
+impl Socket {
+    pub(crate) fn new(socket: StdUdpSocket) -> io::Result<Self> {
+        let state = UdpSocketState::new((&socket).into())?;
+        let udp = UdpSocket::from_std(socket)?;
+        Ok(Self { udp, state, buffers: vec![0; BATCH * BUFFER_BYTES].into(), metas: [RecvMeta::default(); BATCH] })
+    }
+
+    /// Whether no datagram is ever taken apart by a router, so that its size may be probed.
+    pub(crate) fn may_probe_mtu(&self) -> bool {
+        !self.state.may_fragment()
+    }
+
+    /// Datagrams that one `send` may hold.
+    pub(crate) fn segments_max(&self) -> usize {
+        self.state.max_gso_segments().clamp(1, SEGMENTS_MAX)
+    }
+
+    /// Hands over what has arrived, by one system call; `false` when there is nothing more for now.
+    pub(crate) fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut take: impl FnMut(Datagram<'_>),
+    ) -> Poll<io::Result<()>> {
+        let Self { udp, state, buffers, metas } = self;
+        loop {
+            ready!(udp.poll_recv_ready(cx))?;
+            let mut received = 0;
+            let result = udp.try_io(Interest::READABLE, || {
+                let mut slices = buffers.chunks_exact_mut(BUFFER_BYTES).map(IoSliceMut::new);
+                let mut slices: [IoSliceMut<'_>; BATCH] =
+                    std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
+                received = state.recv((&*udp).into(), &mut slices, metas)?;
+                // A call that could have brought more has emptied the socket: no other is needed to learn that.
+                if received < BATCH { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+            });
+            for (meta, buffer) in metas.iter().zip(buffers.chunks_exact(BUFFER_BYTES)).take(received) {
+                for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                    take(Datagram { remote: meta.addr, local: meta.dst_ip, ecn: meta.ecn.and_then(ecn_in), bytes });
+                }
+            }
+            match result {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Poll::Ready(Err(error)),
+                Err(_) if received > 0 => return Poll::Ready(Ok(())),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Sends; `false` when the socket takes nothing now. What the network refuses is lost, as datagrams may be.
+    pub(crate) fn send(&self, transmit: &quinn_proto::Transmit, bytes: &[u8]) -> bool {
+        let transmit = quinn_udp::Transmit {
+            destination: transmit.destination,
+            ecn: transmit.ecn.and_then(ecn_out),
+            contents: &bytes[..transmit.size],
+            segment_size: transmit.segment_size,
+            src_ip: transmit.src_ip,
+        };
+        match self.udp.try_io(Interest::WRITABLE, || self.state.try_send((&self.udp).into(), &transmit)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            Err(error) => {
+                tracing::debug!(destination = %transmit.destination, %error, "a datagram was not sent");
+                true
+            }
+            Ok(()) => true,
+        }
+    }
+
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.udp.poll_send_ready(cx)
+    }
+}
+
+fn ecn_in(ecn: quinn_udp::EcnCodepoint) -> Option<EcnCodepoint> {
+    EcnCodepoint::from_bits(ecn as u8)
+}
+
+fn ecn_out(ecn: EcnCodepoint) -> Option<quinn_udp::EcnCodepoint> {
+    quinn_udp::EcnCodepoint::from_bits(ecn as u8)
+}

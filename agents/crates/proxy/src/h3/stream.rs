@@ -1,0 +1,340 @@
+//! One request stream as an exchange sees it: DATA frames in, HEADERS and DATA out, each in a task of its own.
+
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use fairlead_h3::{
+    Code, Event, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageReader, decode, encode_field, encode_prefix,
+    encode_status, header, is_regular,
+};
+use fairlead_route::{ResponseBody, trailer_forwards};
+use quinn_proto::StreamId;
+
+use super::connection::{H3Connection, Read, Wrote};
+use super::opening::{BegunStream, append};
+use crate::core::Core;
+use crate::exchange::{Begun, ClientError, Downstream, Ended, Reply, ResponseView, Upload, trailer_fields};
+
+/// Serves one request in a task of its own.
+pub(crate) fn spawn(connection: &Rc<H3Connection>, id: StreamId, begun: BegunStream) {
+    let connection = Rc::clone(connection);
+    tokio::task::spawn_local(serve(connection, id, begun));
+}
+
+async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) {
+    let BegunStream { begun, is_malformed, is_head, reader, input, ended, body_left } = stream;
+    let core = Rc::clone(&connection.core);
+    let mut client = H3Client {
+        connection,
+        id,
+        is_head,
+        reader,
+        input,
+        request_ended: ended,
+        body_left,
+        trailers: Vec::new(),
+        pending: BytesMut::new(),
+        unsent: Bytes::new(),
+        framed: false,
+        end: false,
+        finished: false,
+        reset: Some(Code::Internal),
+    };
+    let ended = match begun {
+        Ok(Begun::Forward(exchange)) => {
+            let alarm = core.alarms.alarm();
+            exchange.run(&mut client, &alarm).await
+        }
+        Ok(Begun::Answer(reply)) => Ended::Answer(reply),
+        Err(error) => {
+            count_malformed(&core);
+            if is_malformed {
+                client.reset = Some(Code::Message);
+                return;
+            }
+            Ended::Answer(Reply::malformed(error))
+        }
+    };
+    if let Ended::Answer(reply) = ended {
+        client.answer(&reply).await;
+    }
+}
+
+fn count_malformed(core: &Core) {
+    core.malformed_requests.set(core.malformed_requests.get() + 1);
+}
+
+/// A client's stream; leaves it in order when dropped.
+struct H3Client {
+    connection: Rc<H3Connection>,
+    id: StreamId,
+    is_head: bool,
+    reader: MessageReader,
+    /// What was read and not used.
+    input: Bytes,
+    /// Nothing comes after `input`.
+    request_ended: bool,
+    /// What Content-Length promises of the body's rest.
+    body_left: Option<u64>,
+    /// Lines of trailers that have come.
+    trailers: Vec<u8>,
+    /// Frames that are gathered until the next flush.
+    pending: BytesMut,
+    /// Those that QUIC did not take yet.
+    unsent: Bytes,
+    /// One DATA frame's header has told the length of the whole body.
+    framed: bool,
+    /// Nothing follows what is gathered.
+    end: bool,
+    /// The end was sent.
+    finished: bool,
+    /// The code that an unfinished response is reset with.
+    reset: Option<Code>,
+}
+
+impl Drop for H3Client {
+    fn drop(&mut self) {
+        let reset = self.reset.filter(|_| !self.finished);
+        // Not an error when the response is whole: the rest of the request is just not wanted (RFC 9114, 4.1).
+        let stop = (!self.request_ended).then_some(reset.unwrap_or(Code::NoError));
+        self.connection.leave_stream(self.id, reset, stop);
+    }
+}
+
+impl H3Client {
+    /// The response is whole when this returns, or nobody wants it.
+    async fn answer(&mut self, reply: &Reply) {
+        self.push_answer(reply);
+        let alarm = self.connection.core.alarms.alarm();
+        alarm.set(self.connection.core.limits.write_stall_timeout);
+        let sent = std::future::poll_fn(|cx| crate::h1::or_alarm(self.poll_flush(cx), &alarm, cx)).await;
+        if !matches!(sent, Some(Ok(()))) {
+            tracing::debug!("a client left before its answer");
+        }
+    }
+
+    fn push_answer(&mut self, reply: &Reply) {
+        let driver = Rc::clone(self.connection.driver());
+        let mut block = driver.block.borrow_mut();
+        block.clear();
+        encode_prefix(&mut block);
+        encode_status(reply.status, &mut block);
+        for (name, value) in reply.headers() {
+            encode_field(name.as_bytes(), value.as_bytes(), &mut block);
+        }
+        encode_field(b"content-length", reply.body.len().to_string().as_bytes(), &mut block);
+        self.push_frame(false, &block);
+        drop(block);
+        if !self.is_head {
+            self.push_frame(true, &reply.body);
+        }
+        self.end = true;
+    }
+
+    /// The client has taken its request back.
+    fn gone<T>(&mut self) -> Poll<Result<T, ClientError>> {
+        self.reset = Some(Code::RequestCancelled);
+        Poll::Ready(Err(ClientError::Gone))
+    }
+
+    fn push_frame(&mut self, is_data: bool, payload: &[u8]) {
+        self.pending.reserve(FRAME_HEADER_BYTES_MAX + payload.len());
+        self.pending.extend_from_slice(header(is_data, payload.len() as u64, &mut [0; FRAME_HEADER_BYTES_MAX]));
+        self.pending.extend_from_slice(payload);
+    }
+
+    fn push_head(&mut self, view: &ResponseView<'_>) {
+        let driver = Rc::clone(self.connection.driver());
+        let mut block = driver.block.borrow_mut();
+        block.clear();
+        encode_prefix(&mut block);
+        encode_status(view.status, &mut block);
+        for (name, value) in view.fields() {
+            encode_field(name, value, &mut block);
+        }
+        if let Some(length) = view.content_length() {
+            encode_length(length, &mut block);
+        }
+        self.push_frame(false, &block);
+    }
+
+    /// Counts some of the body against what Content-Length promised; more would be another request to the app.
+    fn count(&mut self, length: usize) -> Result<(), ClientError> {
+        if let Some(left) = &mut self.body_left {
+            *left = left.checked_sub(length as u64).ok_or(ClientError::BadBody)?;
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, fault: Fault) -> ClientError {
+        match fault {
+            Fault::Connection(code) => {
+                self.connection.close(code);
+                ClientError::Gone
+            }
+            Fault::Stream(code) => {
+                self.reset = Some(code);
+                ClientError::Gone
+            }
+            Fault::HeadTooLarge => ClientError::BadBody,
+        }
+    }
+
+    /// Takes what it can out of the input; `false` when more of it has to come.
+    fn advance(&mut self, upload: &mut Upload, out: &mut Vec<u8>) -> Result<bool, ClientError> {
+        loop {
+            let input = self.input.clone();
+            let (event, consumed) = self.reader.advance(&input).map_err(|fault| self.fault(fault))?;
+            self.input = input.slice(consumed..);
+            match event {
+                Event::Data(data) => {
+                    self.count(data.len())?;
+                    upload.data(data, out);
+                    return Ok(true);
+                }
+                Event::Trailers(block) => self.trailers = self.trailer_lines(block)?,
+                Event::Head(_) => return Err(ClientError::BadBody),
+                Event::More if self.request_ended => {
+                    self.reader.end(self.input.len()).map_err(|fault| self.fault(fault))?;
+                    if self.body_left.is_some_and(|left| left > 0) {
+                        return Err(ClientError::BadBody);
+                    }
+                    upload.end(&self.trailers, out);
+                    return Ok(true);
+                }
+                Event::More => return Ok(false),
+            }
+        }
+    }
+
+    fn trailer_lines(&mut self, block: &[u8]) -> Result<Vec<u8>, ClientError> {
+        let (mut fields, mut lines) = (Fields::default(), Vec::new());
+        decode(block, self.connection.core.limits.head_bytes_max, &mut fields).map_err(|fault| self.fault(fault))?;
+        for (name, value) in fields.iter() {
+            if !is_regular(name, value) {
+                self.reset = Some(Code::Message);
+                return Err(ClientError::BadBody);
+            }
+            if trailer_forwards(name) {
+                for part in [name, b": ", value.trim_ascii(), b"\r\n"] {
+                    lines.extend_from_slice(part);
+                }
+            }
+        }
+        Ok(lines)
+    }
+}
+
+fn encode_length(length: u64, block: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = length;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    encode_field(b"content-length", &digits[start..], block);
+}
+
+impl Downstream for H3Client {
+    const SEES_LEAVING_IN_BODY: bool = true;
+
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        upload: &mut Upload,
+        out: &mut Vec<u8>,
+    ) -> Poll<Result<(), ClientError>> {
+        loop {
+            if (!self.input.is_empty() || self.request_ended) && self.advance(upload, out)? {
+                return Poll::Ready(Ok(()));
+            }
+            match self.connection.read(self.id, cx.waker()) {
+                Read::Some(bytes) => append(&mut self.input, bytes),
+                Read::End => self.request_ended = true,
+                Read::Blocked => return Poll::Pending,
+                Read::Gone => {
+                    self.request_ended = true;
+                    return self.gone();
+                }
+            }
+        }
+    }
+
+    fn interim(&mut self, view: &ResponseView<'_>) -> Result<(), ClientError> {
+        self.push_head(view);
+        Ok(())
+    }
+
+    fn head(&mut self, view: &ResponseView<'_>) -> Result<(), ClientError> {
+        self.push_head(view);
+        if let ResponseBody::Length(length @ 1..) = view.facts.body {
+            self.framed = true;
+            self.pending.extend_from_slice(header(true, length, &mut [0; FRAME_HEADER_BYTES_MAX]));
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, data: &[u8]) -> Result<(), ClientError> {
+        if self.framed {
+            self.pending.extend_from_slice(data);
+        } else if !data.is_empty() {
+            self.push_frame(true, data);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, trailers: &[u8]) -> Result<(), ClientError> {
+        let mut block = Vec::new();
+        for (name, value) in trailer_fields(trailers) {
+            if block.is_empty() {
+                encode_prefix(&mut block);
+            }
+            encode_field(name, value, &mut block);
+        }
+        if !block.is_empty() {
+            self.push_frame(false, &block);
+        }
+        self.end = true;
+        Ok(())
+    }
+
+    fn backlog(&self) -> usize {
+        self.pending.len() + self.unsent.len()
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        loop {
+            if self.unsent.is_empty() && !self.pending.is_empty() {
+                self.unsent = self.pending.split().freeze();
+            }
+            if self.unsent.is_empty() {
+                break;
+            }
+            match self.connection.write(self.id, &mut self.unsent, cx.waker()) {
+                Wrote::All => {}
+                Wrote::Some => return Poll::Pending,
+                Wrote::Gone => return self.gone(),
+            }
+        }
+        if self.end && !self.finished {
+            self.finished = true;
+            if !self.connection.finish(self.id) {
+                return self.gone();
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        if self.connection.is_stopped(self.id, cx.waker()) {
+            return self.gone();
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,164 @@
+//! One question to one instance, by the protocol and on the way that requests take. Keeps no connection and no state.
+
+use std::io;
+use std::time::Duration;
+
+use fairlead_model::{HealthProbe, UpstreamProtocol};
+use fairlead_route::is_good_health;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::h1::{header_slots, parse_response};
+use crate::limits::{INTERIMS_MAX, Limits};
+use crate::upstream::{Connector, UpstreamSocket};
+
+/// Why an answer was bad.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProbeError {
+    #[error("no connection: {0}")]
+    Connect(#[source] io::Error),
+    #[error("no proper answer: {0}")]
+    Answer(#[source] io::Error),
+    #[error("no answer in time")]
+    TimedOut,
+    #[error("status {0}")]
+    Status(u16),
+}
+
+/// Asks once; `Ok` is a good answer. Never takes longer than the probe allows.
+pub(super) async fn ask(connector: &Connector, probe: &HealthProbe) -> Result<(), ProbeError> {
+    let limit = Duration::from_millis(u64::from(probe.timeout_ms));
+    timeout(limit, exchange(connector, &probe.path, limit)).await.unwrap_or(Err(ProbeError::TimedOut))
+}
+
+async fn exchange(connector: &Connector, path: &str, limit: Duration) -> Result<(), ProbeError> {
+    let socket = connector.connect(limit).await.map_err(ProbeError::Connect)?;
+    if path.is_empty() {
+        return Ok(());
+    }
+    let status = match connector.protocol() {
+        UpstreamProtocol::Http1 => over_http1(socket, path).await,
+        UpstreamProtocol::Http2 => over_http2(socket, path, connector.is_secure()).await,
+    };
+    match status.map_err(ProbeError::Answer)? {
+        status if is_good_health(status) => Ok(()),
+        status => Err(ProbeError::Status(status)),
+    }
+}
+
+async fn over_http1(mut socket: UpstreamSocket, path: &str) -> io::Result<u16> {
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: fairlead-health\r\naccept: */*\r\nconnection: close\r\n\r\n"
+    );
+    socket.write_all(request.as_bytes()).await?;
+    socket.flush().await?;
+    let (limits, mut input, mut bytes) = (Limits::default(), Vec::new(), [0; 1024]);
+    let mut interims = 0;
+    loop {
+        let mut slots = header_slots();
+        let head = parse_response(&input, &mut slots, &limits).map_err(io::Error::other)?;
+        let head = head.map(|head| (head.status, head.length));
+        match head {
+            Some((100..200, length)) if interims < INTERIMS_MAX => {
+                interims += 1;
+                input.drain(..length);
+                continue;
+            }
+            Some((status, _)) => return Ok(status),
+            None => {}
+        }
+        match socket.read(&mut bytes).await? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => input.extend_from_slice(&bytes[..count]),
+        }
+    }
+}
+
+async fn over_http2(socket: UpstreamSocket, path: &str, secure: bool) -> io::Result<u16> {
+    let (sender, connection) = h2::client::handshake(socket).await.map_err(io::Error::other)?;
+    let asked = async move {
+        let scheme = if secure { "https" } else { "http" };
+        let request = http::Request::get(format!("{scheme}://localhost{path}"))
+            .header("user-agent", "fairlead-health")
+            .body(())
+            .map_err(io::Error::other)?;
+        let mut sender = sender.ready().await.map_err(io::Error::other)?;
+        let (response, _) = sender.send_request(request, true).map_err(io::Error::other)?;
+        Ok(response.await.map_err(io::Error::other)?.status().as_u16())
+    };
+    tokio::select! {
+        status = asked => status,
+        ended = connection => Err(ended.err().map_or_else(|| io::ErrorKind::UnexpectedEof.into(), io::Error::other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlead_model::UpstreamAddress;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn listener(protocol: UpstreamProtocol) -> (TcpListener, Connector) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = UpstreamAddress::Tcp(listener.local_addr().unwrap());
+        (listener, Connector::new(&address, protocol, None).unwrap())
+    }
+
+    fn of(path: &str, timeout_ms: u32) -> HealthProbe {
+        HealthProbe { path: path.to_owned(), timeout_ms, ..HealthProbe::default() }
+    }
+
+    /// Asks an app that answers with these bytes and closes.
+    async fn against(answer: &'static [u8]) -> Result<(), ProbeError> {
+        let (listener, connector) = listener(UpstreamProtocol::Http1).await;
+        let app = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 1024];
+            let count = stream.read(&mut request).await.unwrap();
+            assert!(request[..count].starts_with(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"));
+            stream.write_all(answer).await.unwrap();
+        });
+        let answered = ask(&connector, &of("/healthz", 60_000)).await;
+        app.await.unwrap();
+        answered
+    }
+
+    #[tokio::test]
+    async fn two_hundreds_and_three_hundreds_are_good_and_nothing_else() {
+        assert!(against(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_ok());
+        assert!(against(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\n\r\n").await.is_ok());
+        assert!(matches!(against(b"HTTP/1.1 503 x\r\n\r\n").await, Err(ProbeError::Status(503))));
+        for broken in [&b"garbage\r\n\r\n"[..], b"HTTP/1.1 200 O", b""] {
+            assert!(matches!(against(broken).await, Err(ProbeError::Answer(_))), "{broken:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_there_and_no_answer_are_bad_and_a_connection_may_be_enough() {
+        let (listener, connector) = listener(UpstreamProtocol::Http1).await;
+        // The kernel accepts; nobody answers.
+        assert!(ask(&connector, &of("", 60_000)).await.is_ok());
+        assert!(matches!(ask(&connector, &of("/", 20)).await, Err(ProbeError::TimedOut)));
+        drop(listener);
+        assert!(matches!(ask(&connector, &of("", 60_000)).await, Err(ProbeError::Connect(_))));
+    }
+
+    #[tokio::test]
+    async fn an_app_of_http_2_is_asked_by_http_2() {
+        for (status, good) in [(200, true), (500, false)] {
+            let (listener, connector) = listener(UpstreamProtocol::Http2).await;
+            let app = tokio::spawn(async move {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, mut respond))) = connection.accept().await {
+                    assert_eq!(request.uri().path(), "/healthz");
+                    let response = http::Response::builder().status(status).body(()).unwrap();
+                    respond.send_response(response, true).unwrap();
+                }
+            });
+            assert_eq!(ask(&connector, &of("/healthz", 60_000)).await.is_ok(), good);
+            app.await.unwrap();
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Basic authentication. A password is checked once, on a thread apart, because that takes long by design; the answer is
+//! remembered under a keyed hash of the header, so that no password is kept and the next request costs one look-up.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_lc_rs::{digest, hmac};
+use fairlead_model::{BasicAuth, TrafficError};
+use fairlead_route::{Credentials, client_key};
+use fairlead_tls::PasswordHash;
+use tokio::sync::oneshot;
+
+use super::shared::Shared;
+
+/// Passwords that may wait to be checked.
+const WAITING_MAX: usize = 32;
+/// Of them, from one client: who guesses must not keep others out.
+const WAITING_PER_CLIENT_MAX: u32 = 4;
+/// Right answers that a core remembers, in each of two halves of its memory.
+const REMEMBERED_MAX: usize = 1024;
+
+/// The users of one route.
+#[derive(Debug)]
+pub(super) struct Auth {
+    users: HashMap<Box<[u8]>, PasswordHash>,
+    /// Checked for names that are unknown, so that time doesn't tell which are.
+    decoy: PasswordHash,
+    challenge: Box<str>,
+    /// Of all users and their hashes: an answer is right for these alone.
+    digest: digest::Digest,
+    shared: Arc<Shared>,
+}
+
+/// Who comes in.
+pub(super) enum Entry<'a> {
+    /// Somebody whose answer was right before.
+    Known,
+    /// Somebody whose answer must be checked.
+    Unproved(Check),
+    /// Somebody who said nothing that could be checked; gets the challenge.
+    Nobody(&'a str),
+}
+
+/// A password to be checked.
+pub(crate) struct Check {
+    hash: PasswordHash,
+    credentials: Credentials,
+    answer: Answer,
+    client: u64,
+    shared: Arc<Shared>,
+}
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proof {
+    Right,
+    Wrong,
+    /// Too many are being checked.
+    Busy,
+}
+
+/// A header under a secret key.
+type Answer = [u8; 32];
+
+impl Auth {
+    pub(super) fn compile(auth: &BasicAuth, shared: &Arc<Shared>) -> Result<Self, TrafficError> {
+        let mut users = HashMap::with_capacity(auth.users.len());
+        let mut all = digest::Context::new(&digest::SHA256);
+        for user in &auth.users {
+            let hash = PasswordHash::parse(&user.password_hash)
+                .map_err(|error| TrafficError::new(format!("basic_auth.users.{}", user.name), error.to_string()))?;
+            // Neither a name nor a hash has a colon at its end, so no two lists of users read the same.
+            for part in [user.name.as_str(), ":", &user.password_hash, "\n"] {
+                all.update(part.as_bytes());
+            }
+            users.insert(user.name.as_bytes().into(), hash);
+        }
+        let Some(decoy) = users.values().next().map(PasswordHash::decoy) else {
+            return Err(TrafficError::new("basic_auth.users", "is empty: nobody could come in"));
+        };
+        let realm = if auth.realm.is_empty() { "restricted" } else { &auth.realm };
+        Ok(Self {
+            users,
+            decoy,
+            challenge: format!("Basic realm=\"{realm}\", charset=\"UTF-8\"").into(),
+            digest: all.finish(),
+            shared: Arc::clone(shared),
+        })
+    }
+
+    pub(super) fn challenge(&self) -> &str {
+        &self.challenge
+    }
+
+    /// Looks at what a request says; two answers at once are none.
+    pub(super) fn enter<'a>(
+        &self,
+        client: IpAddr,
+        headers: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+        good: &GoodAnswers,
+    ) -> Entry<'_> {
+        let mut values =
+            headers.filter(|(name, _)| name.eq_ignore_ascii_case(b"authorization")).map(|(_, value)| value);
+        let (Some(value), None) = (values.next(), values.next()) else { return Entry::Nobody(&self.challenge) };
+        let answer = self.answer(value);
+        if good.has(&answer) {
+            return Entry::Known;
+        }
+        let Some(credentials) = Credentials::parse(value) else { return Entry::Nobody(&self.challenge) };
+        let hash = self.users.get(credentials.user()).unwrap_or(&self.decoy).clone();
+        let shared = Arc::clone(&self.shared);
+        Entry::Unproved(Check { hash, credentials, answer, client: client_key(client), shared })
+    }
+
+    fn answer(&self, value: &[u8]) -> Answer {
+        let mut context = hmac::Context::with_key(&self.shared.answers);
+        context.update(self.digest.as_ref());
+        context.update(value);
+        let mut answer = Answer::default();
+        answer.copy_from_slice(context.sign().as_ref());
+        answer
+    }
+}
+
+impl Check {
+    /// Has it checked, and a right answer remembered.
+    pub(crate) async fn prove(self, good: &GoodAnswers) -> Proof {
+        let answer = self.answer;
+        let verifier = Arc::clone(&self.shared);
+        match verifier.verifier().ask(self) {
+            None => Proof::Busy,
+            Some(told) => match told.await {
+                Ok(true) => {
+                    good.remember(answer);
+                    Proof::Right
+                }
+                Ok(false) => Proof::Wrong,
+                // The thread is gone, which it never is by itself.
+                Err(_) => Proof::Busy,
+            },
+        }
+    }
+}
+
+/// Right answers that a core remembers. When one half is full, the other is forgotten: what is asked for stays.
+#[derive(Debug, Default)]
+pub(crate) struct GoodAnswers {
+    halves: RefCell<[HashSet<Answer>; 2]>,
+}
+
+impl GoodAnswers {
+    fn has(&self, answer: &Answer) -> bool {
+        let halves = self.halves.borrow();
+        if halves[0].contains(answer) {
+            return true;
+        }
+        let older = halves[1].contains(answer);
+        drop(halves);
+        if older {
+            self.remember(*answer);
+        }
+        older
+    }
+
+    fn remember(&self, answer: Answer) {
+        let halves = &mut *self.halves.borrow_mut();
+        if halves[0].len() >= REMEMBERED_MAX {
+            halves.swap(0, 1);
+            halves[0].clear();
+        }
+        halves[0].insert(answer);
+    }
+}
+
+/// The thread that checks passwords, one after the other and after everything else that the machine has to do.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    jobs: Option<SyncSender<Job>>,
+    /// How many of each client's wait. Locked for moments, by requests with a password that is not known to be right.
+    waiting: Arc<Mutex<HashMap<u64, u32>>>,
+}
+
+struct Job {
+    check: Check,
+    told: oneshot::Sender<bool>,
+}
+
+impl Verifier {
+    pub(super) fn start() -> Self {
+        let (jobs, received) = sync_channel(WAITING_MAX);
+        let waiting: Arc<Mutex<HashMap<u64, u32>>> = Arc::default();
+        let shared = Arc::clone(&waiting);
+        let started =
+            std::thread::Builder::new().name("passwords".into()).spawn(move || verify_all(&received, &shared));
+        let jobs = match started {
+            Ok(_) => Some(jobs),
+            Err(error) => {
+                tracing::error!(%error, "no thread to check passwords");
+                None
+            }
+        };
+        Self { jobs, waiting }
+    }
+
+    /// `None` when too many wait.
+    fn ask(&self, check: Check) -> Option<oneshot::Receiver<bool>> {
+        let client = check.client;
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = waiting.entry(client).or_default();
+        if *own >= WAITING_PER_CLIENT_MAX {
+            return None;
+        }
+        let (told, answer) = oneshot::channel();
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(Job { check, told }).is_ok());
+        if sent {
+            *own += 1;
+        } else if *own == 0 {
+            waiting.remove(&client);
+        }
+        sent.then_some(answer)
+    }
+}
+
+fn verify_all(jobs: &Receiver<Job>, waiting: &Mutex<HashMap<u64, u32>>) {
+    if let Err(error) = rustix::process::setpriority_process(None, 10) {
+        tracing::debug!(%error, "passwords are checked at the usual priority");
+    }
+    while let Ok(Job { check, told }) = jobs.recv() {
+        // Nobody waits any more for the answer to a client that left.
+        if !told.is_closed() {
+            let right = check.hash.verify(check.credentials.password());
+            if told.send(right).is_err() {
+                tracing::debug!("a client left while its password was checked");
+            }
+        }
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = waiting.get_mut(&check.client) {
+            *own -= 1;
+            if *own == 0 {
+                waiting.remove(&check.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlead_model::BasicUser;
+
+    use super::*;
+
+    /// Of `open sesame`, with the fewest iterations that are allowed.
+    const HASH: &str = "pbkdf2-sha256:10000:MDEyMzQ1Njc4OWFiY2RlZg==:I1fRzPdik5F+m1JYkXkqwnEmFt/dm1VokeoVyG9DVvs=";
+
+    fn auth(shared: &Arc<Shared>, name: &str) -> Auth {
+        let users = vec![BasicUser { name: name.into(), password_hash: HASH.into() }];
+        Auth::compile(&BasicAuth { realm: String::new(), users }, shared).unwrap()
+    }
+
+    async fn enter(auth: &Auth, value: &str, good: &GoodAnswers) -> Option<Proof> {
+        let client = "192.0.2.1".parse().unwrap();
+        match auth.enter(client, [(&b"Authorization"[..], value.as_bytes())].into_iter(), good) {
+            Entry::Known => None,
+            Entry::Unproved(check) => Some(check.prove(good).await),
+            Entry::Nobody(_) => Some(Proof::Wrong),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_password_is_checked_once_and_only_for_the_users_it_was_right_for() {
+        let (shared, good) = (Shared::new().unwrap(), GoodAnswers::default());
+        let ann = auth(&shared, "ann");
+        let (right, wrong) = ("Basic YW5uOm9wZW4gc2VzYW1l", "Basic YW5uOm9wZW4gc2VzYW0=");
+        assert_eq!(enter(&ann, wrong, &good).await, Some(Proof::Wrong));
+        assert_eq!(enter(&ann, right, &good).await, Some(Proof::Right));
+        assert_eq!(enter(&ann, right, &good).await, None);
+        assert_eq!(enter(&ann, wrong, &good).await, Some(Proof::Wrong));
+        assert_eq!(enter(&auth(&shared, "bob"), right, &good).await, Some(Proof::Wrong));
+        assert_eq!(enter(&ann, right, &GoodAnswers::default()).await, Some(Proof::Right));
+        assert_eq!(enter(&ann, "Bearer x", &good).await, Some(Proof::Wrong));
+    }
+
+    #[test]
+    fn what_is_asked_for_stays_remembered_in_bounded_memory() {
+        let good = GoodAnswers::default();
+        let answer = |n: usize| {
+            let mut answer = Answer::default();
+            answer[..8].copy_from_slice(&n.to_le_bytes());
+            answer
+        };
+        for n in 0..10 * REMEMBERED_MAX {
+            good.remember(answer(n));
+            assert!(n == 0 || good.has(&answer(0)));
+        }
+        assert!(good.halves.borrow().iter().all(|half| half.len() <= REMEMBERED_MAX));
+        assert!(!good.has(&answer(1)));
+    }
+
+    #[test]
+    fn one_client_s_guesses_do_not_take_every_place() {
+        let shared = Shared::new().unwrap();
+        let ann = auth(&shared, "ann");
+        let good = GoodAnswers::default();
+        // A verifier whose thread does not begin.
+        let (jobs, _received) = sync_channel(WAITING_MAX);
+        let stopped = Verifier { jobs: Some(jobs), waiting: Arc::default() };
+        let ask = |client: &str| {
+            let headers = [(&b"authorization"[..], &b"Basic YW5uOng="[..])].into_iter();
+            match ann.enter(client.parse().unwrap(), headers, &good) {
+                Entry::Unproved(check) => stopped.ask(check),
+                Entry::Known | Entry::Nobody(_) => None,
+            }
+        };
+        let kept: Vec<_> = (0..10).filter_map(|_| ask("192.0.2.1")).collect();
+        assert_eq!(kept.len(), WAITING_PER_CLIENT_MAX as usize);
+        assert!(ask("192.0.2.2").is_some());
+        let many = (0..100u32).filter_map(|n| ask(&std::net::Ipv4Addr::from(n).to_string())).count();
+        assert_eq!(many + kept.len() + 1, WAITING_MAX);
+        assert!(stopped.waiting.lock().unwrap().values().all(|count| *count > 0));
+    }
+}

@@ -1,0 +1,155 @@
+//! A route's limits on requests: a second and at once, of one client and of all. Counted over all cores together.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fairlead_model::RouteLimits;
+use fairlead_route::{Occupied, Rate, TICKS_PER_SECOND, client_key};
+
+use super::shared::{Gate, Shared};
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Nobody is told to stay away for longer.
+const RETRY_AFTER_MAX_S: u64 = 3600;
+
+/// The limits of one route.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    shared: Arc<Shared>,
+    gate: Arc<Gate>,
+    /// Stands for the route in the counters of clients.
+    route: Box<str>,
+    client_rate: Option<Rate>,
+    client_concurrent: u32,
+    rate: Option<Rate>,
+    concurrent: u32,
+}
+
+/// A request that goes beyond a limit.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub(super) retry_after_seconds: u64,
+}
+
+/// Counts a request for as long as it lives.
+#[derive(Debug, Default)]
+pub(crate) struct Admission {
+    gate: Option<Arc<Gate>>,
+    client: Option<(Arc<Shared>, Occupied)>,
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        if let Some(gate) = &self.gate {
+            gate.in_flight.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some((shared, occupied)) = &self.client {
+            shared.in_flight().leave(*occupied);
+        }
+    }
+}
+
+impl Limiter {
+    /// `None` when nothing is limited.
+    pub(super) fn new(route: &str, limits: &RouteLimits, shared: &Arc<Shared>) -> Option<Self> {
+        let found = Self {
+            shared: Arc::clone(shared),
+            gate: Arc::default(),
+            route: route.into(),
+            client_rate: Rate::new(limits.client_requests_per_second, limits.client_burst, TICKS_PER_SECOND),
+            client_concurrent: limits.client_concurrent,
+            rate: Rate::new(limits.requests_per_second, limits.burst, NANOS_PER_SECOND),
+            concurrent: limits.concurrent,
+        };
+        let any =
+            found.client_rate.is_some() || found.rate.is_some() || found.client_concurrent > 0 || found.concurrent > 0;
+        any.then(|| Self { gate: shared.gate(route), ..found })
+    }
+
+    /// Counts a request, or refuses it. A client's own limits go first: what is refused to one takes nothing from others.
+    pub(super) fn admit(&self, client: IpAddr) -> Result<Option<Admission>, Wait> {
+        let now_ns = if self.client_rate.is_some() || self.rate.is_some() { self.shared.now_ns() } else { 0 };
+        let hash = match (&self.client_rate, self.client_concurrent) {
+            (None, 0) => 0,
+            _ => self.shared.hash(&self.route, client_key(client)),
+        };
+        if let Some(rate) = &self.client_rate {
+            // Never zero, which stands for a counter of nobody.
+            let now = now_ns / (NANOS_PER_SECOND / TICKS_PER_SECOND) + 1;
+            self.shared.rates().take(hash, rate, now).map_err(|early| after(early, TICKS_PER_SECOND))?;
+        }
+        let mut admission = None;
+        if self.client_concurrent > 0 {
+            let entered = self.shared.in_flight().enter(hash, self.client_concurrent);
+            if let Some(occupied) = entered.map_err(|_| Wait { retry_after_seconds: 1 })? {
+                admission = Some(Admission { gate: None, client: Some((Arc::clone(&self.shared), occupied)) });
+            }
+        }
+        if self.concurrent > 0 {
+            if self.gate.in_flight.fetch_add(1, Ordering::Relaxed) >= self.concurrent {
+                self.gate.in_flight.fetch_sub(1, Ordering::Relaxed);
+                return Err(Wait { retry_after_seconds: 1 });
+            }
+            admission.get_or_insert_default().gate = Some(Arc::clone(&self.gate));
+        }
+        if let Some(rate) = &self.rate {
+            self.gate.window.take(rate, now_ns).map_err(|early| after(early, NANOS_PER_SECOND))?;
+        }
+        Ok(admission)
+    }
+}
+
+fn after(ticks: u64, ticks_per_second: u64) -> Wait {
+    Wait { retry_after_seconds: ticks.div_ceil(ticks_per_second).clamp(1, RETRY_AFTER_MAX_S) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limiter(limits: &RouteLimits) -> Limiter {
+        Limiter::new("a.test/", limits, &Shared::new().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn each_client_has_its_share_and_all_have_theirs() {
+        let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        let limits = RouteLimits { client_concurrent: 1, concurrent: 2, ..RouteLimits::default() };
+        let limiter = limiter(&limits);
+        let first = limiter.admit(one).unwrap();
+        assert!(first.is_some());
+        assert_eq!(limiter.admit(one).unwrap_err(), Wait { retry_after_seconds: 1 });
+        let second = limiter.admit(other).unwrap();
+        assert!(limiter.admit("192.0.2.3".parse().unwrap()).is_err());
+        drop((first, second));
+        let third = limiter.admit(one).unwrap();
+        assert_eq!(limiter.gate.in_flight.load(Ordering::Relaxed), 1);
+        drop(third);
+    }
+
+    #[test]
+    fn who_is_too_early_is_told_when_to_come_again() {
+        let limits = RouteLimits { client_requests_per_second: 1, client_burst: 2, ..RouteLimits::default() };
+        let limiter = limiter(&limits);
+        let (one, same) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
+        for client in [one, same, one] {
+            assert!(limiter.admit(client).is_ok());
+        }
+        assert_eq!(limiter.admit(same).unwrap_err(), Wait { retry_after_seconds: 1 });
+        assert!(limiter.admit("2001:db8:0:1::1".parse().unwrap()).is_ok());
+        assert!(Limiter::new("a.test/", &RouteLimits::default(), &Shared::new().unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_route_keeps_its_counters_through_snapshots() {
+        let shared = Shared::new().unwrap();
+        let limits = RouteLimits { requests_per_second: 1, ..RouteLimits::default() };
+        let client = "192.0.2.1".parse().unwrap();
+        let before = Limiter::new("a.test/", &limits, &shared).unwrap();
+        assert!(before.admit(client).is_ok());
+        let after = Limiter::new("a.test/", &limits, &shared).unwrap();
+        assert!(after.admit(client).is_err());
+        assert!(Limiter::new("b.test/", &limits, &shared).unwrap().admit(client).is_ok());
+    }
+}

@@ -1,0 +1,63 @@
+//! Pages that a route shows instead of an error: made once, sent without a copy.
+
+use bytes::Bytes;
+use fairlead_model as model;
+
+/// A page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) content_type: Box<str>,
+    pub(crate) body: Bytes,
+    /// `None` when nothing is said of it.
+    pub(crate) retry_after: Option<Box<str>>,
+}
+
+impl Page {
+    pub(super) fn new(page: &model::Page) -> Self {
+        let seconds = page.retry_after_seconds;
+        Self {
+            content_type: page.content_type.as_str().into(),
+            body: page.body.clone().into(),
+            retry_after: (seconds > 0).then(|| seconds.to_string().into()),
+        }
+    }
+
+    /// The fields that describe it.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let retry = self.retry_after.iter().map(|seconds| ("retry-after", &**seconds));
+        std::iter::once(("content-type", &*self.content_type)).chain(retry)
+    }
+}
+
+/// A route's pages by status. The first that fits counts.
+#[derive(Debug)]
+pub(crate) struct ErrorPages(Box<[Range]>);
+
+#[derive(Debug)]
+struct Range {
+    from: u16,
+    to: u16,
+    replace_app: bool,
+    page: Page,
+}
+
+impl ErrorPages {
+    pub(super) fn new(pages: &[model::ErrorPage]) -> Self {
+        let range = |found: &model::ErrorPage| Range {
+            from: found.from,
+            to: found.to,
+            replace_app: found.replace_app,
+            page: Page::new(&found.page),
+        };
+        Self(pages.iter().map(range).collect())
+    }
+
+    pub(super) fn of(&self, status: u16) -> Option<&Page> {
+        self.0.iter().find(|range| (range.from..=range.to).contains(&status)).map(|range| &range.page)
+    }
+
+    pub(super) fn instead_of_app(&self, status: u16) -> Option<&Page> {
+        let fits = |range: &&Range| range.replace_app && (range.from..=range.to).contains(&status);
+        self.0.iter().find(fits).map(|range| &range.page)
+    }
+}

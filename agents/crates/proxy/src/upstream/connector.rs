@@ -1,0 +1,146 @@
+//! How an instance is reached: its address, its protocol, and TLS if it wants that. Made once a snapshot and shared by all cores;
+//! knows no core, so that whoever asks an instance anything can connect through it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_model::{AppTraffic, UpstreamAddress, UpstreamProtocol, UpstreamTls};
+use fairlead_tls::{ClientConfigError, client_config};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::UpstreamSocket;
+
+/// An app whose machine has gone says nothing: the kernel asks after so long, and again, and then gives up.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(20);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// Why an app can't be connected to as it says.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectorError {
+    #[error(transparent)]
+    Config(#[from] ClientConfigError),
+    #[error("`{0}` is no server name")]
+    ServerName(String),
+    #[error("TLS over a Unix socket needs a server name")]
+    NoServerName,
+}
+
+/// TLS of one app, the same for its instances but for the name when it is their address.
+#[derive(Debug, Clone)]
+pub(crate) struct AppTls {
+    settings: UpstreamTls,
+    config: Arc<ClientConfig>,
+}
+
+impl AppTls {
+    /// What `traffic` says about TLS; `None` when it is not wanted.
+    pub(crate) fn read(traffic: &AppTraffic) -> Result<Option<Self>, ConnectorError> {
+        let Some(settings) = &traffic.tls else { return Ok(None) };
+        let config = client_config(&settings.ca_pem, alpn(traffic.protocol))?;
+        Ok(Some(Self { settings: settings.clone(), config }))
+    }
+}
+
+fn alpn(protocol: UpstreamProtocol) -> &'static [u8] {
+    match protocol {
+        UpstreamProtocol::Http1 => b"http/1.1",
+        UpstreamProtocol::Http2 => b"h2",
+    }
+}
+
+#[derive(Debug)]
+struct Tls {
+    app: AppTls,
+    name: ServerName<'static>,
+}
+
+/// The way to one instance.
+#[derive(Debug)]
+pub(crate) struct Connector {
+    address: UpstreamAddress,
+    protocol: UpstreamProtocol,
+    tls: Option<Tls>,
+}
+
+impl PartialEq for Connector {
+    /// Whether both lead to the same, the same way: then connections of one serve the other.
+    fn eq(&self, other: &Self) -> bool {
+        let settings = |connector: &Self| connector.tls.as_ref().map(|tls| tls.app.settings.clone());
+        self.address == other.address && self.protocol == other.protocol && settings(self) == settings(other)
+    }
+}
+
+impl Connector {
+    pub(crate) fn new(
+        address: &UpstreamAddress,
+        protocol: UpstreamProtocol,
+        tls: Option<&AppTls>,
+    ) -> Result<Self, ConnectorError> {
+        let tls = tls.map(|app| Ok::<_, ConnectorError>(Tls { app: app.clone(), name: server_name(app, address)? }));
+        Ok(Self { address: address.clone(), protocol, tls: tls.transpose()? })
+    }
+
+    pub(crate) fn protocol(&self) -> UpstreamProtocol {
+        self.protocol
+    }
+
+    pub(crate) fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Connects, and shakes hands if it is TLS. Never takes longer than `limit`.
+    pub(crate) async fn connect(&self, limit: Duration) -> io::Result<UpstreamSocket> {
+        // Once a connection; its state is large, and must not widen the task of every exchange.
+        match timeout(limit, Box::pin(self.connected())).await {
+            Ok(connected) => connected,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    async fn connected(&self) -> io::Result<UpstreamSocket> {
+        let socket = match &self.address {
+            UpstreamAddress::Tcp(address) => {
+                let socket = TcpStream::connect(address).await?;
+                socket.set_nodelay(true)?;
+                if self.protocol == UpstreamProtocol::Http2 {
+                    keep_alive(&socket)?;
+                }
+                UpstreamSocket::Tcp(socket)
+            }
+            UpstreamAddress::Unix(path) => UpstreamSocket::Unix(UnixStream::connect(path).await?),
+        };
+        let Some(tls) = &self.tls else { return Ok(socket) };
+        let connector = TlsConnector::from(Arc::clone(&tls.app.config));
+        let stream = connector.connect(tls.name.clone(), socket).await?;
+        // HTTP/1.1 is what a server without ALPN speaks; HTTP/2 it has to choose (RFC 9113, 3.2).
+        if self.protocol == UpstreamProtocol::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the app did not choose HTTP/2 in its handshake"));
+        }
+        Ok(UpstreamSocket::Tls(Box::new(stream)))
+    }
+}
+
+/// For connections that live long and carry many exchanges: a peer that vanished would take them all with it, for ever.
+fn keep_alive(socket: &TcpStream) -> io::Result<()> {
+    let probes =
+        TcpKeepalive::new().with_time(KEEPALIVE_IDLE).with_interval(KEEPALIVE_INTERVAL).with_retries(KEEPALIVE_RETRIES);
+    let socket = SockRef::from(socket);
+    socket.set_tcp_keepalive(&probes)?;
+    // Keepalive asks only while nothing is unacknowledged; this bounds the rest.
+    socket.set_tcp_user_timeout(Some(KEEPALIVE_IDLE + KEEPALIVE_INTERVAL * KEEPALIVE_RETRIES))
+}
+
+fn server_name(tls: &AppTls, address: &UpstreamAddress) -> Result<ServerName<'static>, ConnectorError> {
+    match (tls.settings.server_name.as_str(), address) {
+        ("", UpstreamAddress::Tcp(address)) => Ok(ServerName::from(address.ip())),
+        ("", UpstreamAddress::Unix(_)) => Err(ConnectorError::NoServerName),
+        (name, _) => ServerName::try_from(name.to_owned()).map_err(|_| ConnectorError::ServerName(name.to_owned())),
+    }
+}

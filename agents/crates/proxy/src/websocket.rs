@@ -1,0 +1,33 @@
+//! The handshake of WebSocket (RFC 6455, 4) where one side speaks HTTP/2, which has no keys to prove it by (RFC 8441).
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// RFC 6455, 1.3: what only a server that knows the protocol appends.
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// A key for a handshake of our own, of 16 random bytes. It proves that an answer is to this request; it guards no secret.
+pub(crate) fn key(random: [u64; 2]) -> String {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&random[0].to_ne_bytes());
+    bytes[8..].copy_from_slice(&random[1].to_ne_bytes());
+    STANDARD.encode(bytes)
+}
+
+/// What Sec-WebSocket-Accept must be for a key.
+pub(crate) fn accept(key: &[u8]) -> String {
+    let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, GUID].concat());
+    STANDARD.encode(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rfcs_own_example() {
+        assert_eq!(accept(b"dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(key([0, 0]), "AAAAAAAAAAAAAAAAAAAAAA==");
+    }
+}

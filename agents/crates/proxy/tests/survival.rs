@@ -1,0 +1,91 @@
+//! Faults under steady load, with a real keeper and real proxy processes: each counts its requests, and none fails where none
+//! is due. This program is the test and, as `PROGRAM proxy` and `PROGRAM run FOLDER APP`, what the test starts and kills.
+//! Prints a line of JSON for each fault. `FAIRLEAD_FAULTS=long` does as much as is promised; a fault's name runs it alone.
+
+// Not `cfg(test)` to the lints, because it has its own `main`.
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+mod survival {
+    pub mod app;
+    pub mod change;
+    pub mod death;
+    pub mod load;
+    pub mod stand;
+    pub mod strain;
+}
+
+use survival::stand::Scale;
+use survival::{change, death, strain};
+
+/// What one fault came to.
+pub struct Outcome {
+    pub requests: u64,
+    pub failed: u64,
+    /// What happened meanwhile, for people.
+    pub note: String,
+}
+
+const FAULTS: [&str; 10] = [
+    "route-swaps",
+    "certificate-in-handshake",
+    "instance-drain",
+    "upgrades",
+    "resumption-over-upgrade",
+    "run-killed",
+    "proxy-killed",
+    "broken-upstreams",
+    "idle-connections",
+    "descriptors-used-up",
+];
+
+async fn run(fault: &str, scale: &Scale) -> Outcome {
+    match fault {
+        "route-swaps" => change::route_swaps(scale).await,
+        "certificate-in-handshake" => change::certificate_in_handshake(scale).await,
+        "instance-drain" => change::instance_drain(scale).await,
+        "upgrades" => change::upgrades(scale).await,
+        "resumption-over-upgrade" => change::resumption_over_upgrade(scale).await,
+        "run-killed" => death::run_killed(scale).await,
+        "proxy-killed" => death::proxy_killed(scale).await,
+        "broken-upstreams" => strain::broken_upstreams(scale).await,
+        "idle-connections" => strain::idle_connections(scale).await,
+        "descriptors-used-up" => strain::descriptors_used_up(scale).await,
+        other => panic!("no fault {other}"),
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "proxy") {
+        fairlead_proxy::run("0.0.0-test").unwrap();
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    if let [first, folder, app] = arguments.as_slice()
+        && first == "run"
+    {
+        runtime.block_on(death::be_run(folder.as_ref(), app.parse().unwrap()));
+        return;
+    }
+    let scale =
+        if std::env::var("FAIRLEAD_FAULTS").is_ok_and(|kind| kind == "long") { Scale::LONG } else { Scale::SHORT };
+    // Cargo hands on its own arguments too, such as `--quiet`.
+    let named: Vec<&str> = FAULTS.into_iter().filter(|fault| arguments.iter().any(|name| name == fault)).collect();
+    let faults = if named.is_empty() { FAULTS.to_vec() } else { named };
+    let mut failed = 0;
+    for fault in &faults {
+        let outcome = runtime.block_on(run(fault, &scale));
+        failed += u32::from(outcome.failed > 0 || outcome.requests == 0);
+        println!(
+            "{{\"fault\":\"{fault}\",\"requests\":{},\"failed\":{},\"note\":\"{}\"}}",
+            outcome.requests, outcome.failed, outcome.note
+        );
+    }
+    println!(
+        "test result: {}. {} passed; {failed} failed; 0 ignored",
+        if failed == 0 { "ok" } else { "FAILED" },
+        faults.len() as u32 - failed
+    );
+    std::process::exit(i32::from(failed > 0));
+}

@@ -1,0 +1,162 @@
+//! What wears a proxy down: apps that break, clients that only sit there, descriptors that run out.
+
+use std::time::Duration;
+
+use fairlead_wire::local::{ProxyApp, ProxyRoute};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use tokio::net::TcpStream;
+
+use super::app;
+use super::load::{Counts, Load, Mix};
+use super::stand::{Scale, Stand, cpu, memory_kib, snapshot};
+use crate::Outcome;
+use crate::support::client::{Client, get};
+use crate::support::{HOST, upstream};
+
+const BROKEN: &str = "app_broken/env_production";
+
+/// Each fault is the right answer to its own client, and nothing to all others; nothing stays in flight.
+pub async fn broken_upstreams(scale: &Scale) -> Outcome {
+    let mut stand = Stand::start(scale).await;
+    let broken = app::broken().await;
+    let mut table = snapshot(&stand.authority, vec![upstream("ins_1", stand.app.address)]);
+    table.routes.push(ProxyRoute {
+        host: HOST.to_owned(),
+        path_prefix: "/broken".to_owned(),
+        app_key: BROKEN.to_owned(),
+        ..ProxyRoute::default()
+    });
+    let upstreams = vec![upstream("ins_broken", broken.address)];
+    table.apps.push(ProxyApp { app_key: BROKEN.to_owned(), upstreams, measured: true, ..ProxyApp::default() });
+    stand.keeper.apply(table).await.unwrap();
+    let target = stand.target();
+    let load = Load::start(&target, Mix { http1: 2, http2: 1, long: 1, sockets: 1 });
+    let (mut requests, mut failed) = (0, 0);
+    for _ in 0..scale.kills {
+        for (path, status) in [
+            ("reset", Some(502)),
+            ("close", Some(502)),
+            ("garbage", Some(502)),
+            ("half-head", Some(502)),
+            ("half-body", None),
+            ("half-chunks", None),
+        ] {
+            let mut client = target.http1().await.expect("a connection");
+            client.send(&get(&format!("/broken/{path}"))).await;
+            let seen = client.response(false).await.map(|response| response.status);
+            requests += 1;
+            if seen != status {
+                eprintln!("failed: {path} was answered {seen:?}");
+                failed += 1;
+            }
+        }
+        // One that waits in vain, and leaves.
+        let mut client = target.http1().await.expect("a connection");
+        client.send(&get("/broken/stall")).await;
+        load.counts.more(&load.counts.requests, 20).await;
+        drop(client);
+    }
+    load.counts.more(&load.counts.long, 1).await;
+    let counts = load.stop().await;
+    stand
+        .stats_until(|stats| {
+            let idle = stats.instances.iter().all(|instance| instance.in_flight == 0);
+            idle && stats.apps.iter().all(|app| app.in_flight == 0)
+        })
+        .await;
+    stand.stop().await;
+    Outcome {
+        requests: Counts::read(&counts.requests) + requests,
+        failed: Counts::read(&counts.failed) + failed,
+        note: format!("{requests} requests to apps that broke; nothing stays in flight"),
+    }
+}
+
+/// Many clients that ask now and then: memory stays as it was once all had asked.
+pub async fn idle_connections(scale: &Scale) -> Outcome {
+    let mut stand = Stand::start(scale).await;
+    let target = stand.target();
+    let (mut clients, mut requests, mut failed) = (Vec::new(), 0, 0);
+    for _ in 0..scale.idle {
+        clients.push(target.http1().await.expect("a connection"));
+    }
+    let pid = stand.keeper.pid();
+    let mut first = None;
+    let mut last = 0;
+    // The first round is not measured: buffers and tables grow to what is needed.
+    for round in 0..=scale.idle_rounds {
+        for client in &mut clients {
+            client.send(&get("/")).await;
+            requests += 1;
+            failed += u64::from(client.response(false).await.is_none_or(|response| response.status != 200));
+        }
+        last = memory_kib(pid);
+        if round > 0 {
+            first.get_or_insert(last);
+        }
+        while stand.stats.try_recv().is_ok() {}
+        tokio::time::sleep(scale.idle_pause).await;
+    }
+    let first = first.unwrap_or(last);
+    // A page here and there is no growth; a leak of 100 bytes a request would be.
+    let grew = last > first + first / 20 + 512;
+    drop(clients);
+    stand.stats_until(|stats| stats.open_connections == 0).await;
+    stand.stop().await;
+    Outcome {
+        requests,
+        failed: failed + u64::from(grew),
+        note: format!("{} connections, {first} KiB at first, {last} KiB at last", scale.idle),
+    }
+}
+
+/// No descriptor is left: those who are connected are served on, the others wait in line, and nothing spins.
+pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
+    let mut stand = Stand::start(scale).await;
+    let target = stand.target();
+    let load = Load::start(&target, Mix { http1: 3, http2: 1, long: 1, sockets: 1 });
+    load.counts.more(&load.counts.long, 1).await;
+    load.counts.more(&load.counts.echoes, 5).await;
+    let pid = Pid::from_raw(stand.keeper.pid() as i32).unwrap();
+    let hard = getrlimit(Resource::Nofile).maximum;
+    let limit = |current| prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum: hard }).unwrap();
+    let open = std::fs::read_dir(format!("/proc/{}/fd", stand.keeper.pid())).unwrap().count() as u64;
+    // A few are left for connections to the app.
+    limit(Some(open + 6));
+    let mut waiting = Vec::new();
+    for _ in 0..40 {
+        waiting.push(TcpStream::connect(target.address).await.unwrap());
+    }
+    let asks = {
+        let target = target.clone();
+        tokio::spawn(async move {
+            let mut client = target.http1().await?;
+            client.send(&get("/")).await;
+            client.response(false).await.map(|response| response.status)
+        })
+    };
+    let pauses = stand.stats_until(|stats| stats.accept_pauses > 0).await.accept_pauses;
+    load.counts.more(&load.counts.requests, 20).await;
+    let counts = load.stop().await;
+    // With nobody served any more, all that is left to do is to look now and then.
+    stand.stats_until(|stats| stats.apps.iter().all(|app| app.requests == 0)).await;
+    let before = cpu(stand.keeper.pid());
+    stand.stats_until(|stats| stats.accept_pauses > 0).await;
+    stand.stats_until(|stats| stats.accept_pauses > 0).await;
+    let spent = cpu(stand.keeper.pid()) - before;
+    limit(hard);
+    let served = asks.await.unwrap() == Some(200);
+    drop(waiting);
+    let after = target.http1().await.expect("a connection");
+    let again = Client::new(after.stream).ask(&get("/")).await.status == 200;
+    stand.stop().await;
+    let spins = spent > Duration::from_millis(500);
+    Outcome {
+        requests: Counts::read(&counts.requests) + 2,
+        failed: Counts::read(&counts.failed) + u64::from(!served) + u64::from(!again) + u64::from(spins),
+        note: format!(
+            "{pauses} pauses in a second, {} ms of processor time in two, all served after",
+            spent.as_millis()
+        ),
+    }
+}
