@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::{Cell, Measurement, measure};
 use crate::client::{Destination, Protocol};
 use crate::error::BenchError;
+use crate::mode::Mode;
 use crate::tls::client_config;
 
 /// What to compare. Every contender is measured in each round at each concurrency, in turn.
@@ -22,6 +23,9 @@ use crate::tls::client_config;
 pub struct Campaign {
     /// Who is compared.
     pub contenders: Vec<Contender>,
+    /// What clients do with their connections.
+    #[serde(default)]
+    pub mode: Mode,
     /// Clients at once.
     pub concurrency: Vec<u32>,
     /// Rounds.
@@ -48,7 +52,7 @@ pub struct Contender {
     /// PEM file of the certificates to trust; needed for `https`.
     #[serde(default)]
     pub ca_file: Option<PathBuf>,
-    /// How to speak; HTTP/2 needs `https`.
+    /// How to speak; HTTP/2 and HTTP/3 need `https`.
     #[serde(default = "http1")]
     pub protocol: BenchmarkProtocol,
     /// Processes whose CPU and memory are read.
@@ -67,18 +71,28 @@ pub struct CampaignRow {
     pub concurrency: u32,
     /// How it was spoken to.
     pub protocol: BenchmarkProtocol,
+    /// What clients did with their connections.
+    pub mode: Mode,
+    /// Clients that had an answer.
+    pub clients: u32,
     /// Responses 2xx.
     pub requests: u64,
     /// Other responses, and requests that failed.
     pub errors: u64,
+    /// Handshakes shortened by a ticket.
+    pub resumed: u64,
     /// Responses 2xx a second.
     pub requests_per_second: f64,
     /// Median latency in microseconds.
     pub p50_us: Option<u64>,
     /// 99th percentile in microseconds.
     pub p99_us: Option<u64>,
-    /// CPU time of the processes, microseconds a request.
-    pub cpu_us_per_request: f64,
+    /// CPU time of the processes, microseconds a request; `None` when none was answered.
+    pub cpu_us_per_request: Option<f64>,
+    /// CPU time of the load generator, microseconds a request.
+    pub generator_cpu_us_per_request: Option<f64>,
+    /// Their PSS before the first client came.
+    pub memory_before_bytes: u64,
     /// Their PSS at the end of the row.
     pub memory_bytes: u64,
 }
@@ -113,10 +127,20 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         _ => return Err(unusable("it must start with http:// or https://")),
     };
     let protocol = match contender.protocol {
-        BenchmarkProtocol::Http2 if !secure => return Err(unusable("HTTP/2 is measured over https")),
+        BenchmarkProtocol::Http2 | BenchmarkProtocol::Http3 if !secure => {
+            return Err(unusable("HTTP/2 and HTTP/3 are measured over https"));
+        }
         BenchmarkProtocol::Http2 => Protocol::Http2,
+        BenchmarkProtocol::Http3 => Protocol::Http3,
         BenchmarkProtocol::Http1 => Protocol::Http1,
     };
+    match (campaign.mode, protocol) {
+        (Mode::Fresh | Mode::Resumed | Mode::Idle, Protocol::Http2 | Protocol::Http3) => {
+            return Err(unusable("only kept connections are measured over HTTP/2 and HTTP/3"));
+        }
+        (Mode::Resumed, _) if !secure => return Err(unusable("only https has sessions to resume")),
+        _ => {}
+    }
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
     let address = match contender.connect {
         Some(address) => address,
@@ -138,6 +162,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         name: contender.name.clone(),
         destination: Destination { address, tls, authority, path },
         protocol,
+        mode: campaign.mode,
         concurrency,
         warmup: Duration::from_millis(campaign.warmup_ms),
         duration: Duration::from_millis(campaign.duration_ms),
@@ -154,18 +179,24 @@ fn roots(contender: &Contender) -> Result<Vec<Vec<u8>>, BenchError> {
 }
 
 fn row(contender: &Contender, round: u32, cell: &Cell, measured: Measurement) -> CampaignRow {
-    let Measurement { tally, cpu, memory_bytes } = measured;
+    let Measurement { tally, clients, cpu, generator_cpu, memory_before_bytes, memory_bytes } = measured;
+    let each = |cpu: Duration| (tally.requests > 0).then(|| cpu.as_secs_f64() * 1e6 / tally.requests as f64);
     CampaignRow {
         name: contender.name.clone(),
         round,
         concurrency: cell.concurrency,
         protocol: contender.protocol,
+        mode: cell.mode,
+        clients,
         requests: tally.requests,
         errors: tally.errors,
+        resumed: tally.resumed,
         requests_per_second: tally.requests as f64 / cell.duration.as_secs_f64(),
         p50_us: tally.latency.quantile_us(0.5),
         p99_us: tally.latency.quantile_us(0.99),
-        cpu_us_per_request: cpu.as_secs_f64() * 1e6 / tally.requests as f64,
+        cpu_us_per_request: each(cpu),
+        generator_cpu_us_per_request: each(generator_cpu),
+        memory_before_bytes,
         memory_bytes,
     }
 }

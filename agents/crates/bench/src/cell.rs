@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
 use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
 use crate::client::{Destination, Protocol, Tally, Window};
 use crate::error::BenchError;
+use crate::mode::Mode;
 use crate::worker::{self, Share};
 
 /// How long nothing at all may answer before the target counts as unreachable.
@@ -25,6 +27,7 @@ pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) destination: Destination,
     pub(crate) protocol: Protocol,
+    pub(crate) mode: Mode,
     pub(crate) concurrency: u32,
     pub(crate) warmup: Duration,
     pub(crate) duration: Duration,
@@ -36,8 +39,14 @@ pub(crate) struct Cell {
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub(crate) tally: Tally,
+    /// Clients that had an answer.
+    pub(crate) clients: u32,
     /// CPU time of the processes within the measured time.
     pub(crate) cpu: Duration,
+    /// CPU time of this process, which makes the load, meanwhile.
+    pub(crate) generator_cpu: Duration,
+    /// Their PSS before the first client came.
+    pub(crate) memory_before_bytes: u64,
     /// Their PSS at its end.
     pub(crate) memory_bytes: u64,
 }
@@ -51,26 +60,27 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     let stop = cancel.child_token();
     let _stop = stop.clone().drop_guard();
     let mut tallies = Vec::new();
+    let memory_before_bytes = memory(&cell.pids);
     for clients in shares(cell.concurrency, cell.protocol) {
-        let (destination, protocol) = (cell.destination.clone(), cell.protocol);
+        let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
-        let worker = worker::spawn(Share { destination, protocol, clients, ready, window, cancel });
+        let worker = worker::spawn(Share { destination, protocol, mode, clients, ready, window, cancel });
         tallies.push(worker.map_err(|error| BenchError::Generator(error.to_string()))?);
     }
     let measured = async {
         if !wait_for_answers(&ready, cell.concurrency).await {
             stop.cancel();
-            return (Duration::ZERO, 0);
+            return (Duration::ZERO, Duration::ZERO, 0);
         }
         let start = Instant::now() + cell.warmup;
         let end = start + cell.duration;
         announce.send_replace(Some(Window { start, end }));
         tokio::time::sleep_until(start.into()).await;
-        let before = cpu(&cell.pids);
+        let (before, own_before) = (cpu(&cell.pids), own_cpu());
         tokio::time::sleep_until(end.into()).await;
-        (cpu(&cell.pids).saturating_sub(before), cell.pids.iter().filter_map(|pid| pss_bytes_of(*pid).ok()).sum())
+        (cpu(&cell.pids).saturating_sub(before), own_cpu().saturating_sub(own_before), memory(&cell.pids))
     };
-    let (cpu, memory_bytes) = tokio::select! {
+    let (cpu, generator_cpu, memory_bytes) = tokio::select! {
         measured = measured => measured,
         () = cancel.cancelled() => return Err(BenchError::Cancelled),
     };
@@ -79,15 +89,17 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
         let tally = tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?;
         whole.requests += tally.requests;
         whole.errors += tally.errors;
+        whole.resumed += tally.resumed;
         whole.body_bytes += tally.body_bytes;
         whole.latency.merge(&tally.latency);
         whole.last_error = whole.last_error.or(tally.last_error);
     }
-    if whole.requests == 0 {
+    let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
+    if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
         let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
         return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
     }
-    Ok(Measurement { tally: whole, cpu, memory_bytes })
+    Ok(Measurement { tally: whole, clients, cpu, generator_cpu, memory_before_bytes, memory_bytes })
 }
 
 /// Waits until all clients, or as many as will, have had an answer; `false` when none has.
@@ -103,12 +115,9 @@ async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
     }
 }
 
-/// Clients by worker: half of the cores make load, and an HTTP/2 connection is never split.
+/// Clients by worker: half of the cores make load, and a connection of many streams is never split.
 fn shares(clients: u32, protocol: Protocol) -> Vec<u32> {
-    let unit = match protocol {
-        Protocol::Http1 => 1,
-        Protocol::Http2 => crate::http2::STREAMS_PER_CONNECTION,
-    };
+    let unit = protocol.clients_per_connection();
     let cores = available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
     let workers = (cores / 2).clamp(1, 8).min(clients.div_ceil(unit).max(1));
     let units = clients.div_ceil(unit);
@@ -122,8 +131,17 @@ fn shares(clients: u32, protocol: Protocol) -> Vec<u32> {
         .collect()
 }
 
+fn memory(pids: &[u32]) -> u64 {
+    pids.iter().filter_map(|pid| pss_bytes_of(*pid).ok()).sum()
+}
+
 fn cpu(pids: &[u32]) -> Duration {
     pids.iter().filter_map(|pid| cpu_time_of(*pid).ok()).sum()
+}
+
+/// CPU time of this process, of threads that have ended too: workers end with the measured time.
+fn own_cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -133,7 +151,7 @@ mod tests {
     #[test]
     fn every_client_has_a_worker_and_connections_are_whole() {
         for clients in [1, 2, 15, 16, 17, 33, 500, 9_000] {
-            for protocol in [Protocol::Http1, Protocol::Http2] {
+            for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Http3] {
                 let shares = shares(clients, protocol);
                 assert_eq!(shares.iter().sum::<u32>(), clients, "{clients} {protocol:?}");
                 assert!(shares.iter().all(|share| *share > 0), "{clients} {protocol:?}: {shares:?}");

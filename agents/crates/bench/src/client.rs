@@ -9,26 +9,44 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use fairlead_telemetry::Histogram;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, HandshakeKind};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::mode::Mode;
+
+/// Streams on one connection of HTTP/2 or HTTP/3; more clients open more connections.
+const STREAMS_PER_CONNECTION: u32 = 16;
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Idle connections that one worker opens at once.
+pub(crate) const OPENINGS_MAX: usize = 32;
 
 /// The protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http1,
     Http2,
+    Http3,
 }
 
 impl Protocol {
+    /// Clients that share a connection: streams of one, or one.
+    pub(crate) fn clients_per_connection(self) -> u32 {
+        match self {
+            Self::Http1 => 1,
+            Self::Http2 | Self::Http3 => STREAMS_PER_CONNECTION,
+        }
+    }
+
     pub(crate) fn alpn(self) -> &'static [u8] {
         match self {
             Self::Http1 => b"http/1.1",
             Self::Http2 => b"h2",
+            Self::Http3 => b"h3",
         }
     }
 }
@@ -37,7 +55,7 @@ impl Protocol {
 #[derive(Debug, Clone)]
 pub(crate) struct Destination {
     pub(crate) address: SocketAddr,
-    /// `None`: plain TCP.
+    /// `None`: plain TCP. HTTP/3 has no other way.
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     /// Value of `Host` or `:authority`.
     pub(crate) authority: String,
@@ -56,6 +74,8 @@ pub(crate) struct Window {
 pub(crate) struct Tally {
     pub(crate) requests: u64,
     pub(crate) errors: u64,
+    /// Handshakes shortened by a ticket.
+    pub(crate) resumed: u64,
     pub(crate) body_bytes: u64,
     pub(crate) latency: Histogram,
     pub(crate) last_error: Option<String>,
@@ -65,6 +85,9 @@ pub(crate) struct Tally {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) destination: Destination,
+    pub(crate) mode: Mode,
+    /// Idle connections that open at once: what a server needs for a rush of thousands is not what their silence costs.
+    pub(crate) openings: Semaphore,
     pub(crate) window: Cell<Option<Window>>,
     pub(crate) tally: RefCell<Tally>,
     /// Clients that have had their first answer, of all workers.
@@ -77,12 +100,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 impl Shared {
     /// Opens a connection, by TLS when the destination asks for it.
-    pub(crate) async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+    pub(crate) async fn connect(&self, destination: &Destination) -> io::Result<Box<dyn Stream>> {
         let opening = async {
-            let stream = TcpStream::connect(self.destination.address).await?;
+            let stream = TcpStream::connect(destination.address).await?;
             stream.set_nodelay(true)?;
-            let Some((config, name)) = &self.destination.tls else { return Ok(Box::new(stream) as Box<dyn Stream>) };
+            let Some((config, name)) = &destination.tls else { return Ok(Box::new(stream) as Box<dyn Stream>) };
             let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await?;
+            if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) && self.counts(Instant::now()) {
+                self.tally.borrow_mut().resumed += 1;
+            }
             Ok(Box::new(stream) as Box<dyn Stream>)
         };
         let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");

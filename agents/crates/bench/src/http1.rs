@@ -1,27 +1,32 @@
-//! A keepalive HTTP/1.1 client in a closed loop: one request, its whole answer, the next request.
+//! An HTTP/1.1 client in a closed loop: one request, its whole answer, the next request, on connections kept, new or resumed;
+//! or one request and then silence.
 
 use std::io;
 use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::client::{SharedRef, Stream, pause_after_failure};
-use crate::response::ResponseReader;
+use crate::client::{Destination, SharedRef, Stream, pause_after_failure};
+use crate::mode::Mode;
+use crate::response::{Response, ResponseReader};
+use crate::tls::own_sessions;
 
 const BUFFER_BYTES: usize = 8 * 1024;
 
 /// Sends requests until its worker ends it.
 pub(crate) async fn run(shared: SharedRef) {
-    let destination = &shared.destination;
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: fairlead-bench\r\nAccept: */*\r\n\r\n",
-        destination.path, destination.authority
-    );
+    let mut destination = shared.destination.clone();
+    if let (Mode::Resumed, Some((config, _))) = (shared.mode, &mut destination.tls) {
+        *config = own_sessions(config);
+    }
+    let closes = matches!(shared.mode, Mode::Fresh | Mode::Resumed);
+    let request = request(&destination, closes);
     let mut ready = false;
     loop {
-        let outcome = match shared.connect().await {
-            Ok(mut stream) => keep_asking(&mut *stream, request.as_bytes(), &shared, &mut ready).await,
-            Err(error) => Err(error),
+        let outcome = match shared.mode {
+            Mode::Keepalive => keep_asking(&destination, &request, &shared, &mut ready).await,
+            Mode::Fresh | Mode::Resumed => ask_once(&destination, &request, &shared, &mut ready).await,
+            Mode::Idle => ask_and_stay(&destination, &request, &shared, &mut ready).await,
         };
         if let Err(error) = outcome {
             shared.failed(&error);
@@ -30,30 +35,90 @@ pub(crate) async fn run(shared: SharedRef) {
     }
 }
 
+fn request(destination: &Destination, closes: bool) -> Vec<u8> {
+    let Destination { path, authority, .. } = destination;
+    let close = if closes { "Connection: close\r\n" } else { "" };
+    format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: fairlead-bench\r\nAccept: */*\r\n{close}\r\n")
+        .into_bytes()
+}
+
 /// Uses one connection until the server closes it in order (`Ok`) or it fails.
-async fn keep_asking(stream: &mut dyn Stream, request: &[u8], shared: &SharedRef, ready: &mut bool) -> io::Result<()> {
-    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-    let mut reader = ResponseReader::new();
+async fn keep_asking(
+    destination: &Destination,
+    request: &[u8],
+    shared: &SharedRef,
+    ready: &mut bool,
+) -> io::Result<()> {
+    let mut stream = shared.connect(destination).await?;
+    let mut exchanges = Exchanges::new();
     loop {
         let started = Instant::now();
-        stream.write_all(request).await?;
-        stream.flush().await?;
-        let response = loop {
-            if !buffer.is_empty() {
-                let progress = reader.advance(&buffer).map_err(|error| io::Error::other(error.to_string()))?;
-                buffer.drain(..progress.consumed);
-                if let Some(response) = progress.response {
-                    break response;
-                }
-            }
-            if stream.read_buf(&mut buffer).await? == 0 {
-                break reader.close().ok_or(io::ErrorKind::UnexpectedEof)?;
-            }
-        };
+        let response = exchanges.ask(&mut *stream, request).await?;
         shared.answered(started, response.status, response.body_bytes);
         shared.ready(ready);
         if response.closes {
             return Ok(());
+        }
+    }
+}
+
+/// Opens a connection for one request; its latency is that of both.
+async fn ask_once(destination: &Destination, request: &[u8], shared: &SharedRef, ready: &mut bool) -> io::Result<()> {
+    let started = Instant::now();
+    let mut stream = shared.connect(destination).await?;
+    let response = Exchanges::new().ask(&mut *stream, request).await?;
+    shared.answered(started, response.status, response.body_bytes);
+    shared.ready(ready);
+    Ok(())
+}
+
+/// Asks once, then holds the connection; an end of it is a failure.
+async fn ask_and_stay(
+    destination: &Destination,
+    request: &[u8],
+    shared: &SharedRef,
+    ready: &mut bool,
+) -> io::Result<()> {
+    let opening = shared.openings.acquire().await.map_err(io::Error::other)?;
+    let mut stream = shared.connect(destination).await?;
+    let started = Instant::now();
+    let response = Exchanges::new().ask(&mut *stream, request).await?;
+    shared.answered(started, response.status, response.body_bytes);
+    shared.ready(ready);
+    drop(opening);
+    match stream.read(&mut [0; 1]).await? {
+        0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed an idle connection")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the server spoke without being asked")),
+    }
+}
+
+/// What was read of a connection and not yet used.
+struct Exchanges {
+    buffer: Vec<u8>,
+    reader: ResponseReader,
+}
+
+impl Exchanges {
+    fn new() -> Self {
+        Self { buffer: Vec::with_capacity(BUFFER_BYTES), reader: ResponseReader::new() }
+    }
+
+    /// Sends a request and reads its whole answer.
+    async fn ask(&mut self, stream: &mut dyn Stream, request: &[u8]) -> io::Result<Response> {
+        stream.write_all(request).await?;
+        stream.flush().await?;
+        loop {
+            if !self.buffer.is_empty() {
+                let progress =
+                    self.reader.advance(&self.buffer).map_err(|error| io::Error::other(error.to_string()))?;
+                self.buffer.drain(..progress.consumed);
+                if let Some(response) = progress.response {
+                    return Ok(response);
+                }
+            }
+            if stream.read_buf(&mut self.buffer).await? == 0 {
+                return self.reader.close().ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            }
         }
     }
 }

@@ -10,9 +10,6 @@ use http::{Method, Request, Version};
 
 use crate::client::{SharedRef, pause_after_failure};
 
-/// Streams on one connection; more clients open more connections.
-pub(crate) const STREAMS_PER_CONNECTION: u32 = 16;
-
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
 /// Keeps one connection with `streams` loops on it until its worker ends it.
@@ -27,7 +24,7 @@ pub(crate) async fn run(shared: SharedRef, streams: u32) {
 }
 
 async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Box<dyn Error>> {
-    let stream = shared.connect().await?;
+    let stream = shared.connect(&shared.destination).await?;
     let mut builder = h2::client::Builder::new();
     builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES * 4).enable_push(false);
     let (sender, connection) = builder.handshake::<_, Bytes>(stream).await?;

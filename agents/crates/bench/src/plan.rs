@@ -9,6 +9,7 @@ use rustls::pki_types::ServerName;
 use crate::cell::{Cell, Measurement, measure};
 use crate::client::{Destination, Protocol};
 use crate::error::BenchError;
+use crate::mode::Mode;
 use crate::tls::client_config;
 
 /// This server's proxy.
@@ -68,8 +69,8 @@ fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = Step> + '_ {
         plan.concurrency.iter().flat_map(move |concurrency| {
             plan.protocols.iter().flat_map(move |protocol| {
                 plan.targets.iter().filter_map(move |target| {
-                    // Apps speak HTTP/1.1: HTTP/2 is the proxy's to measure.
-                    let speaks = (*protocol, *target) != (BenchmarkProtocol::Http2, BenchmarkTarget::Direct);
+                    // Apps speak HTTP/1.1: what came after it is the proxy's to measure.
+                    let speaks = *target == BenchmarkTarget::Proxy || *protocol == BenchmarkProtocol::Http1;
                     speaks.then_some(Step { round, concurrency: *concurrency, protocol: *protocol, target: *target })
                 })
             })
@@ -81,6 +82,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, Ben
     let protocol = match step.protocol {
         BenchmarkProtocol::Http1 => Protocol::Http1,
         BenchmarkProtocol::Http2 => Protocol::Http2,
+        BenchmarkProtocol::Http3 => Protocol::Http3,
     };
     let (address, tls, pids, name) = match step.target {
         BenchmarkTarget::Direct => {
@@ -102,6 +104,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, Ben
         name: name.to_owned(),
         destination: Destination { address, tls, authority, path: plan.path.clone() },
         protocol,
+        mode: Mode::Keepalive,
         concurrency: step.concurrency,
         warmup: plan.warmup,
         duration: plan.duration,
@@ -110,7 +113,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, Ben
 }
 
 fn row(position: u32, step: Step, cell: &Cell, measured: Measurement) -> BenchmarkRow {
-    let Measurement { tally, cpu, memory_bytes } = measured;
+    let Measurement { tally, cpu, memory_bytes, .. } = measured;
     BenchmarkRow {
         position,
         round: step.round,

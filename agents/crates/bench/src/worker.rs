@@ -8,17 +8,19 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use fairlead_base::CancellationToken;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::LocalSet;
 
-use crate::client::{Destination, Protocol, Shared, Tally, Window};
-use crate::{http1, http2};
+use crate::client::{Destination, OPENINGS_MAX, Protocol, Shared, Tally, Window};
+use crate::mode::Mode;
+use crate::{http1, http2, http3};
 
 /// What one worker has to do.
 #[derive(Debug)]
 pub(crate) struct Share {
     pub(crate) destination: Destination,
     pub(crate) protocol: Protocol,
+    pub(crate) mode: Mode,
     pub(crate) clients: u32,
     pub(crate) ready: Arc<AtomicU32>,
     /// Says when measuring starts and ends, once that is known.
@@ -41,9 +43,10 @@ pub(crate) fn spawn(share: Share) -> io::Result<oneshot::Receiver<Tally>> {
 }
 
 async fn work(share: Share) -> Tally {
-    let Share { destination, protocol, clients, ready, mut window, cancel } = share;
+    let Share { destination, protocol, mode, clients, ready, mut window, cancel } = share;
     let tally = RefCell::new(Tally::default());
-    let shared = Rc::new(Shared { destination, window: Cell::new(None), tally, ready });
+    let openings = Semaphore::new(OPENINGS_MAX);
+    let shared = Rc::new(Shared { destination, mode, openings, window: Cell::new(None), tally, ready });
     let mut tasks = tokio::task::JoinSet::new();
     match protocol {
         Protocol::Http1 => {
@@ -51,9 +54,15 @@ async fn work(share: Share) -> Tally {
                 tasks.spawn_local(http1::run(shared.clone()));
             }
         }
-        Protocol::Http2 => {
-            for first in (0..clients).step_by(http2::STREAMS_PER_CONNECTION as usize) {
-                tasks.spawn_local(http2::run(shared.clone(), http2::STREAMS_PER_CONNECTION.min(clients - first)));
+        Protocol::Http2 | Protocol::Http3 => {
+            let most = protocol.clients_per_connection();
+            for first in (0..clients).step_by(most as usize) {
+                let streams = most.min(clients - first);
+                if protocol == Protocol::Http2 {
+                    tasks.spawn_local(http2::run(shared.clone(), streams));
+                } else {
+                    tasks.spawn_local(http3::run(shared.clone(), streams));
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use fairlead_base::CancellationToken;
 use fairlead_bench::{BenchError, ProxyTarget, Targets, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkTarget};
-use fairlead_tls::{CertificateSet, CertificateSource, CertificateStore, LocalAuthority, server_config};
+use fairlead_tls::{CertificateSet, CertificateSource, CertificateStore, LocalAuthority, Tickets, server_config};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -24,7 +24,7 @@ async fn http2_server(authority: &LocalAuthority) -> SocketAddr {
     let hosts = [HOST.to_owned()];
     let source = CertificateSource { hosts: &hosts, chain_der: &leaf.chain_der, key_pkcs8_der: &leaf.key_pkcs8_der };
     store.swap(Arc::new(CertificateSet::build([source], &CertificateSet::default()).unwrap()));
-    let acceptor = TlsAcceptor::from(server_config(store).unwrap());
+    let acceptor = TlsAcceptor::from(server_config(store, Tickets::new(&[[1; 32]]).unwrap()).unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {

@@ -1,0 +1,102 @@
+//! HTTP/3 clients on `quinn` and `h3`: a connection carries a fixed number of streams, each a closed loop of its own. Every
+//! connection has a socket of its own, as real clients do: servers that share a port out among cores do it by the client's port.
+
+use std::error::Error;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::{Buf, Bytes};
+use h3::client::SendRequest;
+use h3_quinn::OpenStreams;
+use http::{Method, Request, Version};
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
+
+use crate::client::{CONNECT_TIMEOUT, SharedRef, pause_after_failure};
+
+const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+
+type Fault = Box<dyn Error>;
+
+/// Keeps one connection with `streams` loops on it until its worker ends it.
+pub(crate) async fn run(shared: SharedRef, streams: u32) {
+    let mut ready = vec![false; streams as usize];
+    loop {
+        if let Err(error) = connection(&shared, &mut ready).await {
+            shared.failed(&*error);
+        }
+        pause_after_failure().await;
+    }
+}
+
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
+    let (endpoint, quic) = tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())??;
+    let mut builder = h3::client::builder();
+    // Reserved frames would be load of our own making.
+    builder.send_grease(false);
+    let (mut connection, sender) = builder.build(h3_quinn::Connection::new(quic)).await?;
+    let destination = &shared.destination;
+    let request = Request::builder()
+        .method(Method::GET)
+        .version(Version::HTTP_3)
+        .uri(format!("https://{}{}", destination.authority, destination.path))
+        .header("user-agent", "fairlead-bench")
+        .body(())?;
+    let mut loops = tokio::task::JoinSet::new();
+    for said in ready.iter() {
+        loops.spawn_local(keep_asking(sender.clone(), request.clone(), shared.clone(), *said));
+    }
+    drop(sender);
+    let ended: Fault = tokio::select! {
+        ended = std::future::poll_fn(|cx| connection.poll_close(cx)) => ended.into(),
+        failed = loops.join_next() => match failed {
+            Some(Ok(Err(error))) => error.into(),
+            Some(Err(error)) => error.into(),
+            Some(Ok(Ok(never))) => match never {},
+            None => io::Error::from(io::ErrorKind::ConnectionReset).into(),
+        },
+    };
+    endpoint.close(VarInt::from_u32(0), &[]);
+    // A stream that ended takes its connection with it; every client of it has been counted as ready or never will be.
+    ready.fill(true);
+    Err(ended)
+}
+
+async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), Fault> {
+    let destination = &shared.destination;
+    let (tls, name) = destination.tls.clone().ok_or_else(|| io::Error::other("HTTP/3 is spoken over TLS only"))?;
+    let any: SocketAddr = match destination.address {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let endpoint = Endpoint::client(any)?;
+    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    let mut transport = TransportConfig::default();
+    transport.stream_receive_window(STREAM_WINDOW_BYTES.into()).receive_window((STREAM_WINDOW_BYTES * 4).into());
+    config.transport_config(Arc::new(transport));
+    let connection = endpoint.connect_with(config, destination.address, &name.to_str())?.await?;
+    Ok((endpoint, connection))
+}
+
+async fn keep_asking(
+    mut sender: SendRequest<OpenStreams, Bytes>,
+    request: Request<()>,
+    shared: SharedRef,
+    mut ready: bool,
+) -> Result<std::convert::Infallible, h3::error::StreamError> {
+    loop {
+        let started = Instant::now();
+        let mut stream = sender.send_request(request.clone()).await?;
+        stream.finish().await?;
+        let status = stream.recv_response().await?.status().as_u16();
+        let mut body_bytes = 0;
+        while let Some(data) = stream.recv_data().await? {
+            body_bytes += data.remaining() as u64;
+        }
+        shared.answered(started, status, body_bytes);
+        shared.ready(&mut ready);
+    }
+}

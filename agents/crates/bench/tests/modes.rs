@@ -1,0 +1,144 @@
+//! What clients do with their connections, against real sockets: how many they open, and what they say on them.
+#![cfg(test)]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use fairlead_base::CancellationToken;
+use fairlead_bench::{BenchError, Campaign, CampaignRow, Contender, Mode, run_campaign};
+use fairlead_model::BenchmarkProtocol;
+use fairlead_tls::LocalAuthority;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{HandshakeKind, ServerConfig};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+const HOST: &str = "bench.localhost";
+
+#[derive(Debug, Default)]
+struct Seen {
+    connections: AtomicU32,
+    open: AtomicU32,
+    open_most: AtomicU32,
+    requests: AtomicUsize,
+    resumed: AtomicUsize,
+    asked_to_close: AtomicUsize,
+}
+
+/// Answers every request alike and ends the connection when asked to.
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: Arc<Seen>) {
+    let mut request = vec![0; 4096];
+    while let Ok(length @ 1..) = stream.read(&mut request).await {
+        let closes = request[..length].windows(17).any(|window| window.eq_ignore_ascii_case(b"connection: close"));
+        seen.requests.fetch_add(1, Ordering::Relaxed);
+        // Counted before the answer: whoever asked may have gone by then.
+        seen.asked_to_close.fetch_add(usize::from(closes), Ordering::Relaxed);
+        if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await.is_err() {
+            return;
+        }
+        if closes {
+            return;
+        }
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+    ca_file: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+async fn server() -> Server {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = LocalAuthority::open_or_create(folder.path()).unwrap();
+    let leaf = authority.leaf(HOST).unwrap();
+    let ca_file = authority.root_path().to_owned();
+    let chain = leaf.chain_der.into_iter().map(CertificateDer::from).collect();
+    let key = PrivatePkcs8KeyDer::from(leaf.key_pkcs8_der).into();
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Seen::default()));
+    let shared = seen.clone();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (acceptor, seen) = (acceptor.clone(), shared.clone());
+            seen.connections.fetch_add(1, Ordering::Relaxed);
+            let open = seen.open.fetch_add(1, Ordering::Relaxed) + 1;
+            seen.open_most.fetch_max(open, Ordering::Relaxed);
+            tokio::spawn(async move {
+                if let Ok(stream) = acceptor.accept(stream).await {
+                    let resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
+                    seen.resumed.fetch_add(usize::from(resumed), Ordering::Relaxed);
+                    serve(stream, seen.clone()).await;
+                }
+                seen.open.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+    });
+    Server { address, seen, ca_file, _folder: folder }
+}
+
+async fn measured(server: &Server, mode: Mode, clients: u32) -> Result<CampaignRow, BenchError> {
+    let contender = Contender {
+        name: "server".to_owned(),
+        url: format!("https://{HOST}/"),
+        connect: Some(server.address),
+        ca_file: Some(server.ca_file.clone()),
+        protocol: BenchmarkProtocol::Http1,
+        pids: vec![std::process::id()],
+    };
+    let contenders = vec![contender];
+    let campaign =
+        Campaign { contenders, mode, concurrency: vec![clients], repeats: 1, duration_ms: 150, warmup_ms: 20 };
+    let rows = run_campaign(&campaign, CancellationToken::new(), |_| {}).await?;
+    Ok(rows.into_iter().next().unwrap())
+}
+
+#[tokio::test]
+async fn fresh_clients_open_a_connection_a_request_and_never_resume() {
+    let server = server().await;
+    let row = measured(&server, Mode::Fresh, 4).await.unwrap();
+    assert!(row.requests > 0);
+    assert_eq!((row.errors, row.resumed, server.seen.resumed.load(Ordering::Relaxed)), (0, 0, 0));
+    // The last connections may still be under way at the server.
+    while server.seen.open.load(Ordering::Relaxed) > 0 {
+        tokio::task::yield_now().await;
+    }
+    let requests = server.seen.requests.load(Ordering::Relaxed);
+    assert_eq!(server.seen.asked_to_close.load(Ordering::Relaxed), requests);
+    assert!(server.seen.connections.load(Ordering::Relaxed) as usize >= requests);
+}
+
+#[tokio::test]
+async fn resumed_clients_resume_every_connection_but_their_first() {
+    let server = server().await;
+    let row = measured(&server, Mode::Resumed, 4).await.unwrap();
+    // One whose connection was under way when the window opened or closed counts on one side only.
+    assert!(row.resumed.abs_diff(row.requests) <= 8, "{} of {} resumed", row.resumed, row.requests);
+    let connections = server.seen.connections.load(Ordering::Relaxed) as usize;
+    assert!(server.seen.resumed.load(Ordering::Relaxed) + 4 + 4 >= connections, "{:?}", server.seen);
+}
+
+#[tokio::test]
+async fn idle_clients_ask_once_and_hold_what_they_opened() {
+    let server = server().await;
+    let row = measured(&server, Mode::Idle, 50).await.unwrap();
+    assert_eq!((row.clients, row.requests, row.errors, row.cpu_us_per_request), (50, 0, 0, None));
+    assert_eq!(server.seen.requests.load(Ordering::Relaxed), 50);
+    assert_eq!(server.seen.open_most.load(Ordering::Relaxed), 50);
+    assert!(row.memory_before_bytes > 0 && row.memory_bytes > 0);
+}
+
+#[tokio::test]
+async fn kept_connections_are_opened_once_a_client() {
+    let server = server().await;
+    let row = measured(&server, Mode::Keepalive, 3).await.unwrap();
+    assert!(row.requests > 0);
+    assert_eq!(server.seen.connections.load(Ordering::Relaxed), 3);
+}
