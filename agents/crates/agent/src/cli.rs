@@ -17,9 +17,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Keep this server as the control plane wants it.
     Run(RunArgs),
-    /// Serve requests. Started by `run`, which passes the listening sockets.
-    #[command(hide = true)]
-    Proxy,
+    /// Serve requests by a file, without a control plane.
+    Proxy(ProxyArgs),
     /// Make this machine a server of a control plane.
     Enrol(EnrolArgs),
     /// Measure servers side by side over HTTP.
@@ -37,9 +36,25 @@ pub(crate) struct RunArgs {
     pub(crate) data: PathBuf,
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
+    /// Where Prometheus may ask for the proxy's numbers, for example 127.0.0.1:9464; nowhere unless given.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Stop the apps and the proxy too when this process is asked to stop.
     #[arg(long)]
     pub(crate) stop_apps_on_exit: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArgs {
+    /// Routes, apps and certificates, as TOML (docs/proxy.md). Without it `run` must have started this and pass the sockets.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Check the file and end.
+    #[arg(long, requires = "config")]
+    pub(crate) check: bool,
+    /// Read a password from standard input and print its hash, for `basic_auth` in the file.
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) hash_password: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,11 @@ mod check;
 mod enrol;
 
 use std::error::Error;
+use std::io::BufRead;
 use std::process::ExitCode;
+
+use crate::alone;
+use crate::cli::ProxyArgs;
 
 pub(crate) use bench::bench;
 pub(crate) use check::check;
@@ -14,9 +18,30 @@ pub(crate) use enrol::enrol;
 /// What a subcommand ends with; the error is printed with its causes.
 pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
 
-/// Serves with the sockets that `run` passed; makes its own threads and runtimes.
-pub(crate) fn proxy() -> Outcome {
-    fairlead_proxy::run(crate::VERSION)?;
+/// Serves by a file, or with the sockets that a keeper passed; makes its own threads and runtimes.
+pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
+    if args.hash_password {
+        return hash_password();
+    }
+    match args.config {
+        Some(config) if args.check => alone::check(&config),
+        Some(config) => alone::serve(config),
+        None => {
+            fairlead_proxy::run(crate::VERSION)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// A password never is an argument, which everybody on the machine could read.
+fn hash_password() -> Outcome {
+    let mut password = String::new();
+    std::io::stdin().lock().read_line(&mut password)?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err("no password came on standard input".into());
+    }
+    println!("{}", fairlead_tls::hash_password(password.as_bytes()).map_err(|_| "the system gave no random bytes")?);
     Ok(ExitCode::SUCCESS)
 }
 

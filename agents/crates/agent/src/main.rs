@@ -1,8 +1,10 @@
 //! The fairlead-agent binary: picks the subcommand and wires the crates together. Decides nothing itself.
 
+mod alone;
 mod cli;
 mod command;
 mod host_info;
+mod metrics;
 mod run;
 
 use std::ffi::OsStr;
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     log_to_stderr();
     let done = match cli.command {
         Command::Run(args) => run::main(args),
-        Command::Proxy => command::proxy(),
+        Command::Proxy(args) => command::proxy(args),
         Command::Enrol(args) => command::enrol(args),
         Command::Bench(args) => command::bench(args),
         Command::Check(args) => command::check(args),

@@ -25,7 +25,7 @@ use fairlead_base::{Folders, config, shutdown};
 use fairlead_build::BuildOptions;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
-use fairlead_proxy::{KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
@@ -34,6 +34,7 @@ use tokio::sync::{mpsc, watch};
 use crate::cli::RunArgs;
 use crate::command::Outcome;
 use crate::host_info;
+use crate::metrics::Metrics;
 
 use benchmarks::Benchmarks;
 use builds::Builds;
@@ -118,9 +119,15 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         https: args.listen.https,
         http: args.listen.http,
         workers: std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX),
+        retirement: DrainOrder::default(),
     })
     .await?;
     let keeper = Arc::new(keeper);
+    let metrics = Metrics::default();
+    if let Some(address) = args.metrics {
+        let address = metrics.listen(address).await?;
+        tracing::info!(%address, "metrics");
+    }
     let authority = Arc::new(LocalAuthority::open_or_create(&folders.authority())?);
 
     let (lines, collected) = mpsc::channel(LOG_QUEUE);
@@ -146,6 +153,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         view: view.clone(),
         routed: routed_end,
         certificates: Certificates::default(),
+        access_log: folders.logs().join("access.log"),
     };
     let router = tokio::spawn(router.run());
     let link_shutdown = fairlead_base::CancellationToken::new();
@@ -159,6 +167,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         builds,
         benchmarks,
         samples: Samples::open(&folders)?,
+        metrics,
         lines,
         pushes: ends.pushes,
         report: ends.report,
@@ -239,5 +248,6 @@ fn empty_state() -> fairlead_model::DesiredState {
         routes: Vec::new(),
         builds: std::collections::BTreeMap::new(),
         benchmarks: Vec::new(),
+        proxy: fairlead_model::ProxySettings::default(),
     }
 }

@@ -48,7 +48,7 @@ fn print_line(row: &CampaignRow) -> io::Result<()> {
     let milliseconds = |us: Option<u64>| us.map_or_else(|| "-".into(), |us| format!("{:.2}", us as f64 / 1000.0));
     writeln!(
         io::stdout().lock(),
-        "{:<20}  {:>7}  {:>5}  {:>11.0}  {:>8}  {:>8}  {:>8}  {:>10.1}  {:>10.1}",
+        "{:<20}  {:>7}  {:>5}  {:>11.0}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10.1}",
         row.name,
         row.concurrency,
         row.round + 1,
@@ -56,7 +56,7 @@ fn print_line(row: &CampaignRow) -> io::Result<()> {
         milliseconds(row.p50_us),
         milliseconds(row.p99_us),
         row.errors,
-        row.cpu_us_per_request,
+        row.cpu_us_per_request.map_or_else(|| "-".into(), |us| format!("{us:.1}")),
         row.memory_bytes as f64 / 1e6,
     )
 }

@@ -18,6 +18,8 @@ use fairlead_wire::local::ProxyStats;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
+use crate::metrics::Metrics;
+
 use super::benchmarks::{BenchmarkEvent, Benchmarks};
 use super::builds::{BuildEvent, Builds};
 use super::local_state::LocalState;
@@ -52,6 +54,7 @@ pub(crate) struct Reconciler {
     pub(crate) builds: Builds,
     pub(crate) benchmarks: Benchmarks,
     pub(crate) samples: Samples,
+    pub(crate) metrics: Metrics,
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
     pub(crate) pushes: PushSender,
     pub(crate) report: watch::Sender<Option<agent::Report>>,
@@ -75,6 +78,7 @@ impl Reconciler {
                 Ok(()) = from.routed.changed() => true,
                 Some(stats) = from.stats.recv() => {
                     proxy_speaks = true;
+                    self.count_in_flight(&stats, from.routed.borrow().generation);
                     self.sample(&stats, &from.view);
                     false
                 }
@@ -148,12 +152,21 @@ impl Reconciler {
         }
     }
 
-    fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<View>>) {
+    /// Tells the runtime which instances have nothing in flight. A count by an older table says nothing: by that one an
+    /// instance that drains now may just have been given a request.
+    fn count_in_flight(&self, stats: &ProxyStats, generation: u64) {
+        if stats.generation < generation {
+            return;
+        }
         let in_flight = stats
             .instances
             .iter()
             .filter_map(|instance| InstanceId::parse(&instance.instance_id).ok().map(|id| (id, instance.in_flight)));
         self.runtime.in_flight(in_flight.collect());
+    }
+
+    fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<View>>) {
+        self.metrics.add(stats);
         let frame = self.samples.frame(stats, &view.borrow(), self.keeper.pid());
         if !self.pushes.frame(frame) {
             tracing::warn!("the disk can't follow; one second of samples is lost");

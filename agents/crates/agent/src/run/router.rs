@@ -1,6 +1,7 @@
 //! Keeps the proxy's table true: whenever desired state or the running instances change, the whole table goes out again.
 //! Owns when; `routes` owns what.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ const AGAIN_MOST: Duration = Duration::from_secs(60);
 pub(crate) struct Routed {
     /// The state whose routes are served.
     pub(crate) version: Version,
+    /// What the proxy's statistics call that table.
+    pub(crate) generation: u64,
     /// Why the newest table is not, in a sentence.
     pub(crate) problem: Option<String>,
 }
@@ -87,6 +90,8 @@ pub(crate) struct Router {
     pub(crate) view: watch::Receiver<Arc<View>>,
     pub(crate) routed: watch::Sender<Routed>,
     pub(crate) certificates: Certificates,
+    /// Where the proxy writes its access log.
+    pub(crate) access_log: PathBuf,
 }
 
 impl Router {
@@ -120,14 +125,15 @@ impl Router {
     async fn send(&mut self, state: &DesiredState, view: &View) -> bool {
         let hosts = routes::local_hosts(state);
         let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
-        let snapshot = routes::snapshot(state, &view.upstreams, certificates);
+        let access_log_path = self.access_log.to_string_lossy().into_owned();
+        let snapshot = ProxySnapshot { access_log_path, ..routes::snapshot(state, &view.upstreams, certificates) };
         let outcome = self.offer(&snapshot).await;
         let accepted = outcome.is_ok();
         let problem = match outcome {
-            Ok(()) => {
+            Ok(generation) => {
                 tracing::info!(version = %state.version, generation = view.generation, "routes applied");
                 self.runtime.routes_applied(view.generation);
-                self.routed.send_modify(|routed| routed.version = state.version);
+                self.routed.send_modify(|routed| (routed.version, routed.generation) = (state.version, generation));
                 certificate_problem
             }
             Err(reason) => {
@@ -145,11 +151,11 @@ impl Router {
     }
 
     /// A proxy that dies while it takes a table is followed by another one, which may take it.
-    async fn offer(&self, snapshot: &ProxySnapshot) -> Result<(), String> {
+    async fn offer(&self, snapshot: &ProxySnapshot) -> Result<u64, String> {
         let mut refused = String::new();
         for _ in 0..OFFERS {
             match self.keeper.apply(snapshot.clone()).await {
-                Ok(()) => return Ok(()),
+                Ok(generation) => return Ok(generation),
                 Err(reason) => refused = reason,
             }
             sleep(OFFER_PAUSE).await;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use fairlead_model::{AppKey, DesiredState, RouteTarget};
 use fairlead_runtime::rollout::Upstream;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
+use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 
 /// Hosts that need a certificate of the local authority: names that only mean this machine (RFC 6761, section 6.3).
 pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
@@ -23,17 +24,31 @@ pub(crate) fn snapshot(
     let mut routes = Vec::with_capacity(state.routes.len());
     for route in &state.routes {
         let app = match &route.target {
-            RouteTarget::App(key) => app(key, upstreams.get(key).map_or(&[], Vec::as_slice)),
-            RouteTarget::Address(address) => fixed(*address),
+            RouteTarget::App(key) => {
+                let traffic = state.apps.get(key).and_then(|spec| app_traffic_message(&spec.traffic));
+                Some(ProxyApp { traffic, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
+            }
+            RouteTarget::Address(address) => Some(fixed(*address)),
+            RouteTarget::Redirect(_) => None,
+        };
+        let redirect = match &route.target {
+            RouteTarget::Redirect(redirect) => Some(redirect_message(redirect)),
+            RouteTarget::App(_) | RouteTarget::Address(_) => None,
         };
         routes.push(ProxyRoute {
             host: route.host.clone(),
             path_prefix: route.path_prefix.clone(),
-            app_key: app.app_key.clone(),
+            app_key: app.as_ref().map(|app| app.app_key.clone()).unwrap_or_default(),
+            redirect,
+            policy: route_policy_message(&route.policy),
         });
-        apps.entry(app.app_key.clone()).or_insert(app);
+        if let Some(app) = app {
+            apps.entry(app.app_key.clone()).or_insert(app);
+        }
     }
-    ProxySnapshot { generation: 0, routes, certificates, apps: apps.into_values().collect() }
+    let settings = proxy_settings_message(&state.proxy);
+    let apps = apps.into_values().collect();
+    ProxySnapshot { routes, certificates, apps, settings, ..ProxySnapshot::default() }
 }
 
 fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
@@ -41,22 +56,32 @@ fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
         instance_id: upstream.instance.to_string(),
         address: upstream.address.to_string(),
         draining: upstream.draining,
+        drain_timeout_ms: u32::try_from(upstream.drain_timeout.as_millis()).unwrap_or(u32::MAX),
+        ..ProxyUpstream::default()
     };
     ProxyApp {
         app_key: fairlead_wire::app_key(key),
         upstreams: upstreams.iter().map(upstream).collect(),
         measured: true,
+        traffic: None,
     }
 }
 
 fn fixed(address: SocketAddr) -> ProxyApp {
     let app_key = fairlead_wire::address_key(address);
-    let upstream = ProxyUpstream { instance_id: app_key.clone(), address: address.to_string(), draining: false };
-    ProxyApp { app_key, upstreams: vec![upstream], measured: false }
+    let upstream = ProxyUpstream {
+        instance_id: app_key.clone(),
+        address: address.to_string(),
+        draining: false,
+        ..ProxyUpstream::default()
+    };
+    ProxyApp { app_key, upstreams: vec![upstream], measured: false, traffic: None }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use fairlead_model::{AppId, EnvironmentId, InstanceId, Route};
 
     use super::*;
@@ -64,7 +89,12 @@ mod tests {
     #[test]
     fn an_app_without_instances_keeps_its_routes_and_one_app_is_listed_once() {
         let key = AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() };
-        let route = |host: &str, target| Route { host: host.into(), path_prefix: "/".into(), target };
+        let route = |host: &str, target| Route {
+            host: host.into(),
+            path_prefix: "/".into(),
+            target,
+            policy: Default::default(),
+        };
         let address = "127.0.0.1:4400".parse().unwrap();
         let mut state = super::super::empty_state();
         state.routes = vec![
@@ -76,7 +106,10 @@ mod tests {
         assert_eq!((made.routes.len(), made.apps.len()), (3, 2));
         assert!(made.apps.iter().any(|app| app.upstreams.is_empty() && app.measured));
         let instance = InstanceId::parse("ins_1").unwrap();
-        let upstreams = BTreeMap::from([(key, vec![Upstream { instance, address, draining: true }])]);
+        let upstreams = BTreeMap::from([(
+            key,
+            vec![Upstream { instance, address, draining: true, drain_timeout: Duration::from_secs(30) }],
+        )]);
         let made = snapshot(&state, &upstreams, Vec::new());
         assert!(made.apps.iter().any(|app| app.upstreams.iter().any(|upstream| upstream.draining)));
         assert_eq!(local_hosts(&state).into_iter().collect::<Vec<_>>(), ["a.localhost", "fairlead.localhost"]);

@@ -263,11 +263,13 @@ fn signed_state(digest: &str) -> wire::SignedState {
             live: Some(release),
             candidate: None,
             instances: 1,
+            traffic: None,
         }],
         routes: vec![wire::RouteSpec {
             host: HOST.into(),
             path_prefix: "/".into(),
             target: Some(wire::route_spec::Target::App(target)),
+            policy: None,
         }],
         ..wire::DesiredState::default()
     };

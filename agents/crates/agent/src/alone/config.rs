@@ -1,0 +1,306 @@
+//! The file of a proxy that runs alone (docs/proxy.md): its shape, and the proxy's table made of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use fairlead_base::config;
+use fairlead_model::{AppTraffic, ProxySettings, Redirect, RoutePolicy, TrafficError, UpstreamAddress};
+use fairlead_tls::{CertificateFileError, read_certificate};
+use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
+use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Config {
+    pub(super) listen: Listen,
+    #[serde(default)]
+    settings: ProxySettings,
+    #[serde(default)]
+    certificates: Vec<CertificateFiles>,
+    #[serde(default)]
+    apps: BTreeMap<String, App>,
+    #[serde(default)]
+    routes: Vec<Route>,
+    /// Where the file is; paths in it are relative to its folder.
+    #[serde(skip)]
+    path: PathBuf,
+}
+
+/// What is used once, at the start.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Listen {
+    #[serde(default)]
+    pub(super) https: Vec<SocketAddr>,
+    #[serde(default)]
+    pub(super) http: Vec<SocketAddr>,
+    /// Where Prometheus asks.
+    pub(super) metrics: Option<SocketAddr>,
+    /// Where the access log is written.
+    access_log: Option<PathBuf>,
+    /// Where a successor finds this proxy.
+    control: Option<PathBuf>,
+    /// Zero: all cores of the machine.
+    #[serde(default)]
+    cores: usize,
+}
+
+impl Listen {
+    pub(super) fn cores(&self) -> usize {
+        match self.cores {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            cores => cores,
+        }
+    }
+
+    /// Beside the configuration when nothing is said.
+    pub(super) fn control_path(&self, config: &Path) -> PathBuf {
+        match &self.control {
+            Some(path) => beside(config, path),
+            None => config.with_extension("sock"),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CertificateFiles {
+    chain: PathBuf,
+    key: PathBuf,
+    /// Those in the certificate when empty.
+    #[serde(default)]
+    hosts: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct App {
+    instances: Vec<Instance>,
+    #[serde(default)]
+    traffic: AppTraffic,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Instance {
+    Address(UpstreamAddress),
+    Weighted(WeightedInstance),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeightedInstance {
+    address: UpstreamAddress,
+    weight: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    host: String,
+    #[serde(default = "all_paths")]
+    path: String,
+    app: Option<String>,
+    redirect: Option<Redirect>,
+    #[serde(default)]
+    policy: RoutePolicy,
+}
+
+fn all_paths() -> String {
+    "/".to_owned()
+}
+
+/// What a file came to.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) snapshot: ProxySnapshot,
+    /// Everything that was read.
+    pub(super) files: Vec<PathBuf>,
+}
+
+/// Why a file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LoadError {
+    #[error("{path}: listen: neither `https` nor `http` names an address")]
+    NoAddress { path: PathBuf },
+    #[error("{path}: {at}.{error}")]
+    Traffic { path: PathBuf, at: String, error: TrafficError },
+    #[error("{path}: routes[{index}] ({host}) has neither or both of `app` and `redirect`")]
+    Target { path: PathBuf, index: usize, host: String },
+    #[error("{path}: routes[{index}] ({host}) leads to app `{app}`, of which there is no [apps.{app}]")]
+    UnknownApp { path: PathBuf, index: usize, host: String, app: String },
+    #[error(transparent)]
+    Certificate(#[from] CertificateFileError),
+}
+
+impl Config {
+    /// Reads the file; an error names the line.
+    pub(super) fn read(path: &Path) -> Result<Self, config::ConfigError> {
+        let mut config: Self = config::read(path)?;
+        config.path = path.to_owned();
+        Ok(config)
+    }
+
+    /// Checks everything and reads the certificates.
+    pub(super) fn load(&self) -> Result<Loaded, LoadError> {
+        if self.listen.https.is_empty() && self.listen.http.is_empty() {
+            return Err(LoadError::NoAddress { path: self.path.clone() });
+        }
+        self.settings.check().map_err(|error| self.wrong("settings", error))?;
+        let mut files = vec![self.path.clone()];
+        let mut certificates = Vec::new();
+        for source in &self.certificates {
+            let (chain, key) = (beside(&self.path, &source.chain), beside(&self.path, &source.key));
+            let read = read_certificate(&chain, &key)?;
+            let hosts = if source.hosts.is_empty() { read.hosts } else { source.hosts.clone() };
+            certificates.push(ProxyCertificate { hosts, chain_der: read.chain_der, key_pkcs8_der: read.key_pkcs8_der });
+            files.extend([chain, key]);
+        }
+        let routes = self.routes.iter().enumerate().map(|(index, route)| self.route(index, route));
+        let snapshot = ProxySnapshot {
+            generation: 0,
+            routes: routes.collect::<Result<_, _>>()?,
+            certificates,
+            apps: self.apps.iter().map(|(name, app)| self.app(name, app)).collect::<Result<_, _>>()?,
+            settings: proxy_settings_message(&self.settings),
+            access_log_path: self.access_log_path(),
+        };
+        Ok(Loaded { snapshot, files })
+    }
+
+    fn access_log_path(&self) -> String {
+        let path = self.listen.access_log.as_ref();
+        path.map(|path| beside(&self.path, path).to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    fn wrong(&self, at: impl Into<String>, error: TrafficError) -> LoadError {
+        LoadError::Traffic { path: self.path.clone(), at: at.into(), error }
+    }
+
+    fn app(&self, name: &str, app: &App) -> Result<ProxyApp, LoadError> {
+        let at = format!("apps.{name}");
+        app.traffic.check().map_err(|error| self.wrong(format!("{at}.traffic"), error))?;
+        let mut taken = BTreeSet::new();
+        let mut upstreams = Vec::new();
+        for instance in &app.instances {
+            let (address, weight) = match instance {
+                Instance::Address(address) => (address, None),
+                Instance::Weighted(weighted) => (&weighted.address, Some(weighted.weight)),
+            };
+            let instance_id = format!("{name}/{address}");
+            if !taken.insert(instance_id.clone()) {
+                let error = TrafficError::new("instances", format!("{address} is there twice"));
+                return Err(self.wrong(at, error));
+            }
+            let address = address.to_string();
+            upstreams.push(ProxyUpstream { instance_id, address, weight, ..ProxyUpstream::default() });
+        }
+        let traffic = app_traffic_message(&app.traffic);
+        Ok(ProxyApp { app_key: name.to_owned(), upstreams, measured: true, traffic })
+    }
+
+    fn route(&self, index: usize, route: &Route) -> Result<ProxyRoute, LoadError> {
+        let at = || format!("routes[{index}]");
+        let path = || self.path.clone();
+        route.policy.check().map_err(|error| self.wrong(format!("{}.policy", at()), error))?;
+        let (app_key, redirect) = match (&route.app, &route.redirect) {
+            (Some(app), None) if self.apps.contains_key(app) => (app.clone(), None),
+            (Some(app), None) => {
+                let (host, app) = (route.host.clone(), app.clone());
+                return Err(LoadError::UnknownApp { path: path(), index, host, app });
+            }
+            (None, Some(to)) => {
+                to.check().map_err(|error| self.wrong(format!("{}.redirect", at()), error))?;
+                (String::new(), Some(redirect_message(to)))
+            }
+            _ => return Err(LoadError::Target { path: path(), index, host: route.host.clone() }),
+        };
+        Ok(ProxyRoute {
+            host: route.host.clone(),
+            path_prefix: route.path.clone(),
+            app_key,
+            redirect,
+            policy: route_policy_message(&route.policy),
+        })
+    }
+}
+
+fn beside(config: &Path, path: &Path) -> PathBuf {
+    config.parent().unwrap_or(Path::new("")).join(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Loaded, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("routes.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::read(&path).map_err(|error| error.to_string())?.load().map_err(|error| error.to_string())
+    }
+
+    const GOOD: &str = r#"
+        [listen]
+        http = ["127.0.0.1:0"]
+
+        [apps.web]
+        instances = ["127.0.0.1:3000", { address = "unix:/run/web.sock", weight = 10 }]
+
+        [apps.web.traffic]
+        balance = "round_robin"
+
+        [[routes]]
+        host = "example.com"
+        app = "web"
+
+        [routes.policy]
+        strip_prefix = true
+        request_headers = [{ action = "set", name = "x-from", value = "fairlead" }]
+
+        [[routes]]
+        host = "www.example.com"
+        redirect = { to = "https://example.com" }
+    "#;
+
+    #[test]
+    fn a_file_becomes_the_proxys_table() {
+        let loaded = load(GOOD).unwrap();
+        fairlead_proxy::check(&loaded.snapshot).unwrap();
+        let app = &loaded.snapshot.apps[0];
+        assert_eq!((app.upstreams[1].address.as_str(), app.upstreams[1].weight), ("unix:/run/web.sock", Some(10)));
+        assert!(app.traffic.is_some() && loaded.snapshot.routes[0].policy.is_some());
+        assert_eq!(loaded.snapshot.routes[1].redirect.as_ref().unwrap().status, 308);
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_place() {
+        for (from, to, told) in [
+            ("http = [\"127.0.0.1:0\"]", "", "neither `https` nor `http`"),
+            ("app = \"web\"", "app = \"wbe\"", "routes[0] (example.com) leads to app `wbe`"),
+            ("app = \"web\"", "", "neither or both"),
+            (
+                "balance = \"round_robin\"",
+                "retry_budget_percent = 101",
+                "apps.web.traffic.retry_budget_percent: is 101",
+            ),
+            ("balance = \"round_robin\"", "blance = 1", "blance"),
+            ("name = \"x-from\"", "name = \"Host\"", "routes[0].policy.request_headers[0].name"),
+            ("to = \"https://example.com\"", "to = \"ftp://x\"", "routes[1].redirect.to"),
+            ("\"127.0.0.1:3000\"", "\"127.0.0.1\"", "instances"),
+        ] {
+            assert!(GOOD.contains(from), "{from}");
+            let error = load(&GOOD.replace(from, to)).unwrap_err();
+            assert!(error.contains(told), "{told}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_there_is_named() {
+        let text = format!("{GOOD}\n[[certificates]]\nchain = \"missing.pem\"\nkey = \"key.pem\"\n");
+        assert!(load(&text).unwrap_err().contains("missing.pem"));
+    }
+}

@@ -1,0 +1,333 @@
+//! The Prometheus endpoint: totals since this process began, in the text format 0.0.4, on an address of this machine.
+//! Owns the sums; what is counted is the proxy's. Never answers anything but `GET /metrics`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fairlead_telemetry::{Histogram, bucket_upper_us};
+use fairlead_wire::local::{ProxyAppStats, ProxyStats};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+/// For a whole question and its answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const REQUEST_BYTES_MAX: usize = 8 * 1024;
+/// Upper bounds of the latency buckets, in microseconds.
+const BOUNDS_US: [u64; 14] = [
+    500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+    10_000_000,
+];
+
+/// Why requests are answered in place of their app.
+const REASONS: [&str; 5] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance"];
+
+/// Totals, shared by whoever adds to them and the endpoint.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Metrics(Arc<Mutex<Totals>>);
+
+#[derive(Debug, Default)]
+struct Totals {
+    apps: BTreeMap<String, AppTotals>,
+    /// By route, then in the order of `REASONS`.
+    routes: BTreeMap<String, [u64; 5]>,
+    instances: BTreeMap<String, u32>,
+    open_connections: u32,
+    malformed_requests: u64,
+    access_log_dropped: u64,
+    accept_pauses: u64,
+    refused_connections: u64,
+    panics: u64,
+}
+
+#[derive(Debug, Default)]
+struct AppTotals {
+    requests: u64,
+    errors: u64,
+    client_errors: u64,
+    bytes_received: u64,
+    bytes_sent: u64,
+    in_flight: u32,
+    latency: Histogram,
+    queued: u64,
+    refused: Refused,
+    retries: u64,
+    ejections: u64,
+    waiting: u32,
+    ejected: u32,
+    unhealthy: u32,
+}
+
+/// Requests of an app that were refused for want of room, by why.
+#[derive(Debug, Default)]
+struct Refused {
+    timeout: u64,
+    full: u64,
+    shed: u64,
+}
+
+impl Metrics {
+    /// Adds what the proxy counted since it last said.
+    pub(crate) fn add(&self, stats: &ProxyStats) {
+        let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.open_connections = stats.open_connections;
+        totals.malformed_requests += stats.malformed_requests;
+        totals.access_log_dropped += stats.access_log_dropped;
+        totals.accept_pauses += u64::from(stats.accept_pauses);
+        totals.refused_connections += u64::from(stats.refused_connections);
+        totals.panics += u64::from(stats.panics);
+        totals.instances =
+            stats.instances.iter().map(|instance| (instance.instance_id.clone(), instance.in_flight)).collect();
+        for route in &stats.routes {
+            let counts = [route.rate_limited, route.denied, route.redirected, route.unauthorized, route.maintenance];
+            let totals = totals.routes.entry(route.route.clone()).or_default();
+            totals.iter_mut().zip(counts).for_each(|(total, count)| *total += u64::from(count));
+        }
+        for app in &stats.apps {
+            totals.apps.entry(app.app_key.clone()).or_default().add(app);
+        }
+    }
+
+    /// Answers on `address` for as long as the runtime lives; tells the address as bound.
+    pub(crate) async fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).await?;
+        let bound = listener.local_addr()?;
+        let metrics = self.clone();
+        tokio::spawn(async move {
+            loop {
+                match listener.accept().await {
+                    // One question at a time: whoever asks is a scraper or a person.
+                    Ok((stream, _)) => match timeout(ANSWER_TIMEOUT, metrics.answer(stream)).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => tracing::debug!(%error, "a question for metrics broke off"),
+                        Err(_) => tracing::debug!("a question for metrics took too long"),
+                    },
+                    Err(error) => {
+                        tracing::warn!(%error, "metrics can't be asked for");
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                    }
+                }
+            }
+        });
+        Ok(bound)
+    }
+
+    async fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
+        let mut request = Vec::new();
+        while !request.windows(4).any(|window| window == b"\r\n\r\n") {
+            if request.len() > REQUEST_BYTES_MAX || stream.read_buf(&mut request).await? == 0 {
+                return Ok(());
+            }
+        }
+        let asked = request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?");
+        let (status, body) =
+            if asked { ("200 OK", self.text()) } else { ("404 Not Found", "see /metrics\n".to_owned()) };
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body.as_bytes()).await?;
+        stream.shutdown().await
+    }
+
+    fn text(&self) -> String {
+        let totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = Text::default();
+        text.family("fairlead_open_connections", "gauge", "Clients connected.");
+        text.sample("fairlead_open_connections", &[], totals.open_connections);
+        text.family("fairlead_malformed_requests_total", "counter", "Requests that were not valid HTTP.");
+        text.sample("fairlead_malformed_requests_total", &[], totals.malformed_requests);
+        let name = "fairlead_access_log_dropped_batches_total";
+        text.family(name, "counter", "Batches of log lines that the disk was too slow for.");
+        text.sample(name, &[], totals.access_log_dropped);
+        for (name, help, total) in [
+            ("fairlead_accept_pauses_total", "Times that accepting paused for want of room.", totals.accept_pauses),
+            (
+                "fairlead_refused_connections_total",
+                "Connections of clients that had as many as one may have.",
+                totals.refused_connections,
+            ),
+            ("fairlead_panics_total", "Connections that a fault of the proxy ended.", totals.panics),
+        ] {
+            text.family(name, "counter", help);
+            text.sample(name, &[], total);
+        }
+        text.family("fairlead_requests_total", "counter", "Requests by the class of their status.");
+        for (app, of) in &totals.apps {
+            let fine = of.requests.saturating_sub(of.errors + of.client_errors);
+            for (class, count) in [("ok", fine), ("4xx", of.client_errors), ("5xx", of.errors)] {
+                text.sample("fairlead_requests_total", &[("app", app), ("class", class)], count);
+            }
+        }
+        type Number = fn(&AppTotals) -> u64;
+        let numbers: [(&str, &str, &str, Number); 9] = [
+            ("fairlead_received_bytes_total", "counter", "Request bytes.", |of| of.bytes_received),
+            ("fairlead_sent_bytes_total", "counter", "Response bytes.", |of| of.bytes_sent),
+            ("fairlead_in_flight", "gauge", "Requests under way.", |of| of.in_flight.into()),
+            ("fairlead_queued_total", "counter", "Requests that waited for an instance.", |of| of.queued),
+            ("fairlead_waiting", "gauge", "Requests that wait for an instance.", |of| of.waiting.into()),
+            ("fairlead_retries_total", "counter", "Second attempts.", |of| of.retries),
+            ("fairlead_ejections_total", "counter", "Times that a failing instance was passed over.", |of| {
+                of.ejections
+            }),
+            ("fairlead_ejected", "gauge", "Instances passed over because they fail.", |of| of.ejected.into()),
+            ("fairlead_unhealthy", "gauge", "Instances that the probes find bad.", |of| of.unhealthy.into()),
+        ];
+        for (name, kind, help, number) in numbers {
+            text.family(name, kind, help);
+            for (app, of) in &totals.apps {
+                text.sample(name, &[("app", app)], number(of));
+            }
+        }
+        text.family("fairlead_refused_total", "counter", "Requests refused for want of room, by why.");
+        for (app, of) in &totals.apps {
+            let refused = [("timeout", of.refused.timeout), ("full", of.refused.full), ("shed", of.refused.shed)];
+            for (why, count) in refused {
+                text.sample("fairlead_refused_total", &[("app", app), ("why", why)], count);
+            }
+        }
+        text.family("fairlead_route_answers_total", "counter", "Requests that a route answered in place of its app.");
+        for (route, counts) in &totals.routes {
+            for (reason, count) in REASONS.iter().zip(counts) {
+                text.sample("fairlead_route_answers_total", &[("route", route), ("reason", reason)], count);
+            }
+        }
+        text.family("fairlead_instance_in_flight", "gauge", "Requests under way at one instance.");
+        for (instance, in_flight) in &totals.instances {
+            text.sample("fairlead_instance_in_flight", &[("instance", instance)], *in_flight);
+        }
+        text.family("fairlead_request_duration_seconds", "histogram", "From a request's head to its response's end.");
+        for (app, of) in &totals.apps {
+            text.histogram("fairlead_request_duration_seconds", app, &of.latency);
+        }
+        text.0
+    }
+}
+
+impl AppTotals {
+    fn add(&mut self, stats: &ProxyAppStats) {
+        self.requests += u64::from(stats.requests);
+        self.errors += u64::from(stats.errors);
+        self.client_errors += u64::from(stats.client_errors);
+        self.bytes_received += stats.bytes_received;
+        self.bytes_sent += stats.bytes_sent;
+        self.in_flight = stats.in_flight;
+        if let Some(balance) = &stats.balance {
+            self.queued += u64::from(balance.queued);
+            self.refused.timeout += u64::from(balance.queue_timeouts);
+            self.refused.full += u64::from(balance.queue_full);
+            self.refused.shed += u64::from(balance.shed);
+            self.retries += u64::from(balance.retries);
+            self.ejections += u64::from(balance.ejections);
+            (self.waiting, self.ejected, self.unhealthy) = (balance.waiting, balance.ejected, balance.unhealthy);
+        }
+        let buckets = stats.latency_index.iter().copied().zip(stats.latency_count.iter().copied());
+        match Histogram::from_sparse(buckets, stats.latency_sum_us) {
+            Ok(latency) => self.latency.merge(&latency),
+            Err(error) => tracing::warn!(%error, app = stats.app_key, "latencies of the proxy can't be read"),
+        }
+    }
+}
+
+/// Lines of the text format.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (index, (label, text)) in labels.iter().enumerate() {
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            self.line(format_args!("{}{label}=\"{text}\"", if index == 0 { '{' } else { ',' }));
+        }
+        self.line(format_args!("{} {value}\n", if labels.is_empty() { "" } else { "}" }));
+    }
+
+    fn histogram(&mut self, name: &str, app: &str, latency: &Histogram) {
+        let (bucket, seconds) = (format!("{name}_bucket"), |us: u64| us as f64 / 1e6);
+        for bound in BOUNDS_US {
+            // A bucket counts below a bound when all of it is.
+            let below: u64 =
+                latency.sparse().filter(|(index, _)| bucket_upper_us(*index) <= bound).map(|(_, count)| count).sum();
+            self.sample(&bucket, &[("app", app), ("le", &seconds(bound).to_string())], below);
+        }
+        self.sample(&bucket, &[("app", app), ("le", "+Inf")], latency.count());
+        self.sample(&format!("{name}_sum"), &[("app", app)], seconds(latency.sum_us()));
+        self.sample(&format!("{name}_count"), &[("app", app)], latency.count());
+    }
+
+    fn line(&mut self, parts: std::fmt::Arguments<'_>) {
+        if self.0.write_fmt(parts).is_err() {
+            tracing::error!("metrics could not be written into memory");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlead_wire::local::{ProxyBalanceStats, ProxyRouteStats};
+
+    use super::*;
+
+    fn stats(latencies_us: &[u64]) -> ProxyStats {
+        let mut latency = Histogram::new();
+        latencies_us.iter().for_each(|us| latency.record(*us));
+        let (latency_index, latency_count) = latency.sparse().unzip();
+        let app = ProxyAppStats {
+            app_key: "a\"b".into(),
+            requests: 3,
+            errors: 1,
+            latency_index,
+            latency_count,
+            latency_sum_us: latency.sum_us(),
+            in_flight: 2,
+            balance: Some(ProxyBalanceStats { queued: 5, shed: 2, unhealthy: 1, ..ProxyBalanceStats::default() }),
+            ..ProxyAppStats::default()
+        };
+        let route = ProxyRouteStats { route: "a.test/".into(), denied: 2, ..ProxyRouteStats::default() };
+        ProxyStats { apps: vec![app], routes: vec![route], open_connections: 7, ..ProxyStats::default() }
+    }
+
+    #[tokio::test]
+    async fn totals_grow_and_are_told_in_the_text_format() {
+        let metrics = Metrics::default();
+        metrics.add(&stats(&[400, 3_000, 20_000_000]));
+        metrics.add(&stats(&[400]));
+        let address = metrics.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let ask = async |path: &str| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        let answer = ask("/metrics").await;
+        for line in [
+            "HTTP/1.1 200 OK",
+            "fairlead_open_connections 7",
+            "fairlead_requests_total{app=\"a\\\"b\",class=\"ok\"} 4",
+            "fairlead_requests_total{app=\"a\\\"b\",class=\"5xx\"} 2",
+            "fairlead_route_answers_total{route=\"a.test/\",reason=\"denied\"} 4",
+            "fairlead_in_flight{app=\"a\\\"b\"} 2",
+            "fairlead_queued_total{app=\"a\\\"b\"} 10",
+            "fairlead_refused_total{app=\"a\\\"b\",why=\"shed\"} 4",
+            "fairlead_unhealthy{app=\"a\\\"b\"} 1",
+            "fairlead_request_duration_seconds_bucket{app=\"a\\\"b\",le=\"0.0005\"} 2",
+            "fairlead_request_duration_seconds_bucket{app=\"a\\\"b\",le=\"0.005\"} 3",
+            "fairlead_request_duration_seconds_bucket{app=\"a\\\"b\",le=\"+Inf\"} 4",
+            "fairlead_request_duration_seconds_count{app=\"a\\\"b\"} 4",
+        ] {
+            assert!(answer.lines().any(|found| found == line), "{line} is not in:\n{answer}");
+        }
+        assert!(ask("/").await.starts_with("HTTP/1.1 404 "));
+    }
+}

@@ -1,0 +1,177 @@
+//! The real binary as a proxy by a file: it serves, follows the file, keeps what it has when the file is bad, and ends in order.
+
+#![cfg(test)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+/// An app that answers every connection with its name.
+fn app(name: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", name.len());
+            // A client that has left is told nothing.
+            drop(stream.write_all(format!("{head}{name}").as_bytes()));
+        }
+    });
+    address
+}
+
+/// `fairlead-agent proxy --config` and the lines it prints.
+struct Alone {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Alone {
+    fn start(config: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fairlead-agent"))
+            .args(["proxy", "--config"])
+            .arg(config)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (line, lines) = channel();
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|text| line.send(text)));
+        Self { child, lines }
+    }
+
+    /// Waits for a line with this text.
+    fn until(&self, text: &str) -> String {
+        let mut seen = Vec::new();
+        for line in &self.lines {
+            if line.contains(text) {
+                return line;
+            }
+            seen.push(line);
+        }
+        panic!("`{text}` was never said, but: {seen:#?}");
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        // Ends with its child proxy; one that has ended by itself can't be signalled any more.
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            self.signal(rustix::process::Signal::TERM);
+            drop(self.child.wait());
+        }
+    }
+}
+
+/// A port that was free a moment ago: the file has to name it.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn get(port: u16, host: &str, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+struct File {
+    path: PathBuf,
+    port: u16,
+    metrics: u16,
+    app: SocketAddr,
+}
+
+impl File {
+    fn write(&self, host: &str, rest: &str) {
+        let Self { port, metrics, app, .. } = self;
+        let text = format!(
+            "[listen]\nhttp = [\"127.0.0.1:{port}\"]\nmetrics = \"127.0.0.1:{metrics}\"\ncores = 1\n\
+             [apps.web]\ninstances = [\"{app}\"]\n[[routes]]\nhost = \"{host}\"\napp = \"web\"\n{rest}"
+        );
+        std::fs::write(&self.path, text).unwrap();
+    }
+}
+
+#[test]
+fn a_file_is_served_followed_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("routes.toml");
+    let file = File { path: path.clone(), port: free_port(), metrics: free_port(), app: app("hello") };
+    file.write("one.example.com", "");
+    let mut alone = Alone::start(&path);
+    alone.until("serving by");
+    assert!(get(file.port, "one.example.com", "/").unwrap().ends_with("hello"));
+    assert!(get(file.port, "two.example.com", "/").unwrap().starts_with("HTTP/1.1 404"));
+
+    file.write("two.example.com", "");
+    alone.until("configuration applied");
+    assert!(get(file.port, "two.example.com", "/").unwrap().ends_with("hello"));
+
+    file.write("three.example.com", "[routes.policy]\nno_such_word = 1\n");
+    alone.signal(rustix::process::Signal::HUP);
+    alone.until("no_such_word");
+    alone.until("serves on");
+    assert!(get(file.port, "two.example.com", "/").unwrap().ends_with("hello"), "the last good file serves on");
+
+    // Counted once a second.
+    let counted = "fairlead_requests_total{app=\"web\",class=\"ok\"} 3";
+    while !get(file.metrics, "localhost", "/metrics").unwrap().contains(counted) {
+        std::thread::yield_now();
+    }
+    alone.signal(rustix::process::Signal::TERM);
+    assert!(alone.child.wait().unwrap().success());
+    assert!(get(file.port, "two.example.com", "/").is_none(), "nothing listens any more");
+}
+
+#[test]
+fn a_password_is_hashed_for_the_file() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairlead-agent"))
+        .args(["proxy", "--hash-password"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"open sesame\n").unwrap();
+    let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("routes.toml");
+    let file =
+        File { path: path.clone(), port: free_port(), metrics: free_port(), app: "127.0.0.1:1".parse().unwrap() };
+    let user = format!("{{ name = \"ann\", password_hash = \"{}\" }}", printed.trim_end());
+    file.write("a.example.com", &format!("[routes.policy]\nbasic_auth = {{ users = [{user}] }}\n"));
+    let checked = Command::new(env!("CARGO_BIN_EXE_fairlead-agent"))
+        .args(["proxy", "--check", "--config"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+}
+
+#[test]
+fn a_bad_file_starts_nothing_and_says_where_it_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("routes.toml");
+    let file = File { path: path.clone(), port: free_port(), metrics: free_port(), app: app("hello") };
+    let check = |arguments: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_fairlead-agent")).args(arguments).arg(&path).output().unwrap();
+        (out.status.success(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
+    };
+    file.write("UPPER.example.com", "");
+    let (good, told) = check(&["proxy", "--config"]);
+    assert!(!good && told.contains("UPPER.example.com"), "{told}");
+    file.write("lower.example.com", "");
+    let (good, told) = check(&["proxy", "--check", "--config"]);
+    assert!(good && told.contains("is good: 1 routes, 1 apps"), "{told}");
+}
