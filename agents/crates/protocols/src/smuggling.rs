@@ -1,0 +1,119 @@
+//! Request smuggling, differentially: what the proxy says it forwarded is what hyper, a strict reader and a real nginx each
+//! find behind it, request by request, and nothing that it refused.
+
+use std::path::PathBuf;
+
+use libtest_mimic::Trial;
+
+use crate::case::case;
+use crate::corpus::{self, Case, Outcome};
+use crate::nginx::{self, Nginx};
+use crate::reference::{Record, Reference, Seen, strict};
+use crate::support::client::{self, get};
+use crate::support::{HOST, Proxy};
+
+/// Valid requests that nginx does not take from anybody.
+const NGINX_REFUSES: [&str; 2] = ["asterisk-for-options", "method-in-small-letters"];
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for attack in corpus::all() {
+        trials.push(case("smuggling", format!("hyper/{}", attack.name), || before_hyper(attack)));
+        if let Some(program) = nginx::program() {
+            trials.push(case("smuggling", format!("nginx/{}", attack.name), || before_nginx(attack, program)));
+        }
+    }
+    trials
+}
+
+async fn before_hyper(attack: &Case) {
+    let app = Reference::start().await;
+    let proxy = Proxy::before(app.address).await;
+    play(attack, &proxy).await;
+    proxy.end().await;
+    let record = app.finish().await;
+    judge(attack, &record);
+    let (mut requests, mut rest) = (Vec::new(), Vec::new());
+    for bytes in &record.bytes {
+        let (read, left) = strict(bytes);
+        requests.extend(read);
+        rest.extend(left);
+    }
+    assert_eq!(requests, record.requests, "hyper and the strict reader differ");
+    match attack.outcome {
+        Outcome::Refused(_) => assert!(record.bytes.is_empty(), "a refused request reached the app: {record:?}"),
+        // The head and what came of the body, without an end.
+        Outcome::Cut(_) => {}
+        Outcome::Forwarded(_) | Outcome::ForwardedThenRefused(..) => {
+            assert!(rest.is_empty() && record.errors.is_empty(), "{record:?}");
+        }
+    }
+}
+
+async fn before_nginx(attack: &Case, program: PathBuf) {
+    let app = Reference::start().await;
+    let nginx = Nginx::start(program, app.address);
+    let proxy = Proxy::before(nginx.address).await;
+    if NGINX_REFUSES.contains(&attack.name) {
+        let response = client::tls(&proxy).await.ask(&String::from_utf8(replace_host(attack.send)).unwrap()).await;
+        assert_eq!(response.status, 400);
+        return;
+    }
+    play(attack, &proxy).await;
+    proxy.end().await;
+    let refused = nginx.finish();
+    let record = app.finish().await;
+    judge(attack, &record);
+    if !matches!(attack.outcome, Outcome::Cut(_)) {
+        assert!(refused.is_empty(), "nginx would not read what was forwarded: {refused:?}");
+    }
+}
+
+/// Sends the case and one more request, and checks what the client sees.
+async fn play(attack: &Case, proxy: &Proxy) {
+    let mut client = client::tls(proxy).await;
+    let sent = replace_host(attack.send);
+    client.send_bytes(&[sent.as_slice(), get("/after").as_bytes()].concat()).await;
+    let (served, refused) = match attack.outcome {
+        Outcome::Refused(status) | Outcome::Cut(status) => (0, Some(status)),
+        Outcome::Forwarded(requests) => (requests.len() + 1, None),
+        Outcome::ForwardedThenRefused(requests, status) => (requests.len(), Some(status)),
+    };
+    for number in 0..served {
+        let mut response = client.response(false).await.expect("no answer");
+        while response.status == 100 {
+            response = client.response(false).await.expect("no answer");
+        }
+        assert_eq!((response.status, response.text()), (200, "ok"), "answer {number}");
+    }
+    if let Some(status) = refused {
+        let response = client.response(false).await.expect("no answer");
+        assert_eq!(response.status, status, "{}", response.text());
+        assert_eq!(response.header("connection"), Some("close"));
+        assert!(client.at_end().await, "more was answered");
+    }
+}
+
+fn judge(attack: &Case, record: &Record) {
+    let after = [("GET", "/after", &b""[..])];
+    let expected = match attack.outcome {
+        Outcome::Refused(_) | Outcome::Cut(_) => Vec::new(),
+        Outcome::Forwarded(requests) => [requests, &after].concat(),
+        Outcome::ForwardedThenRefused(requests, _) => requests.to_vec(),
+    };
+    let expected: Vec<_> =
+        expected.iter().map(|(method, target, body)| Seen::new(method, target, &replace_host(body))).collect();
+    assert_eq!(record.requests, expected);
+}
+
+fn replace_host(text: &[u8]) -> Vec<u8> {
+    let mut replaced = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.windows(6).position(|window| window == b"{host}") {
+        replaced.extend_from_slice(&rest[..at]);
+        replaced.extend_from_slice(HOST.as_bytes());
+        rest = &rest[at + 6..];
+    }
+    replaced.extend_from_slice(rest);
+    replaced
+}

@@ -1,0 +1,61 @@
+//! A proxy for suites of others: `stand [APP]` keeps one in front of an app, which is its own unless one is named, prints a
+//! JSON line with its addresses and ends with its standard input. It answers for `localhost`, which every resolver knows.
+
+use std::io::Read;
+use std::net::SocketAddr;
+
+use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot};
+use rcgen::{CertificateParams, KeyPair};
+
+use crate::support::app::App;
+use crate::support::{APP, Proxy, quick, upstream};
+
+const HOST: &str = "localhost";
+/// Long enough that flow control has something to hold back.
+const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
+                      0123456789012345678901234567890123456789012345678901234567\r\n";
+
+/// Answers whatever begins like a request, once a connection: suites send bodies that never end.
+async fn own_app() -> SocketAddr {
+    let app = App::new(|mut peer, _| async move {
+        if peer.head().await.is_some() {
+            peer.write(ANSWER).await;
+            while peer.fill().await {}
+        }
+    });
+    app.await.address
+}
+
+pub async fn run(app: Option<SocketAddr>) {
+    let app = match app {
+        Some(address) => address,
+        None => own_app().await,
+    };
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec![HOST.to_owned()]).unwrap().self_signed(&key).unwrap();
+    let mut proxy = Proxy::bare(quick()).await;
+    let snapshot = ProxySnapshot {
+        routes: vec![ProxyRoute {
+            host: HOST.to_owned(),
+            path_prefix: "/".to_owned(),
+            app_key: APP.to_owned(),
+            ..ProxyRoute::default()
+        }],
+        certificates: vec![ProxyCertificate {
+            hosts: vec![HOST.to_owned()],
+            chain_der: vec![certificate.der().to_vec()],
+            key_pkcs8_der: key.serialize_der(),
+        }],
+        apps: vec![ProxyApp {
+            app_key: APP.to_owned(),
+            upstreams: vec![upstream("ins_1", app)],
+            measured: true,
+            ..ProxyApp::default()
+        }],
+        ..ProxySnapshot::default()
+    };
+    proxy.apply(snapshot).await.unwrap();
+    println!("{{\"https\":\"{}\",\"http\":\"{}\"}}", proxy.https, proxy.http);
+    tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    proxy.end().await;
+}

@@ -1,0 +1,20 @@
+//! What is fuzzed, each a function of bytes that panics when an invariant breaks. The proxy's own sources are included by
+//! path: its codec is private, and building all of the proxy (TLS, QUIC) for it would take minutes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[allow(dead_code)]
+#[path = "../../crates/proxy/src/limits.rs"]
+mod limits;
+#[allow(dead_code)]
+mod h1;
+mod bodies;
+mod heads;
+mod policies;
+mod reference;
+mod routes;
+
+pub use bodies::chunked;
+pub use heads::{request_head, response_head};
+pub use policies::policy;
+pub use routes::routing;

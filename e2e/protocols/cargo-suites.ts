@@ -1,0 +1,82 @@
+// Suites in Rust: those of the crate `fairlead-protocols`, the proxy's own tests, and the properties of its pure parts.
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type CommandResult, ROOT, run } from '../../tools/lib/command.ts';
+import { targetFolder } from './folders.ts';
+import type { Case, SuiteResult } from './result.ts';
+
+const MANIFEST = ['--manifest-path', 'agents/Cargo.toml', '--locked'];
+const LINE = /^test (\S+)(?: - should panic)? +\.\.\. (ok|FAILED|ignored)/gm;
+/** The life of the proxy's processes is `check:dataplane-faults`'s. */
+const NOT_PROTOCOLS = new Set(['keeper', 'upgrade', 'life']);
+
+/** A test counts as failed when it was left out: nothing here is. */
+function casesOf(suite: (name: string) => string, output: string): Case[] {
+  return [...output.matchAll(LINE)].map(([, name = '', outcome]) => ({ name: suite(name), passed: outcome === 'ok' }));
+}
+
+/** A runner that ends badly without a failed case has one all the same: itself. */
+function withExit(suite: string, result: CommandResult, cases: Case[]): SuiteResult {
+  const unexplained = result.code !== 0 && cases.every(({ passed }) => passed);
+  const ran = cases.length > 0 && !unexplained;
+  return {
+    suite,
+    cases: ran ? cases : [...cases, { name: `${suite}/runs-to-its-end`, passed: false }],
+    output: result.output,
+  };
+}
+
+/** Builds `fairlead-protocols`; answers its file. */
+export async function buildProtocols(): Promise<string> {
+  const built = await run('cargo', ['build', ...MANIFEST, '--quiet', '-p', 'fairlead-protocols']);
+  if (built.code !== 0) throw new Error(`fairlead-protocols does not build:\n${built.output}`);
+  return join(targetFolder(), 'debug/fairlead-protocols');
+}
+
+/** The suites of `fairlead-protocols`, each by the first part of its cases' names. */
+export async function runOwnSuites(program: string, long: boolean): Promise<SuiteResult[]> {
+  const env = { RUST_BACKTRACE: '0', ...(long ? { FAIRLEAD_PROTOCOLS_LONG: '1' } : {}) };
+  const result = await run(program, [], { env });
+  const cases = casesOf((name) => name, result.stdout);
+  const suites = [...new Set(cases.map(({ name }) => name.split('/')[0] ?? name))];
+  const results = suites.map((suite) => ({
+    suite,
+    cases: cases.filter(({ name }) => name.startsWith(`${suite}/`)),
+    output: result.output,
+  }));
+  return results.length > 0 ? results : [withExit('protocols', result, cases)];
+}
+
+export async function listOwnCases(program: string): Promise<string[]> {
+  const { stdout } = await run(program, ['--list']);
+  return [...stdout.matchAll(/^(\S+): test$/gm)].map(([, name = '']) => name);
+}
+
+/** The proxy's integration tests, by file; `npm test` has them in its stage `rust`. */
+export async function runProxyTests(): Promise<SuiteResult[]> {
+  const tests = globSync('agents/crates/proxy/tests/*.rs', { cwd: ROOT })
+    .map((file) => basename(file, '.rs'))
+    .filter((name) => !NOT_PROTOCOLS.has(name))
+    .sort();
+  const results: SuiteResult[] = [];
+  for (const test of tests) {
+    const args = ['test', ...MANIFEST, '-p', 'fairlead-proxy', '--test', test];
+    const result = await run('cargo', args, { env: { RUST_BACKTRACE: '0' } });
+    results.push(
+      withExit(
+        test,
+        result,
+        casesOf((name) => `${test}/${name}`, result.stdout),
+      ),
+    );
+  }
+  return results;
+}
+
+/** Everything of the crate `route`, its properties with many more cases than in `npm test`. */
+export async function runProperties(casesEach: number): Promise<SuiteResult> {
+  const args = ['test', ...MANIFEST, '-p', 'fairlead-route', '--lib'];
+  const result = await run('cargo', args, { env: { RUST_BACKTRACE: '0', PROPTEST_CASES: String(casesEach) } });
+  const cases = casesOf((name) => `properties/${name.replaceAll('::', '/')}`, result.stdout);
+  return withExit('properties', result, cases);
+}
