@@ -1,73 +1,164 @@
-// From the rows of `fairlead-agent bench --json` to a table of medians and ratios.
+// From the rows of `fairlead-agent bench --json` to medians, ratios and a table with the targets beside them.
+import type { Cell, Target } from './cells.ts';
+import type { Failure } from './measure.ts';
 
-/** One cell of one round. */
+const BASELINE = 'nginx';
+const KIB = 1024;
+
+/** One round of one proxy in one cell. */
 export interface Row {
+  readonly cell: string;
   readonly name: string;
-  readonly protocol: string;
-  readonly concurrency: number;
+  readonly mode: string;
+  readonly clients: number;
+  readonly requests: number;
   readonly requests_per_second: number;
   readonly errors: number;
+  readonly resumed: number;
   readonly p50_us: number | null;
   readonly p99_us: number | null;
-  readonly cpu_us_per_request: number;
+  readonly cpu_us_per_request: number | null;
+  readonly generator_cpu_us_per_request: number | null;
+  readonly memory_before_bytes: number;
   readonly memory_bytes: number;
 }
 
-export interface Cell {
-  /** `h1_c32`: protocol and clients. */
+export interface Figure {
   readonly cell: string;
   readonly proxy: string;
   readonly metric: string;
   readonly value: number;
-  /** Against nginx in the same cell; null for nginx itself. */
+  /** Against Debian's nginx in the same cell; null for nginx itself and where it takes no part. */
   readonly ratio: number | null;
 }
 
-const metrics: Record<string, (row: Row) => number> = {
-  cpu_us_per_request: (row) => row.cpu_us_per_request,
-  requests_per_second: (row) => row.requests_per_second,
-  p50_us: (row) => row.p50_us ?? Number.NaN,
-  p99_us: (row) => row.p99_us ?? Number.NaN,
-  memory_mib: (row) => row.memory_bytes / 2 ** 20,
-  errors: (row) => row.errors,
-};
+interface Metric {
+  readonly name: string;
+  readonly heading: string;
+  readonly digits: number;
+  /** Undefined where the mode has no such figure. */
+  readonly of: (row: Row) => number | null | undefined;
+  /** Over rounds; the median unless told. */
+  readonly over?: (values: readonly number[]) => number;
+}
 
-/** The median over rounds of every metric of every cell, with its ratio to nginx's. */
-export function comparisons(rows: readonly Row[]): Cell[] {
-  const cellOf = (row: Row) => `${row.protocol === 'http1' ? 'h1' : 'h2'}_c${row.concurrency}`;
-  const cells: Cell[] = [];
-  for (const cell of new Set(rows.map(cellOf))) {
-    const within = rows.filter((row) => cellOf(row) === cell);
+const isIdle = (row: Row) => row.mode === 'idle';
+const isConnectionEach = (row: Row) => row.mode === 'fresh' || row.mode === 'resumed';
+const unlessIdle = (pick: (row: Row) => number | null) => (row: Row) => (isIdle(row) ? undefined : pick(row));
+
+const METRICS: readonly Metric[] = [
+  { name: 'cpu_us_per_request', heading: 'CPU µs/req', digits: 1, of: unlessIdle((row) => row.cpu_us_per_request) },
+  { name: 'requests_per_second', heading: 'req/s', digits: 0, of: unlessIdle((row) => row.requests_per_second) },
+  { name: 'p50_us', heading: 'p50 µs', digits: 0, of: unlessIdle((row) => row.p50_us) },
+  { name: 'p99_us', heading: 'p99 µs', digits: 0, of: unlessIdle((row) => row.p99_us) },
+  { name: 'errors', heading: 'errors', digits: 0, of: (row) => row.errors, over: (values) => sum(values) },
+  { name: 'pss_kib', heading: 'PSS KiB', digits: 0, of: (row) => row.memory_bytes / KIB },
+  {
+    name: 'cpu_us_per_connection',
+    heading: 'CPU µs/conn',
+    digits: 1,
+    of: (row) => (isConnectionEach(row) ? row.cpu_us_per_request : undefined),
+  },
+  {
+    name: 'resumed_share',
+    heading: 'resumed',
+    digits: 2,
+    of: (row) => (isConnectionEach(row) ? row.resumed / row.requests : undefined),
+  },
+  {
+    name: 'idle_kib_per_connection',
+    heading: 'KiB/idle conn',
+    digits: 2,
+    of: (row) => (isIdle(row) ? (row.memory_bytes - row.memory_before_bytes) / row.clients / KIB : undefined),
+  },
+  {
+    name: 'generator_cpu_us_per_request',
+    heading: 'client µs/req',
+    digits: 1,
+    of: unlessIdle((row) => row.generator_cpu_us_per_request),
+  },
+  { name: 'clients', heading: 'clients', digits: 0, of: (row) => row.clients, over: (values) => Math.min(...values) },
+];
+
+/** Every metric of every proxy in every cell, over its rounds. */
+export function figures(rows: readonly Row[]): Figure[] {
+  const found: Figure[] = [];
+  for (const cell of new Set(rows.map((row) => row.cell))) {
+    const within = rows.filter((row) => row.cell === cell);
     for (const proxy of new Set(within.map((row) => row.name))) {
-      for (const [metric, pick] of Object.entries(metrics)) {
-        const value = median(within.filter((row) => row.name === proxy).map(pick));
-        const peer = median(within.filter((row) => row.name === 'nginx').map(pick));
-        cells.push({ cell, proxy, metric, value, ratio: proxy === 'nginx' || peer === 0 ? null : value / peer });
+      for (const metric of METRICS) {
+        const value = overRounds(metric, within, proxy);
+        if (value === undefined) continue;
+        const peer = proxy === BASELINE ? undefined : overRounds(metric, within, BASELINE);
+        found.push({
+          cell,
+          proxy,
+          metric: metric.name,
+          value,
+          ratio: peer === undefined || peer === 0 ? null : value / peer,
+        });
       }
     }
   }
-  return cells;
+  return found;
 }
 
-export function formatComparisons(cells: readonly Cell[]): string {
-  const names = Object.keys(metrics);
-  const lines = [['cell', 'proxy', 'CPU µs/req', 'req/s', 'p50 µs', 'p99 µs', 'PSS MiB', 'errors']];
-  for (const cell of new Set(cells.map((each) => each.cell))) {
-    for (const proxy of new Set(cells.filter((each) => each.cell === cell).map((each) => each.proxy))) {
-      const figures = names.map((metric) => {
-        const found = cells.find((each) => each.cell === cell && each.proxy === proxy && each.metric === metric);
-        if (found === undefined) return '';
-        const value = found.value.toFixed(metric === 'cpu_us_per_request' || metric === 'memory_mib' ? 1 : 0);
-        return found.ratio === null ? value : `${value} (${found.ratio.toFixed(2)})`;
-      });
-      lines.push([cell, proxy, ...figures]);
-    }
+function overRounds(metric: Metric, rows: readonly Row[], proxy: string): number | undefined {
+  const picked = rows.filter((row) => row.name === proxy).map(metric.of);
+  const values = picked.filter((value) => value !== undefined && value !== null);
+  return values.length === 0 ? undefined : (metric.over ?? median)(values);
+}
+
+export function formatCell(cell: Cell, found: readonly Figure[], failures: readonly Failure[]): string {
+  const within = found.filter((figure) => figure.cell === cell.name);
+  const metrics = METRICS.filter((metric) => within.some((figure) => figure.metric === metric.name));
+  const table = [['', ...metrics.map((metric) => metric.heading)]];
+  for (const proxy of new Set(within.map((figure) => figure.proxy))) {
+    const texts = metrics.map(({ name, digits }) => {
+      const figure = within.find((each) => each.proxy === proxy && each.metric === name);
+      if (figure === undefined) return '-';
+      const value = figure.value.toFixed(digits);
+      return figure.ratio === null ? value : `${value} (${figure.ratio.toFixed(2)})`;
+    });
+    table.push([proxy, ...texts]);
   }
-  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
-  return lines.map((line) => line.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0))) ?? [];
+  const lines = table.map((line) =>
+    `  ${line.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd(),
+  );
+  const failed = failures
+    .filter((failure) => failure.cell === cell.name)
+    .map(({ proxy, reason }) => `  ${proxy}: FAILED: ${reason}`);
+  const targets = cell.targets.flatMap((target) => targetLine(target, within) ?? []);
+  return [`${cell.name}: ${cell.what}`, ...lines, ...failed, ...targets].join('\n');
+}
+
+function targetLine(target: Target, within: readonly Figure[]): string | undefined {
+  const of = (proxy: string) =>
+    within.find((figure) => figure.proxy === proxy && figure.metric === target.metric)?.value;
+  const subject = target.of ?? 'fairlead';
+  const [ours, theirs] = [of(subject), target.against === undefined ? 1 : of(target.against)];
+  const sign = target.atLeast ? '≥' : '≤';
+  const goal = target.goal === undefined ? '' : `, goal ${sign} ${target.goal}`;
+  const what = `${subject === 'fairlead' ? '' : `${subject}: `}${target.metric}${target.against === undefined ? '' : ` ÷ ${target.against}'s`} ${sign} ${target.required}${goal}`;
+  if (ours === undefined || theirs === undefined) return `  target ${what}: not measured`;
+  const value = ours / theirs;
+  const keeps = (bound: number) => (target.atLeast ? value >= bound : value <= bound);
+  const verdict = keeps(target.required)
+    ? target.goal === undefined || keeps(target.goal)
+      ? 'met'
+      : 'met, goal missed'
+    : 'MISSED';
+  return `  target ${what}: ${value.toFixed(2)}: ${verdict}`;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
 }
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
+  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? upper) + upper) / 2 : upper;
 }

@@ -1,21 +1,27 @@
-// `npm run perf:proxy`: CPU per request of Fairlead's proxy beside Debian's nginx: one certificate, TLS 1.3, AES-128-GCM,
-// keepalive, two workers, one small app behind both, in interleaved rounds. Prints a table; `-- --json FILE` saves the cells.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `npm run perf:proxy`: Fairlead's proxy beside its peers: one certificate, TLS 1.3, AES-128-GCM, two workers, one small app,
+// in interleaved rounds. Prints a table a cell with the targets; `-- --json FILE` saves the figures. It says what it saw:
+// the exit code tells only whether it ran. docs/performance.md explains it.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { NGINX, requirePrograms } from '../../tools/test/debian.ts';
-import { treeOf } from './process-figures.ts';
-import { comparisons, formatComparisons, type Row } from './proxy-report.ts';
-import { freePort, listening, serving, stopped } from './stand.ts';
+import { ROOT } from '../../tools/lib/command.ts';
+import { CELLS, type Cell } from './cells.ts';
+import { type Contender, type Failure, measureCell } from './measure.ts';
+import type { Peer } from './peer.ts';
+import { fairlead, OUT_OF_REACH, PEERS } from './peers.ts';
+import { figures, formatCell, type Row } from './proxy-report.ts';
 
-const root = join(import.meta.dirname, '../..');
 const { values: options } = parseArgs({
   options: {
     json: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
+    cells: { type: 'string' },
+    peers: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '3' },
+    /** Measures the release build that is there. */
+    built: { type: 'boolean', default: false },
   },
 });
 
@@ -23,77 +29,88 @@ function note(line: string): void {
   console.log(`  …  ${line}`);
 }
 
-function buildBinaries(): { agent: string; stand: string } {
-  const cargo = ['build', '--release', '--manifest-path', join(root, 'agents/Cargo.toml')];
-  execFileSync('cargo', [...cargo, '-p', 'fairlead-agent'], { stdio: 'inherit' });
-  execFileSync('cargo', [...cargo, '-p', 'fairlead-proxy', '--example', 'stand'], { stdio: 'inherit' });
-  const release = join(process.env.CARGO_TARGET_DIR ?? join(root, 'agents/target'), 'release');
-  return { agent: join(release, 'fairlead-agent'), stand: join(release, 'examples/stand') };
+function binaries(): { agent: string; stand: string } {
+  const release = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'agents/target'), 'release');
+  const found = { agent: join(release, 'fairlead-agent'), stand: join(release, 'examples/stand') };
+  if (options.built) return found;
+  // Together: what both are made of is built once.
+  const wanted = ['-p', 'fairlead-agent', '--bin', 'fairlead-agent', '-p', 'fairlead-proxy', '--example', 'stand'];
+  // There the toolchain is pinned.
+  const cwd = join(ROOT, 'agents');
+  execFileSync('cargo', ['build', '--release', ...wanted], { cwd, stdio: 'inherit' });
+  return found;
 }
 
 function pem(kind: string, der: Buffer): string {
-  return `-----BEGIN ${kind}-----\n${der
-    .toString('base64')
-    .replace(/(.{64})/g, '$1\n')
-    .trimEnd()}\n-----END ${kind}-----\n`;
+  const base64 = der.toString('base64').replace(/(.{64})/g, '$1\n');
+  return `-----BEGIN ${kind}-----\n${base64.trimEnd()}\n-----END ${kind}-----\n`;
 }
 
-const { agent, stand } = buildBinaries();
-const missing = await requirePrograms([NGINX]);
-if (missing !== undefined) throw new Error(missing);
-const folder = mkdtempSync(join(tmpdir(), 'fairlead-perf-'));
-const children = [];
-try {
-  const app = await serving(stand, ['app', '13']);
-  children.push(app.child);
-  const fairlead = await serving(stand, ['proxy', agent, folder, app.address]);
-  children.push(fairlead.child);
-  writeFileSync(join(folder, 'leaf.pem'), pem('CERTIFICATE', readFileSync(join(folder, 'leaf.der'))));
-  writeFileSync(join(folder, 'leaf-key.pem'), pem('PRIVATE KEY', readFileSync(join(folder, 'leaf-key.der'))), {
-    mode: 0o600,
-  });
-  const peerAddress = `127.0.0.1:${await freePort()}`;
-  const fill: Record<string, string> = { WORKERS: '2', LISTEN: peerAddress, APP: app.address, FOLDER: folder };
-  const template = readFileSync(join(import.meta.dirname, 'nginx.conf'), 'utf8');
-  writeFileSync(
-    join(folder, 'nginx.conf'),
-    template.replace(/@([A-Z]+)@/g, (_, name: string) => fill[name] ?? ''),
-  );
-  const peer = await listening(NGINX.file, ['-c', join(folder, 'nginx.conf'), '-p', folder], peerAddress);
-  children.push(peer);
-  if (fairlead.pid === undefined || peer.pid === undefined) throw new Error('a proxy has no process id.');
+/** The one certificate of all, as each of them wants to read it. */
+function makeCertificate(stand: string, folder: string): void {
+  mkdirSync(folder);
+  execFileSync(stand, ['certificate', folder]);
+  const leaf = pem('CERTIFICATE', readFileSync(join(folder, 'leaf.der')));
+  const key = pem('PRIVATE KEY', readFileSync(join(folder, 'leaf-key.der')));
+  writeFileSync(join(folder, 'leaf.pem'), leaf);
+  writeFileSync(join(folder, 'leaf-key.pem'), key, { mode: 0o600 });
+  writeFileSync(join(folder, 'both.pem'), leaf + key, { mode: 0o600 });
+}
 
-  const version = spawnSync(NGINX.file, ['-v'], { encoding: 'utf8' }).stderr.trim();
-  const model = cpus()[0]?.model ?? 'unknown processor';
-  console.log(`${version}; ${availableParallelism()} × ${model}; load ${loadavg()[0]?.toFixed(2)}`);
-  const rows: Row[] = [];
-  for (const protocol of ['http1', 'http2']) {
-    const common = { url: 'https://bench.localhost/', ca_file: join(folder, 'ca/ca.pem'), protocol };
-    const plan = {
-      contenders: [
-        { ...common, name: 'nginx', connect: peerAddress, pids: treeOf(peer.pid) },
-        { ...common, name: 'fairlead', connect: fairlead.address, pids: [fairlead.pid] },
-      ],
-      concurrency: protocol === 'http1' ? [32, 200, 1000] : [32],
-      repeats: Number(options.rounds),
-      duration_ms: Number(options.seconds) * 1000,
-      warmup_ms: 500,
-    };
-    const planFile = join(folder, `${protocol}.json`);
-    writeFileSync(planFile, JSON.stringify(plan));
-    note(`measuring ${protocol}: ${plan.repeats} rounds of ${plan.concurrency.join(', ')} clients`);
-    const bench = execFileSync(agent, ['bench', '--plan', planFile, '--json'], { encoding: 'utf8' });
-    rows.push(
-      ...bench
-        .trim()
-        .split('\n')
-        .map((line): Row => JSON.parse(line)),
-    );
+/** Those of `all` that `names` asks for, in the order of `all`. */
+function chosen<T extends { readonly name: string }>(all: readonly T[], names: string | undefined): readonly T[] {
+  if (names === undefined) return all;
+  const wanted = names.split(',');
+  const unknown = wanted.filter((name) => all.every((each) => each.name !== name));
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown}; there are ${all.map((each) => each.name)}`);
+  return all.filter((each) => wanted.includes(each.name));
+}
+
+async function obtainAll(peers: readonly Peer[]): Promise<Contender[]> {
+  const contenders: Contender[] = [];
+  for (const peer of peers) {
+    try {
+      const program = await peer.obtain();
+      if (!peer.isVariant) console.log(`${peer.name}: ${program.version}`);
+      contenders.push({ peer, program });
+    } catch (error) {
+      console.log(`${peer.name}: CAN'T BE HAD: ${error instanceof Error ? error.message : error}`);
+    }
   }
-  const cells = comparisons(rows);
-  console.log(`\n${formatComparisons(cells)}`);
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ cells }, null, 2)}\n`);
+  return contenders;
+}
+
+function takesPart({ name, speaks, isVariant }: Peer, cell: Cell): boolean {
+  if (cell.only !== undefined) return cell.only.includes(name);
+  return speaks.includes(cell.protocol) && (!isVariant || (cell.also?.includes(name) ?? false));
+}
+
+const cells = chosen(CELLS, options.cells);
+const peers = chosen(PEERS, options.peers);
+const { agent, stand } = binaries();
+const contenders = await obtainAll([...fairlead(agent), ...peers]);
+for (const { name, reason } of OUT_OF_REACH) console.log(`${name}: NOT MEASURED: ${reason}`);
+const model = cpus()[0]?.model ?? 'unknown processor';
+const load = () => loadavg()[0]?.toFixed(2);
+console.log(`${new Date().toISOString()}: ${availableParallelism()} × ${model}, load ${load()}`);
+
+const folder = mkdtempSync(join(tmpdir(), 'fairlead-perf-'));
+try {
+  const certificate = join(folder, 'certificate');
+  makeCertificate(stand, certificate);
+  const rounds = { rounds: Number(options.rounds), seconds: Number(options.seconds) };
+  const rows: Row[] = [];
+  const failures: Failure[] = [];
+  for (const cell of cells) {
+    const field = contenders.filter(({ peer }) => takesPart(peer, cell));
+    note(`${cell.name}: ${rounds.rounds} rounds of ${rounds.seconds} s, ${field.length} proxies, load ${load()}`);
+    const measured = await measureCell({ agent, stand, folder, certificate, ...rounds, note }, cell, field);
+    rows.push(...measured.rows);
+    failures.push(...measured.failures);
+    console.log(`\n${formatCell(cell, figures(measured.rows), measured.failures)}\n`);
+  }
+  const saved = { at: new Date().toISOString(), cells: figures(rows), failures };
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(saved, null, 2)}\n`);
 } finally {
-  await Promise.all(children.reverse().map(stopped));
   rmSync(folder, { recursive: true });
 }

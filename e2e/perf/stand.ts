@@ -1,41 +1,72 @@
 // Starting and ending the processes of a measurement.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { treeOf } from './process-figures.ts';
+
+const LISTEN_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 5_000;
+const POLL_MS = 20;
 
 export interface Serving {
   readonly child: ChildProcess;
   readonly address: string;
-  /** The process to measure, where it is not the child itself. */
-  readonly pid?: number;
 }
 
-/** Starts a program that prints `{"address", "pid"}` once it serves and ends with its standard input. */
+/** Starts a program that prints `{"address"}` once it serves and ends with its standard input. */
 export async function serving(program: string, args: readonly string[]): Promise<Serving> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.startsWith('{"address"')) return { child, ...JSON.parse(line) };
   }
-  throw new Error(`${program} ${args[0]} ended before it served.`);
+  throw new Error(`${program} ${args[0]} ended before it served`);
+}
+
+export interface Launch {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes what it prints. */
+  readonly log: string;
+  readonly address: string;
 }
 
 /** Starts a program and waits until something listens at `address`. */
-export async function listening(program: string, args: readonly string[], address: string): Promise<ChildProcess> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const [host, port] = address.split(':');
-  while (child.exitCode === null) {
-    const socket = connect({ host, port: Number(port) });
-    const outcome = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'close').then(() => false),
-    ])
-      // A refusal is an `error` before it is a `close`.
-      .catch(() => false);
-    socket.destroy();
-    if (outcome) return child;
+export async function listening({ program, args, env, log, address }: Launch): Promise<ChildProcess> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const output = createWriteStream(log);
+  child.stdout.pipe(output, { end: false });
+  child.stderr.pipe(output, { end: false });
+  let fault: Error | undefined;
+  child.once('error', (error) => {
+    fault = error;
+  });
+  const deadline = performance.now() + LISTEN_TIMEOUT_MS;
+  while (fault === undefined && child.exitCode === null && child.signalCode === null) {
+    if (await accepts(address)) return child;
+    if (performance.now() > deadline) {
+      await stopped(child);
+      throw new Error(`did not listen within ${LISTEN_TIMEOUT_MS / 1000} s`);
+    }
+    await delay(POLL_MS);
   }
-  throw new Error(`${program} ended before it listened on ${address}.`);
+  throw fault ?? new Error(`ended with ${child.exitCode ?? child.signalCode} before it listened`);
+}
+
+async function accepts(address: string): Promise<boolean> {
+  const [host, port] = address.split(':');
+  const socket = connect({ host, port: Number(port) });
+  const outcome = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'close').then(() => false),
+  ])
+    // A refusal is an `error` before it is a `close`.
+    .catch(() => false);
+  socket.destroy();
+  return outcome;
 }
 
 /** A port that nobody listens on now. */
@@ -45,15 +76,31 @@ export async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a listening socket has no port.');
+  if (address === null || typeof address === 'string') throw new Error('a listening socket has no port');
   return address.port;
 }
 
-/** Ends a process: by its standard input where that is ours, else by SIGTERM. */
+/** Ends a process: by its standard input where that is ours, else by SIGTERM; one that stays is killed, with all below it. */
 export async function stopped(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   if (child.stdin === null) child.kill('SIGTERM');
   else child.stdin.end();
+  const patience = AbortSignal.timeout(STOP_TIMEOUT_MS);
+  const all = treeOf(child.pid);
+  const kill = () => {
+    for (const pid of all) killNow(pid);
+  };
+  patience.addEventListener('abort', kill);
   await exit;
+  patience.removeEventListener('abort', kill);
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // Gone meanwhile: as wished.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }

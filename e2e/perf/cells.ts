@@ -1,0 +1,135 @@
+// What `npm run perf:proxy` measures, and the targets it prints beside the figures. A target missed is printed, never hidden.
+
+export type Protocol = 'http1' | 'http2' | 'http3';
+export type Mode = 'keepalive' | 'fresh' | 'resumed' | 'idle';
+
+export interface Target {
+  /** Whose figure it is; Fairlead's unless told. */
+  readonly of?: string;
+  readonly metric: string;
+  /** Whose figure it is measured against; absent where `required` is the figure itself. */
+  readonly against?: string;
+  readonly required: number;
+  readonly goal?: number;
+  /** A ratio of requests a second is to be large, all others small. */
+  readonly atLeast?: true;
+}
+
+export interface Cell {
+  readonly name: string;
+  readonly what: string;
+  readonly protocol: Protocol;
+  readonly mode: Mode;
+  readonly secure: boolean;
+  /** Clients at once; over HTTP/2 and HTTP/3 a client is a stream, 16 a connection. */
+  readonly clients: number;
+  readonly bodyBytes: number;
+  readonly targets: readonly Target[];
+  /** Only these take part; else whoever speaks the protocol and is no variant. */
+  readonly only?: readonly string[];
+  /** Variants that take part too. */
+  readonly also?: readonly string[];
+}
+
+const keepalive = { protocol: 'http1', mode: 'keepalive', secure: true, bodyBytes: 13 } as const;
+const noErrors: Target = { metric: 'errors', required: 0 };
+
+function cpu(required: number, goal?: number): Target {
+  return { metric: 'cpu_us_per_request', against: 'nginx', required, ...(goal === undefined ? {} : { goal }) };
+}
+
+function shared(required: number, goal: number): Target {
+  return { metric: 'requests_per_second', against: 'nginx', required, goal, atLeast: true };
+}
+
+function http1(clients: number, targets: readonly Target[]): Cell {
+  return {
+    ...keepalive,
+    name: `h1_c${clients}`,
+    what: `HTTP/1.1 keepalive, ${clients} clients, 13 B`,
+    clients,
+    targets,
+  };
+}
+
+export const CELLS: readonly Cell[] = [
+  http1(32, [cpu(0.62, 0.55), noErrors]),
+  http1(200, [cpu(0.55, 0.5), shared(1.4, 1.5), noErrors]),
+  {
+    ...keepalive,
+    name: 'h1_c200_4k',
+    what: 'HTTP/1.1 keepalive, 200 clients, 4 KiB',
+    clients: 200,
+    bodyBytes: 4096,
+    targets: [cpu(0.52), noErrors],
+  },
+  http1(1000, [cpu(0.5, 0.42), shared(1.6, 1.8), noErrors]),
+  http1(5000, [cpu(0.55, 0.45), noErrors]),
+  http1(9000, [cpu(0.55, 0.45), noErrors]),
+  {
+    ...keepalive,
+    name: 'h1_fresh',
+    what: 'a TLS connection a request, full handshake, 32 clients',
+    mode: 'fresh',
+    clients: 32,
+    targets: [cpu(0.5), noErrors],
+  },
+  {
+    ...keepalive,
+    name: 'h1_resumed',
+    what: 'a TLS connection a request, resumed, 32 clients',
+    mode: 'resumed',
+    clients: 32,
+    targets: [cpu(0.55), noErrors],
+  },
+  {
+    ...keepalive,
+    name: 'h2_32x16',
+    what: 'HTTP/2, 32 connections of 16 streams',
+    protocol: 'http2',
+    clients: 512,
+    targets: [cpu(0.95, 0.65), noErrors],
+  },
+  {
+    ...keepalive,
+    name: 'h3_32x16',
+    what: 'HTTP/3, 32 connections of 16 streams',
+    protocol: 'http3',
+    clients: 512,
+    targets: [
+      { metric: 'cpu_us_per_request', against: 'caddy', required: 0.2 },
+      { metric: 'cpu_us_per_request', against: 'envoy', required: 0.2 },
+      noErrors,
+    ],
+  },
+  {
+    ...keepalive,
+    name: 'plain_c200',
+    what: 'plain HTTP/1.1 keepalive, 200 clients, 13 B',
+    secure: false,
+    clients: 200,
+    // The goal is that of an app on a Unix socket, which a TCP port can't be asked for.
+    also: ['fairlead_unix'],
+    targets: [cpu(0.7), { ...cpu(0.7, 0.6), of: 'fairlead_unix' }, noErrors],
+  },
+  {
+    ...keepalive,
+    name: 'idle',
+    what: '5,000 TLS connections that asked once and stay',
+    mode: 'idle',
+    clients: 5000,
+    targets: [{ metric: 'idle_kib_per_connection', required: 4 }, noErrors],
+  },
+  {
+    ...http1(5000, [{ metric: 'p50_us', against: 'nginx', required: 0.55 }, noErrors]),
+    name: 'queue64_c5000',
+    what: 'HTTP/1.1 keepalive, 5,000 clients of an app that takes 64 connections a core, the others waiting their turn',
+    only: ['nginx', 'fairlead'],
+  },
+  {
+    ...http1(200, [noErrors]),
+    name: 'routes_100k',
+    what: 'HTTP/1.1 keepalive, 200 clients, 1,000 beside 100,000 routes',
+    only: ['fairlead', 'fairlead_100k'],
+  },
+];

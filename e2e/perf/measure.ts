@@ -1,0 +1,137 @@
+// Runs the cells: every peer in each round, in turn (A B C A B C), so that the machine's noise is shared.
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../../tools/lib/command.ts';
+import type { Cell } from './cells.ts';
+import type { Peer, Program, Running } from './peer.ts';
+import type { Row } from './proxy-report.ts';
+import { type Serving, serving, stopped } from './stand.ts';
+
+const WARM_UP_MS = 500;
+/** An idle connection counts once it has let go what it does not need. */
+const IDLE_WARM_UP_MS = 6_000;
+
+export interface Contender {
+  readonly peer: Peer;
+  readonly program: Program;
+}
+
+export interface Failure {
+  readonly cell: string;
+  readonly proxy: string;
+  readonly reason: string;
+}
+
+export interface Stand {
+  readonly agent: string;
+  readonly stand: string;
+  readonly folder: string;
+  readonly certificate: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly note: (line: string) => void;
+}
+
+interface Started extends Contender {
+  readonly running: Running;
+  readonly app: Serving;
+}
+
+/** The rows of one cell, and who could not be measured in it. */
+export async function measureCell(
+  stand: Stand,
+  cell: Cell,
+  contenders: readonly Contender[],
+): Promise<{ rows: Row[]; failures: Failure[] }> {
+  const rows: Row[] = [];
+  const failures: Failure[] = [];
+  const failed = (peer: Peer, error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    stand.note(`${cell.name}: ${peer.name} FAILED: ${reason}`);
+    failures.push({ cell: cell.name, proxy: peer.name, reason });
+  };
+  const folder = mkdtempSync(join(stand.folder, `${cell.name}-`));
+  // Memory that a round has left behind would hide what the next one needs.
+  const freshEachRound = cell.mode === 'idle';
+  let field: Started[] = [];
+  try {
+    if (!freshEachRound) field = await startAll(stand, cell, folder, contenders, failed);
+    for (let round = 0; round < stand.rounds; round++) {
+      if (freshEachRound) field = await startAll(stand, cell, folder, contenders, failed);
+      for (const started of [...field]) {
+        try {
+          rows.push(await measureRow(stand, cell, folder, started));
+        } catch (error) {
+          failed(started.peer, error);
+          field = field.filter((each) => each !== started);
+          await stop(started);
+        }
+      }
+      if (freshEachRound) field = await stopAll(field);
+    }
+  } finally {
+    await stopAll(field);
+  }
+  return { rows, failures };
+}
+
+async function startAll(
+  stand: Stand,
+  cell: Cell,
+  folder: string,
+  contenders: readonly Contender[],
+  failed: (peer: Peer, error: unknown) => void,
+): Promise<Started[]> {
+  const field: Started[] = [];
+  for (const contender of contenders) {
+    // An app each: no proxy finds the app's table full of another's connections.
+    const socket = contender.peer.unixApp ? [join(mkdtempSync(join(folder, 'app-')), 'socket')] : [];
+    const app = await serving(stand.stand, ['app', String(cell.bodyBytes), ...socket]);
+    try {
+      const ends = { folder, certificate: stand.certificate, app: app.address, clients: cell.clients };
+      field.push({ ...contender, app, running: await contender.peer.start(contender.program, ends) });
+    } catch (error) {
+      await stopped(app.child);
+      failed(contender.peer, error);
+    }
+  }
+  return field;
+}
+
+async function stopAll(field: readonly Started[]): Promise<Started[]> {
+  await Promise.all(field.map(stop));
+  return [];
+}
+
+async function stop({ running, app }: Started): Promise<void> {
+  await stopped(running.child);
+  await stopped(app.child);
+}
+
+async function measureRow(stand: Stand, cell: Cell, folder: string, { peer, running }: Started): Promise<Row> {
+  const scheme = cell.secure ? 'https' : 'http';
+  const plan = {
+    contenders: [
+      {
+        name: peer.name,
+        url: `${scheme}://bench.localhost/`,
+        connect: cell.secure ? running.https : running.http,
+        ca_file: join(stand.certificate, 'ca/ca.pem'),
+        protocol: cell.protocol,
+        pids: running.pids(),
+      },
+    ],
+    mode: cell.mode,
+    concurrency: [cell.clients],
+    duration_ms: stand.seconds * 1000,
+    warmup_ms: cell.mode === 'idle' ? IDLE_WARM_UP_MS : WARM_UP_MS,
+  };
+  mkdirSync(folder, { recursive: true });
+  const planFile = join(folder, 'plan.json');
+  writeFileSync(planFile, JSON.stringify(plan));
+  const bench = await run(stand.agent, ['bench', '--plan', planFile, '--json']);
+  const line = bench.stdout.trim();
+  if (bench.code !== 0 || line === '') throw new Error(bench.output.trim().split('\n').at(-1) ?? 'no row');
+  const row: Omit<Row, 'cell'> = JSON.parse(line);
+  return { ...row, cell: cell.name };
+}

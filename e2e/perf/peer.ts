@@ -1,0 +1,113 @@
+// What a proxy under measurement is, and how one that needs no more than its configuration is started.
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Protocol } from './cells.ts';
+import { treeOf } from './process-figures.ts';
+import { freePort, listening } from './stand.ts';
+
+/** Threads or processes that serve, the same for all. */
+export const WORKERS = 2;
+
+/** Characters of a log that a failure quotes. */
+const SAID_MAX = 300;
+
+/** What a proxy is started with. */
+export interface Ends {
+  /** Where it may put its files. */
+  readonly folder: string;
+  /** Holds `leaf.pem`, `leaf-key.pem`, `both.pem` and the same in DER. */
+  readonly certificate: string;
+  /** The app's address: `127.0.0.1:3000` or `unix:/path`. */
+  readonly app: string;
+  /** Clients to come. */
+  readonly clients: number;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly https: string;
+  readonly http: string;
+  /** Its processes now. */
+  readonly pids: () => number[];
+}
+
+/** A program that is there to be started. */
+export interface Program {
+  readonly file: string;
+  readonly version: string;
+}
+
+export interface Peer {
+  readonly name: string;
+  readonly speaks: readonly Protocol[];
+  /** Takes part only in cells that name it. */
+  readonly isVariant?: true;
+  /** Its app listens on a Unix socket. */
+  readonly unixApp?: true;
+  /** Installs it where it is missing; throws with the reason where it can't be had. */
+  readonly obtain: () => Promise<Program>;
+  readonly start: (program: Program, ends: Ends) => Promise<Running>;
+}
+
+export interface Configured {
+  readonly name: string;
+  readonly speaks: readonly Protocol[];
+  readonly obtain: () => Promise<Program>;
+  /** Files of e2e/perf/peers to fill in; the first is the one that the program is told. */
+  readonly configs: readonly string[];
+  /** Names to fill in beside those that all have. */
+  readonly values?: Readonly<Record<string, string>>;
+  readonly args: (config: string, folder: string) => string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A peer that needs no more than its configuration. */
+export function configured({ name, speaks, obtain, configs, values = {}, args, env = {} }: Configured): Peer {
+  return {
+    name,
+    speaks,
+    obtain,
+    start: async (program, ends) => {
+      const folder = mkdtempSync(join(ends.folder, `${name}-`));
+      mkdirSync(join(folder, 'run'));
+      const [https, http] = [await freePort(), await freePort()];
+      const [appHost, appPort] = ends.app.split(':');
+      const all = {
+        ...values,
+        WORKERS,
+        HTTPS_PORT: https,
+        HTTP_PORT: http,
+        METRICS_PORT: await freePort(),
+        APP: ends.app,
+        APP_HOST: appHost ?? '',
+        APP_PORT: appPort ?? '',
+        CERTIFICATE: ends.certificate,
+        FOLDER: folder,
+      };
+      for (const config of configs) fill(config, join(folder, config), all);
+      const file = join(folder, configs[0] ?? '');
+      const address = `127.0.0.1:${https}`;
+      const log = join(folder, 'log');
+      const child = await listening({ program: program.file, args: args(file, folder), env, log, address }).catch(
+        (error: unknown) => {
+          const said = readFileSync(log, 'utf8').trim().split('\n').slice(-2).join(' / ');
+          throw new Error(`${error instanceof Error ? error.message : error}: ${said.slice(0, SAID_MAX)}`);
+        },
+      );
+      const { pid } = child;
+      if (pid === undefined) throw new Error('it has no process id');
+      return { child, https: address, http: `127.0.0.1:${http}`, pids: () => treeOf(pid) };
+    },
+  };
+}
+
+function fill(template: string, file: string, values: Readonly<Record<string, string | number>>): void {
+  const text = readFileSync(join(import.meta.dirname, 'peers', template), 'utf8');
+  const filled = text.replace(/@([A-Z_]+)@/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`${template} asks for @${name}@, which nobody fills in`);
+    return String(value);
+  });
+  writeFileSync(file, filled);
+}
