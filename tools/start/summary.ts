@@ -73,7 +73,7 @@ function describeBenchmark(benchmark: BenchmarkDetail | undefined): [string, ...
 
 function describeRow(row: BenchmarkRowView): string {
   const where = row.target === 'proxy' ? 'through the proxy' : 'the app directly';
-  const protocol = row.protocol === 'http2' ? 'HTTP/2' : 'HTTP/1.1';
+  const protocol = { http1: 'HTTP/1.1', http2: 'HTTP/2', http3: 'HTTP/3' }[row.protocol];
   const rate = Math.round(row.requestsPerSecond).toLocaleString('en-US').padStart(7);
   const errors = row.errors === 0 ? '' : `, ${row.errors} errors`;
   return `${rate} requests/s, p50 ${ms(row.p50Ms)}, p99 ${ms(row.p99Ms)} ${where} (${protocol}, ${row.concurrency} connections)${errors}`;

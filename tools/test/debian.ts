@@ -8,8 +8,10 @@ export interface DebianProgram {
 }
 
 export const CHROMIUM: DebianProgram = { file: '/usr/bin/chromium', packages: ['chromium', 'fonts-liberation'] };
+export const GO: DebianProgram = { file: '/usr/bin/go', packages: ['golang-go'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
 export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
+export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };
 
 /** Installs what is missing; answers a line for the user when it cannot. */
 export async function requirePrograms(programs: readonly DebianProgram[]): Promise<string | undefined> {

@@ -2,12 +2,12 @@
 // passed and failed over all of them. `--only STAGE` (repeatable) runs some.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ROOT } from '../lib/command.ts';
+import { ROOT, run } from '../lib/command.ts';
 import { buildAgent, buildWeb, generateClient } from '../start/builds.ts';
 import { verify } from '../verify.ts';
 import { CHROMIUM, type DebianProgram, NGINX, OPENSSL, requirePrograms } from './debian.ts';
 import { add, NOTHING, type Outcome } from './outcome.ts';
-import { runCargoTest, runPlaywright, runVitest, vitestFolders } from './runners.ts';
+import { runCargoTest, runPlaywright, runProtocols, runVitest, vitestFolders } from './runners.ts';
 
 interface Stage {
   readonly name: string;
@@ -37,7 +37,21 @@ const STAGES: readonly Stage[] = [
     what: 'the same fixtures in both languages',
     run: () => inTurn([() => runVitest(CONTRACT_PACKAGE), () => runCargoTest(['-p', CONTRACT_CRATE])]),
   },
-  { name: 'rust', what: 'the agent’s crates', run: () => runCargoTest(['--workspace', '--exclude', CONTRACT_CRATE]) },
+  {
+    name: 'rust',
+    what: 'the agent’s crates',
+    run: async () => {
+      const outcome = await runCargoTest(['--workspace', '--exclude', CONTRACT_CRATE]);
+      await printInstructions();
+      return outcome;
+    },
+  },
+  {
+    name: 'protocols',
+    what: 'smuggling, floods, WebSocket, TLS, h2spec, fuzz targets',
+    needs: [NGINX],
+    run: runProtocols,
+  },
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx',
@@ -59,6 +73,13 @@ const STAGES: readonly Stage[] = [
     },
   },
 ];
+
+/** A figure to look at, with the others of a run; never a reason to fail. */
+async function printInstructions(): Promise<void> {
+  const args = [join(ROOT, 'e2e/perf/instructions.ts'), '--profile', 'dev'];
+  const { code, output } = await run(process.execPath, args);
+  console.log(code === 0 ? output.trimEnd() : 'instructions a request: not counted (valgrind is missing or failed)');
+}
 
 async function inTurn(runs: readonly (() => Promise<Outcome>)[]): Promise<Outcome> {
   let total = NOTHING;

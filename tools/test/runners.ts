@@ -49,6 +49,17 @@ export async function runCargoTest(selection: readonly string[]): Promise<Outcom
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
 }
 
+const PROTOCOLS_RESULT = /^cases (\d+), failed (\d+)$/m;
+
+/** The short form of `npm run check:protocols`. */
+export async function runProtocols(): Promise<Outcome> {
+  const { code, output } = await run('node', ['e2e/protocols/main.ts', '--short'], { onOutput: show });
+  const [, cases, bad] = PROTOCOLS_RESULT.exec(output) ?? [];
+  if (cases === undefined || bad === undefined) return { passed: 0, failed: 1 };
+  const failed = Number(bad);
+  return { passed: Number(cases) - failed, failed: failed === 0 && code !== 0 ? 1 : failed };
+}
+
 interface PlaywrightReport {
   readonly stats: {
     readonly expected: number;

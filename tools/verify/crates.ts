@@ -9,6 +9,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fairlead-base': 0,
   'fairlead-wire': 1,
   'fairlead-route': 1,
+  'fairlead-h3': 1,
   'fairlead-tls': 1,
   'fairlead-telemetry': 1,
   'fairlead-proxy': 2,
@@ -17,6 +18,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fairlead-link': 2,
   'fairlead-bench': 2,
   'fairlead-agent': 3,
+  'fairlead-protocols': 3,
 };
 
 export interface Crate {
