@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file fairlead/agent/v1/agent.proto.
  */
 export const file_fairlead_agent_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("Ch1mYWlybGVhZC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZmFpcmxlYWQuYWdlbnQudjEixwIKDUFnZW50RW52ZWxvcGUSKQoFZW5yb2wYASABKAsyGC5mYWlybGVhZC5hZ2VudC52MS5FbnJvbEgAEikKBWhlbGxvGAIgASgLMhguZmFpcmxlYWQuYWdlbnQudjEuSGVsbG9IABIpCgVwcm9vZhgDIAEoCzIYLmZhaXJsZWFkLmFnZW50LnYxLlByb29mSAASLgoEc3luYxgEIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlN5bmNSZXF1ZXN0SAASKwoGcmVwb3J0GAUgASgLMhkuZmFpcmxlYWQuYWdlbnQudjEuUmVwb3J0SAASJwoEcHVzaBgGIAEoCzIXLmZhaXJsZWFkLmFnZW50LnYxLlB1c2hIABInCgRwb25nGAcgASgLMhcuZmFpcmxlYWQuYWdlbnQudjEuUG9uZ0gAQgYKBGJvZHkizwMKD0dhdGV3YXlFbnZlbG9wZRIvCghlbnJvbGxlZBgBIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkVucm9sbGVkSAASMQoJY2hhbGxlbmdlGAIgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuQ2hhbGxlbmdlSAASLQoHd2VsY29tZRgDIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLldlbGNvbWVIABI0CgdkZXNpcmVkGAQgASgLMiEuZmFpcmxlYWQuYWdlbnQudjEuRGVzaXJlZFZlcnNpb25IABIvCgVzdGF0ZRgFIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlNpZ25lZFN0YXRlSAASMgoKcmVwb3J0X2FjaxgGIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLlJlcG9ydEFja0gAEi4KCHB1c2hfYWNrGAcgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuUHVzaEFja0gAEicKBHBpbmcYCCABKAsyFy5mYWlybGVhZC5hZ2VudC52MS5QaW5nSAASLQoFZXJyb3IYCSABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5MaW5rRXJyb3JIAEIGCgRib2R5Ij0KCUxpbmtFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIIhwKBFBpbmcSFAoMc2VudF91bml4X21zGAEgASgEIjgKBFBvbmcSGQoRcGluZ19zZW50X3VuaXhfbXMYASABKAQSFQoNYWdlbnRfdW5peF9tcxgCIAEoBCIoCgdWZXJzaW9uEg0KBWVwb2NoGAEgASgNEg4KBm51bWJlchgCIAEoBCJ/CgVFbnJvbBINCgV0b2tlbhgBIAEoCRISCgpwdWJsaWNfa2V5GAIgASgMEhEKCXNpZ25hdHVyZRgDIAEoDBIpCgRob3N0GAQgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuSG9zdEluZm8SFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSJnCghFbnJvbGxlZBIRCglzZXJ2ZXJfaWQYASABKAkSEwoLc2VydmVyX25hbWUYAiABKAkSMwoMc2lnbmluZ19rZXlzGAMgAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuU2lnbmluZ0tleSIwCgpTaWduaW5nS2V5Eg4KBmtleV9pZBgBIAEoCRISCgpwdWJsaWNfa2V5GAIgASgMIrkBCgVIZWxsbxIYChBwcm90b2NvbF92ZXJzaW9uGAEgASgNEhEKCXNlcnZlcl9pZBgCIAEoCRIVCg1hZ2VudF92ZXJzaW9uGAMgASgJEhQKDGNhcGFiaWxpdGllcxgEIAMoCRIrCgdhcHBsaWVkGAUgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuVmVyc2lvbhIpCgRob3N0GAYgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuSG9zdEluZm8iGgoJQ2hhbGxlbmdlEg0KBW5vbmNlGAEgASgMIhoKBVByb29mEhEKCXNpZ25hdHVyZRgBIAEoDCKFAQoHV2VsY29tZRIWCg5zZXJ2ZXJfdW5peF9tcxgBIAEoBBIrCgdkZXNpcmVkGAIgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuVmVyc2lvbhIbChNwdXNoX2Fja2VkX3NlcXVlbmNlGAMgASgEEhgKEHBpbmdfaW50ZXJ2YWxfbXMYBCABKA0imgEKCEhvc3RJbmZvEhAKCGhvc3RuYW1lGAEgASgJEgoKAm9zGAIgASgJEg4KBmtlcm5lbBgDIAEoCRIMCgRhcmNoGAQgASgJEhEKCWNwdV9jb3VudBgFIAEoDRIUCgxtZW1vcnlfYnl0ZXMYBiABKAQSEgoKZGlza19ieXRlcxgHIAEoBBIVCg1pc29sYXRpb25fb2ZmGAggAygJIj0KDkRlc2lyZWRWZXJzaW9uEisKB3ZlcnNpb24YASABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uIjcKC1N5bmNSZXF1ZXN0EigKBGhhdmUYASABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uIj8KC1NpZ25lZFN0YXRlEg0KBXN0YXRlGAEgASgMEg4KBmtleV9pZBgCIAEoCRIRCglzaWduYXR1cmUYAyABKAwihAMKDERlc2lyZWRTdGF0ZRIrCgd2ZXJzaW9uGAEgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuVmVyc2lvbhIRCglzZXJ2ZXJfaWQYAiABKAkSEAoIcmVxdWlyZXMYAyADKAkSKAoEYXBwcxgEIAMoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkFwcFNwZWMSLAoGcm91dGVzGAUgAygLMhwuZmFpcmxlYWQuYWdlbnQudjEuUm91dGVTcGVjEiwKBmJ1aWxkcxgGIAMoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkJ1aWxkU3BlYxI0CgpiZW5jaG1hcmtzGAcgAygLMiAuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrU3BlYxIzCgxzaWduaW5nX2tleXMYCCADKAsyHS5mYWlybGVhZC5hZ2VudC52MS5TaWduaW5nS2V5EjEKBXByb3h5GAkgASgLMiIuZmFpcmxlYWQudHJhZmZpYy52MS5Qcm94eVNldHRpbmdzIuEBCgdBcHBTcGVjEg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiwKBGxpdmUYBCABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYxItCgljYW5kaWRhdGUYBSABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5Sb2xsb3V0EhEKCWluc3RhbmNlcxgGIAEoDRIwCgd0cmFmZmljGAcgASgLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5BcHBUcmFmZmljImwKB1JvbGxvdXQSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIvCgdyZWxlYXNlGAIgASgLMh4uZmFpcmxlYWQuYWdlbnQudjEuUmVsZWFzZVNwZWMSGQoRaGVhbHRoX3RpbWVvdXRfbXMYAyABKA0i0AIKC1JlbGVhc2VTcGVjEhIKCnJlbGVhc2VfaWQYASABKAkSDgoGbnVtYmVyGAIgASgEEhcKD2FydGlmYWN0X2RpZ2VzdBgDIAEoCRIPCgdjb21tYW5kGAQgAygJEkQKC2Vudmlyb25tZW50GAUgAygLMi8uZmFpcmxlYWQuYWdlbnQudjEuUmVsZWFzZVNwZWMuRW52aXJvbm1lbnRFbnRyeRIuCgZoZWFsdGgYBiABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5IZWFsdGhDaGVjaxIYChBkcmFpbl90aW1lb3V0X21zGAcgASgNEhUKDXN0b3BfZ3JhY2VfbXMYCCABKA0SGAoQbWVtb3J5X2J5dGVzX21heBgJIAEoBBoyChBFbnZpcm9ubWVudEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiRAoLSGVhbHRoQ2hlY2sSDAoEcGF0aBgBIAEoCRITCgtpbnRlcnZhbF9tcxgCIAEoDRISCgp0aW1lb3V0X21zGAMgASgNIt0BCglSb3V0ZVNwZWMSDAoEaG9zdBgBIAEoCRITCgtwYXRoX3ByZWZpeBgCIAEoCRIrCgNhcHAYAyABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5BcHBUYXJnZXRIABIRCgdhZGRyZXNzGAQgASgJSAASMQoIcmVkaXJlY3QYBiABKAsyHS5mYWlybGVhZC50cmFmZmljLnYxLlJlZGlyZWN0SAASMAoGcG9saWN5GAUgASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZVBvbGljeUIICgZ0YXJnZXQiMwoJQXBwVGFyZ2V0Eg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCSKAAQoJQnVpbGRTcGVjEhUKDWRlcGxveW1lbnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhYKDnJlcG9zaXRvcnlfdXJsGAMgASgJEgsKA3JlZhgEIAEoCRITCgtyb290X2ZvbGRlchgFIAEoCRISCgp0aW1lb3V0X21zGAYgASgNIp8CCg1CZW5jaG1hcmtTcGVjEg4KBnJ1bl9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSDAoEaG9zdBgEIAEoCRIMCgRwYXRoGAUgASgJEjMKB3RhcmdldHMYBiADKA4yIi5mYWlybGVhZC5hZ2VudC52MS5CZW5jaG1hcmtUYXJnZXQSNwoJcHJvdG9jb2xzGAcgAygOMiQuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrUHJvdG9jb2wSEwoLY29uY3VycmVuY3kYCCADKA0SDwoHcmVwZWF0cxgJIAEoDRITCgtkdXJhdGlvbl9tcxgKIAEoDRIRCgl3YXJtdXBfbXMYCyABKA0iyQIKBlJlcG9ydBIRCglyZXBvcnRfaWQYASABKAQSKwoHYXBwbGllZBgCIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24SLQoHcmVmdXNlZBgDIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkxpbmtFcnJvchI0CglpbnN0YW5jZXMYBCADKAsyIS5mYWlybGVhZC5hZ2VudC52MS5JbnN0YW5jZVN0YXR1cxIyCghyb2xsb3V0cxgFIAMoCzIgLmZhaXJsZWFkLmFnZW50LnYxLlJvbGxvdXRTdGF0dXMSLgoGYnVpbGRzGAYgAygLMh4uZmFpcmxlYWQuYWdlbnQudjEuQnVpbGRTdGF0dXMSNgoKYmVuY2htYXJrcxgHIAMoCzIiLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1N0YXR1cyIeCglSZXBvcnRBY2sSEQoJcmVwb3J0X2lkGAEgASgEIugBCg5JbnN0YW5jZVN0YXR1cxITCgtpbnN0YW5jZV9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSEgoKcmVsZWFzZV9pZBgEIAEoCRIvCgVzdGF0ZRgFIAEoDjIgLmZhaXJsZWFkLmFnZW50LnYxLkluc3RhbmNlU3RhdGUSCwoDcGlkGAYgASgNEgwKBHBvcnQYByABKA0SEAoIcmVzdGFydHMYCCABKA0SFwoPc3RhcnRlZF91bml4X21zGAkgASgEEg4KBmRldGFpbBgKIAEoCSJ6CgpTdGVwU3RhdHVzEgwKBG5hbWUYASABKAkSKwoFc3RhdGUYAiABKA4yHC5mYWlybGVhZC5hZ2VudC52MS5TdGVwU3RhdGUSFwoPc3RhcnRlZF91bml4X21zGAMgASgEEhgKEGZpbmlzaGVkX3VuaXhfbXMYBCABKAQiKAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkihgIKC0J1aWxkU3RhdHVzEhUKDWRlcGxveW1lbnRfaWQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5mYWlybGVhZC5hZ2VudC52MS5Xb3JrU3RhdGUSLAoFc3RlcHMYAyADKAsyHS5mYWlybGVhZC5hZ2VudC52MS5TdGVwU3RhdHVzEisKB2ZhaWx1cmUYBCABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5GYWlsdXJlEikKBmNvbW1pdBgFIAEoCzIZLmZhaXJsZWFkLmFnZW50LnYxLkNvbW1pdBItCghhcnRpZmFjdBgGIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkFydGlmYWN0IlIKBkNvbW1pdBIMCgRoYXNoGAEgASgJEg8KB3N1YmplY3QYAiABKAkSDgoGYXV0aG9yGAMgASgJEhkKEWNvbW1pdHRlZF91bml4X21zGAQgASgEIlAKCEFydGlmYWN0Eg4KBmRpZ2VzdBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEEg8KB3J1bnRpbWUYAyABKAkSDwoHY29tbWFuZBgEIAMoCSKuAQoNUm9sbG91dFN0YXR1cxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEisKBXN0YXRlGAIgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuV29ya1N0YXRlEiwKBXN0ZXBzGAMgAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuU3RlcFN0YXR1cxIrCgdmYWlsdXJlGAQgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuRmFpbHVyZSLRAQoPQmVuY2htYXJrU3RhdHVzEg4KBnJ1bl9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLldvcmtTdGF0ZRIRCglyb3dzX2RvbmUYAyABKA0SEgoKcm93c190b3RhbBgEIAEoDRIrCgdmYWlsdXJlGAUgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuRmFpbHVyZRItCgRyb3dzGAYgAygLMh8uZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrUm93IuACCgxCZW5jaG1hcmtSb3cSEAoIcG9zaXRpb24YASABKA0SDQoFcm91bmQYAiABKA0SMgoGdGFyZ2V0GAMgASgOMiIuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrVGFyZ2V0EjYKCHByb3RvY29sGAQgASgOMiQuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrUHJvdG9jb2wSEwoLY29uY3VycmVuY3kYBSABKA0SEwoLZHVyYXRpb25fbXMYBiABKA0SEAoIcmVxdWVzdHMYByABKAQSDgoGZXJyb3JzGAggASgEEi0KB2xhdGVuY3kYCSABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5IaXN0b2dyYW0SFAoMcHJveHlfY3B1X3VzGAogASgEEhoKEnByb3h5X21lbW9yeV9ieXRlcxgLIAEoBBIWCg5ieXRlc19yZWNlaXZlZBgMIAEoBCJ3CgRQdXNoEhAKCHNlcXVlbmNlGAEgASgEEikKBWZyYW1lGAIgASgLMhguZmFpcmxlYWQuYWdlbnQudjEuRnJhbWVIABIqCgNsb2cYAyABKAsyGy5mYWlybGVhZC5hZ2VudC52MS5Mb2dDaHVua0gAQgYKBGJvZHkiGwoHUHVzaEFjaxIQCghzZXF1ZW5jZRgBIAEoBCKMAQoFRnJhbWUSFQoNYWdlbnRfdW5peF9tcxgBIAEoBBITCgtkdXJhdGlvbl9tcxgCIAEoDRIrCgRob3N0GAMgASgLMh0uZmFpcmxlYWQuYWdlbnQudjEuSG9zdFNhbXBsZRIqCgRhcHBzGAQgAygLMhwuZmFpcmxlYWQuYWdlbnQudjEuQXBwU2FtcGxlIqwCCgpIb3N0U2FtcGxlEhIKCmNwdV9taWxsaXMYASABKA0SGQoRbWVtb3J5X3VzZWRfYnl0ZXMYAiABKAQSGgoSbWVtb3J5X3RvdGFsX2J5dGVzGAMgASgEEhcKD2Rpc2tfdXNlZF9ieXRlcxgEIAEoBBIYChBkaXNrX3RvdGFsX2J5dGVzGAUgASgEEh4KFm5ldHdvcmtfcmVjZWl2ZWRfYnl0ZXMYBiABKAQSGgoSbmV0d29ya19zZW50X2J5dGVzGAcgASgEEhQKDGxvYWQxX21pbGxpcxgIIAEoDRIYChBhZ2VudF9jcHVfbWlsbGlzGAkgASgNEhoKEmFnZW50X21lbW9yeV9ieXRlcxgKIAEoBBIYChBvcGVuX2Nvbm5lY3Rpb25zGAsgASgNIoQCCglBcHBTYW1wbGUSDgoGYXBwX2lkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEhAKCHJlcXVlc3RzGAMgASgNEg4KBmVycm9ycxgEIAEoDRIVCg1jbGllbnRfZXJyb3JzGAUgASgNEi0KB2xhdGVuY3kYBiABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5IaXN0b2dyYW0SFgoOYnl0ZXNfcmVjZWl2ZWQYByABKAQSEgoKYnl0ZXNfc2VudBgIIAEoBBISCgpjcHVfbWlsbGlzGAkgASgNEhQKDG1lbW9yeV9ieXRlcxgKIAEoBBIRCglpbl9mbGlnaHQYCyABKA0iOQoJSGlzdG9ncmFtEg0KBWluZGV4GAEgAygNEg0KBWNvdW50GAIgAygEEg4KBnN1bV91cxgDIAEoBCJgCghMb2dDaHVuaxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEhIKCmZpcnN0X2xpbmUYAiABKAQSKQoFbGluZXMYAyADKAsyGi5mYWlybGVhZC5hZ2VudC52MS5Mb2dMaW5lImQKB0xvZ0xpbmUSDwoHdW5peF9tcxgBIAEoBBIMCgRzdGVwGAIgASgJEiwKBnN0cmVhbRgDIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLkxvZ1N0cmVhbRIMCgR0ZXh0GAQgASgJKmwKD0JlbmNobWFya1RhcmdldBIgChxCRU5DSE1BUktfVEFSR0VUX1VOU1BFQ0lGSUVEEAASGgoWQkVOQ0hNQVJLX1RBUkdFVF9QUk9YWRABEhsKF0JFTkNITUFSS19UQVJHRVRfRElSRUNUEAIqkQEKEUJlbmNobWFya1Byb3RvY29sEiIKHkJFTkNITUFSS19QUk9UT0NPTF9VTlNQRUNJRklFRBAAEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMRABEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMhACEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMxADKtsBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXSU5TVEFOQ0VfU1RBVEVfU1RBUlRJTkcQARIaChZJTlNUQU5DRV9TVEFURV9IRUFMVEhZEAISHAoYSU5TVEFOQ0VfU1RBVEVfVU5IRUFMVEhZEAMSGwoXSU5TVEFOQ0VfU1RBVEVfRFJBSU5JTkcQBBIaChZJTlNUQU5DRV9TVEFURV9TVE9QUEVEEAUSGgoWSU5TVEFOQ0VfU1RBVEVfQ1JBU0hFRBAGKoMBCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfUlVOTklORxABEhMKD1NURVBfU1RBVEVfRE9ORRACEhUKEVNURVBfU1RBVEVfRkFJTEVEEAMSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAQqigEKCVdvcmtTdGF0ZRIaChZXT1JLX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSV09SS19TVEFURV9SVU5OSU5HEAESGAoUV09SS19TVEFURV9TVUNDRUVERUQQAhIVChFXT1JLX1NUQVRFX0ZBSUxFRBADEhgKFFdPUktfU1RBVEVfQ0FOQ0VMTEVEEAQqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NZU1RFTRABEhUKEUxPR19TVFJFQU1fU1RET1VUEAISFQoRTE9HX1NUUkVBTV9TVERFUlIQA2IGcHJvdG8z", [file_fairlead_traffic_v1_traffic]);
+  fileDesc("Ch1mYWlybGVhZC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZmFpcmxlYWQuYWdlbnQudjEixwIKDUFnZW50RW52ZWxvcGUSKQoFZW5yb2wYASABKAsyGC5mYWlybGVhZC5hZ2VudC52MS5FbnJvbEgAEikKBWhlbGxvGAIgASgLMhguZmFpcmxlYWQuYWdlbnQudjEuSGVsbG9IABIpCgVwcm9vZhgDIAEoCzIYLmZhaXJsZWFkLmFnZW50LnYxLlByb29mSAASLgoEc3luYxgEIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlN5bmNSZXF1ZXN0SAASKwoGcmVwb3J0GAUgASgLMhkuZmFpcmxlYWQuYWdlbnQudjEuUmVwb3J0SAASJwoEcHVzaBgGIAEoCzIXLmZhaXJsZWFkLmFnZW50LnYxLlB1c2hIABInCgRwb25nGAcgASgLMhcuZmFpcmxlYWQuYWdlbnQudjEuUG9uZ0gAQgYKBGJvZHkizwMKD0dhdGV3YXlFbnZlbG9wZRIvCghlbnJvbGxlZBgBIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkVucm9sbGVkSAASMQoJY2hhbGxlbmdlGAIgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuQ2hhbGxlbmdlSAASLQoHd2VsY29tZRgDIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLldlbGNvbWVIABI0CgdkZXNpcmVkGAQgASgLMiEuZmFpcmxlYWQuYWdlbnQudjEuRGVzaXJlZFZlcnNpb25IABIvCgVzdGF0ZRgFIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlNpZ25lZFN0YXRlSAASMgoKcmVwb3J0X2FjaxgGIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLlJlcG9ydEFja0gAEi4KCHB1c2hfYWNrGAcgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuUHVzaEFja0gAEicKBHBpbmcYCCABKAsyFy5mYWlybGVhZC5hZ2VudC52MS5QaW5nSAASLQoFZXJyb3IYCSABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5MaW5rRXJyb3JIAEIGCgRib2R5Ij0KCUxpbmtFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIIhwKBFBpbmcSFAoMc2VudF91bml4X21zGAEgASgEIjgKBFBvbmcSGQoRcGluZ19zZW50X3VuaXhfbXMYASABKAQSFQoNYWdlbnRfdW5peF9tcxgCIAEoBCIoCgdWZXJzaW9uEg0KBWVwb2NoGAEgASgNEg4KBm51bWJlchgCIAEoBCKvAQoFRW5yb2wSDQoFdG9rZW4YASABKAkSEgoKcHVibGljX2tleRgCIAEoDBIRCglzaWduYXR1cmUYAyABKAwSKQoEaG9zdBgEIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkhvc3RJbmZvEhUKDWFnZW50X3ZlcnNpb24YBSABKAkSLgoHc2VhbGluZxgGIAEoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlNlYWxpbmdLZXkiMgoKU2VhbGluZ0tleRIRCglyZWNpcGllbnQYASABKAkSEQoJc2lnbmF0dXJlGAIgASgMImcKCEVucm9sbGVkEhEKCXNlcnZlcl9pZBgBIAEoCRITCgtzZXJ2ZXJfbmFtZRgCIAEoCRIzCgxzaWduaW5nX2tleXMYAyADKAsyHS5mYWlybGVhZC5hZ2VudC52MS5TaWduaW5nS2V5IjAKClNpZ25pbmdLZXkSDgoGa2V5X2lkGAEgASgJEhIKCnB1YmxpY19rZXkYAiABKAwi6QEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEQoJc2VydmVyX2lkGAIgASgJEhUKDWFnZW50X3ZlcnNpb24YAyABKAkSFAoMY2FwYWJpbGl0aWVzGAQgAygJEisKB2FwcGxpZWQYBSABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEikKBGhvc3QYBiABKAsyGy5mYWlybGVhZC5hZ2VudC52MS5Ib3N0SW5mbxIuCgdzZWFsaW5nGAcgASgLMh0uZmFpcmxlYWQuYWdlbnQudjEuU2VhbGluZ0tleSIaCglDaGFsbGVuZ2USDQoFbm9uY2UYASABKAwiGgoFUHJvb2YSEQoJc2lnbmF0dXJlGAEgASgMIoUBCgdXZWxjb21lEhYKDnNlcnZlcl91bml4X21zGAEgASgEEisKB2Rlc2lyZWQYAiABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEhsKE3B1c2hfYWNrZWRfc2VxdWVuY2UYAyABKAQSGAoQcGluZ19pbnRlcnZhbF9tcxgEIAEoDSKaAQoISG9zdEluZm8SEAoIaG9zdG5hbWUYASABKAkSCgoCb3MYAiABKAkSDgoGa2VybmVsGAMgASgJEgwKBGFyY2gYBCABKAkSEQoJY3B1X2NvdW50GAUgASgNEhQKDG1lbW9yeV9ieXRlcxgGIAEoBBISCgpkaXNrX2J5dGVzGAcgASgEEhUKDWlzb2xhdGlvbl9vZmYYCCADKAkiPQoORGVzaXJlZFZlcnNpb24SKwoHdmVyc2lvbhgBIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24iNwoLU3luY1JlcXVlc3QSKAoEaGF2ZRgBIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24iPwoLU2lnbmVkU3RhdGUSDQoFc3RhdGUYASABKAwSDgoGa2V5X2lkGAIgASgJEhEKCXNpZ25hdHVyZRgDIAEoDCKEAwoMRGVzaXJlZFN0YXRlEisKB3ZlcnNpb24YASABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEhEKCXNlcnZlcl9pZBgCIAEoCRIQCghyZXF1aXJlcxgDIAMoCRIoCgRhcHBzGAQgAygLMhouZmFpcmxlYWQuYWdlbnQudjEuQXBwU3BlYxIsCgZyb3V0ZXMYBSADKAsyHC5mYWlybGVhZC5hZ2VudC52MS5Sb3V0ZVNwZWMSLAoGYnVpbGRzGAYgAygLMhwuZmFpcmxlYWQuYWdlbnQudjEuQnVpbGRTcGVjEjQKCmJlbmNobWFya3MYByADKAsyIC5mYWlybGVhZC5hZ2VudC52MS5CZW5jaG1hcmtTcGVjEjMKDHNpZ25pbmdfa2V5cxgIIAMoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlNpZ25pbmdLZXkSMQoFcHJveHkYCSABKAsyIi5mYWlybGVhZC50cmFmZmljLnYxLlByb3h5U2V0dGluZ3Mi4QEKB0FwcFNwZWMSDgoGYXBwX2lkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSLAoEbGl2ZRgEIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlJlbGVhc2VTcGVjEi0KCWNhbmRpZGF0ZRgFIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlJvbGxvdXQSEQoJaW5zdGFuY2VzGAYgASgNEjAKB3RyYWZmaWMYByABKAsyHy5mYWlybGVhZC50cmFmZmljLnYxLkFwcFRyYWZmaWMibAoHUm9sbG91dBIVCg1kZXBsb3ltZW50X2lkGAEgASgJEi8KB3JlbGVhc2UYAiABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYxIZChFoZWFsdGhfdGltZW91dF9tcxgDIAEoDSKDAwoLUmVsZWFzZVNwZWMSEgoKcmVsZWFzZV9pZBgBIAEoCRIOCgZudW1iZXIYAiABKAQSFwoPYXJ0aWZhY3RfZGlnZXN0GAMgASgJEg8KB2NvbW1hbmQYBCADKAkSRAoLZW52aXJvbm1lbnQYBSADKAsyLy5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYy5FbnZpcm9ubWVudEVudHJ5Ei4KBmhlYWx0aBgGIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLkhlYWx0aENoZWNrEhgKEGRyYWluX3RpbWVvdXRfbXMYByABKA0SFQoNc3RvcF9ncmFjZV9tcxgIIAEoDRIYChBtZW1vcnlfYnl0ZXNfbWF4GAkgASgEEjEKB3NlY3JldHMYCiABKAsyIC5mYWlybGVhZC5hZ2VudC52MS5TZWFsZWRTZWNyZXRzGjIKEEVudmlyb25tZW50RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIwCg1TZWFsZWRTZWNyZXRzEg4KBnNlYWxlZBgBIAEoDBIPCgd2ZXJzaW9uGAIgASgJIngKDFNlY3JldEJ1bmRsZRIOCgZhcHBfaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIvCgdzZWNyZXRzGAQgAygLMh4uZmFpcmxlYWQuYWdlbnQudjEuU2VjcmV0VmFsdWUiXwoLU2VjcmV0VmFsdWUSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoDBIzCghkZWxpdmVyeRgDIAEoDjIhLmZhaXJsZWFkLmFnZW50LnYxLlNlY3JldERlbGl2ZXJ5IkQKC0hlYWx0aENoZWNrEgwKBHBhdGgYASABKAkSEwoLaW50ZXJ2YWxfbXMYAiABKA0SEgoKdGltZW91dF9tcxgDIAEoDSLdAQoJUm91dGVTcGVjEgwKBGhvc3QYASABKAkSEwoLcGF0aF9wcmVmaXgYAiABKAkSKwoDYXBwGAMgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuQXBwVGFyZ2V0SAASEQoHYWRkcmVzcxgEIAEoCUgAEjEKCHJlZGlyZWN0GAYgASgLMh0uZmFpcmxlYWQudHJhZmZpYy52MS5SZWRpcmVjdEgAEjAKBnBvbGljeRgFIAEoCzIgLmZhaXJsZWFkLnRyYWZmaWMudjEuUm91dGVQb2xpY3lCCAoGdGFyZ2V0IjMKCUFwcFRhcmdldBIOCgZhcHBfaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkigAEKCUJ1aWxkU3BlYxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEg4KBmFwcF9pZBgCIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgDIAEoCRILCgNyZWYYBCABKAkSEwoLcm9vdF9mb2xkZXIYBSABKAkSEgoKdGltZW91dF9tcxgGIAEoDSKfAgoNQmVuY2htYXJrU3BlYxIOCgZydW5faWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhYKDmVudmlyb25tZW50X2lkGAMgASgJEgwKBGhvc3QYBCABKAkSDAoEcGF0aBgFIAEoCRIzCgd0YXJnZXRzGAYgAygOMiIuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrVGFyZ2V0EjcKCXByb3RvY29scxgHIAMoDjIkLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1Byb3RvY29sEhMKC2NvbmN1cnJlbmN5GAggAygNEg8KB3JlcGVhdHMYCSABKA0SEwoLZHVyYXRpb25fbXMYCiABKA0SEQoJd2FybXVwX21zGAsgASgNIskCCgZSZXBvcnQSEQoJcmVwb3J0X2lkGAEgASgEEisKB2FwcGxpZWQYAiABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEi0KB3JlZnVzZWQYAyABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5MaW5rRXJyb3ISNAoJaW5zdGFuY2VzGAQgAygLMiEuZmFpcmxlYWQuYWdlbnQudjEuSW5zdGFuY2VTdGF0dXMSMgoIcm9sbG91dHMYBSADKAsyIC5mYWlybGVhZC5hZ2VudC52MS5Sb2xsb3V0U3RhdHVzEi4KBmJ1aWxkcxgGIAMoCzIeLmZhaXJsZWFkLmFnZW50LnYxLkJ1aWxkU3RhdHVzEjYKCmJlbmNobWFya3MYByADKAsyIi5mYWlybGVhZC5hZ2VudC52MS5CZW5jaG1hcmtTdGF0dXMiHgoJUmVwb3J0QWNrEhEKCXJlcG9ydF9pZBgBIAEoBCLoAQoOSW5zdGFuY2VTdGF0dXMSEwoLaW5zdGFuY2VfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhYKDmVudmlyb25tZW50X2lkGAMgASgJEhIKCnJlbGVhc2VfaWQYBCABKAkSLwoFc3RhdGUYBSABKA4yIC5mYWlybGVhZC5hZ2VudC52MS5JbnN0YW5jZVN0YXRlEgsKA3BpZBgGIAEoDRIMCgRwb3J0GAcgASgNEhAKCHJlc3RhcnRzGAggASgNEhcKD3N0YXJ0ZWRfdW5peF9tcxgJIAEoBBIOCgZkZXRhaWwYCiABKAkiegoKU3RlcFN0YXR1cxIMCgRuYW1lGAEgASgJEisKBXN0YXRlGAIgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuU3RlcFN0YXRlEhcKD3N0YXJ0ZWRfdW5peF9tcxgDIAEoBBIYChBmaW5pc2hlZF91bml4X21zGAQgASgEIigKB0ZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIoYCCgtCdWlsZFN0YXR1cxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEisKBXN0YXRlGAIgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuV29ya1N0YXRlEiwKBXN0ZXBzGAMgAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuU3RlcFN0YXR1cxIrCgdmYWlsdXJlGAQgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuRmFpbHVyZRIpCgZjb21taXQYBSABKAsyGS5mYWlybGVhZC5hZ2VudC52MS5Db21taXQSLQoIYXJ0aWZhY3QYBiABKAsyGy5mYWlybGVhZC5hZ2VudC52MS5BcnRpZmFjdCJSCgZDb21taXQSDAoEaGFzaBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEg4KBmF1dGhvchgDIAEoCRIZChFjb21taXR0ZWRfdW5peF9tcxgEIAEoBCJQCghBcnRpZmFjdBIOCgZkaWdlc3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBBIPCgdydW50aW1lGAMgASgJEg8KB2NvbW1hbmQYBCADKAkirgEKDVJvbGxvdXRTdGF0dXMSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLldvcmtTdGF0ZRIsCgVzdGVwcxgDIAMoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlN0ZXBTdGF0dXMSKwoHZmFpbHVyZRgEIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkZhaWx1cmUi0QEKD0JlbmNobWFya1N0YXR1cxIOCgZydW5faWQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5mYWlybGVhZC5hZ2VudC52MS5Xb3JrU3RhdGUSEQoJcm93c19kb25lGAMgASgNEhIKCnJvd3NfdG90YWwYBCABKA0SKwoHZmFpbHVyZRgFIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkZhaWx1cmUSLQoEcm93cxgGIAMoCzIfLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1JvdyLgAgoMQmVuY2htYXJrUm93EhAKCHBvc2l0aW9uGAEgASgNEg0KBXJvdW5kGAIgASgNEjIKBnRhcmdldBgDIAEoDjIiLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1RhcmdldBI2Cghwcm90b2NvbBgEIAEoDjIkLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1Byb3RvY29sEhMKC2NvbmN1cnJlbmN5GAUgASgNEhMKC2R1cmF0aW9uX21zGAYgASgNEhAKCHJlcXVlc3RzGAcgASgEEg4KBmVycm9ycxgIIAEoBBItCgdsYXRlbmN5GAkgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuSGlzdG9ncmFtEhQKDHByb3h5X2NwdV91cxgKIAEoBBIaChJwcm94eV9tZW1vcnlfYnl0ZXMYCyABKAQSFgoOYnl0ZXNfcmVjZWl2ZWQYDCABKAQidwoEUHVzaBIQCghzZXF1ZW5jZRgBIAEoBBIpCgVmcmFtZRgCIAEoCzIYLmZhaXJsZWFkLmFnZW50LnYxLkZyYW1lSAASKgoDbG9nGAMgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuTG9nQ2h1bmtIAEIGCgRib2R5IhsKB1B1c2hBY2sSEAoIc2VxdWVuY2UYASABKAQijAEKBUZyYW1lEhUKDWFnZW50X3VuaXhfbXMYASABKAQSEwoLZHVyYXRpb25fbXMYAiABKA0SKwoEaG9zdBgDIAEoCzIdLmZhaXJsZWFkLmFnZW50LnYxLkhvc3RTYW1wbGUSKgoEYXBwcxgEIAMoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkFwcFNhbXBsZSKsAgoKSG9zdFNhbXBsZRISCgpjcHVfbWlsbGlzGAEgASgNEhkKEW1lbW9yeV91c2VkX2J5dGVzGAIgASgEEhoKEm1lbW9yeV90b3RhbF9ieXRlcxgDIAEoBBIXCg9kaXNrX3VzZWRfYnl0ZXMYBCABKAQSGAoQZGlza190b3RhbF9ieXRlcxgFIAEoBBIeChZuZXR3b3JrX3JlY2VpdmVkX2J5dGVzGAYgASgEEhoKEm5ldHdvcmtfc2VudF9ieXRlcxgHIAEoBBIUCgxsb2FkMV9taWxsaXMYCCABKA0SGAoQYWdlbnRfY3B1X21pbGxpcxgJIAEoDRIaChJhZ2VudF9tZW1vcnlfYnl0ZXMYCiABKAQSGAoQb3Blbl9jb25uZWN0aW9ucxgLIAEoDSKEAgoJQXBwU2FtcGxlEg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIQCghyZXF1ZXN0cxgDIAEoDRIOCgZlcnJvcnMYBCABKA0SFQoNY2xpZW50X2Vycm9ycxgFIAEoDRItCgdsYXRlbmN5GAYgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuSGlzdG9ncmFtEhYKDmJ5dGVzX3JlY2VpdmVkGAcgASgEEhIKCmJ5dGVzX3NlbnQYCCABKAQSEgoKY3B1X21pbGxpcxgJIAEoDRIUCgxtZW1vcnlfYnl0ZXMYCiABKAQSEQoJaW5fZmxpZ2h0GAsgASgNIjkKCUhpc3RvZ3JhbRINCgVpbmRleBgBIAMoDRINCgVjb3VudBgCIAMoBBIOCgZzdW1fdXMYAyABKAQiYAoITG9nQ2h1bmsSFQoNZGVwbG95bWVudF9pZBgBIAEoCRISCgpmaXJzdF9saW5lGAIgASgEEikKBWxpbmVzGAMgAygLMhouZmFpcmxlYWQuYWdlbnQudjEuTG9nTGluZSJkCgdMb2dMaW5lEg8KB3VuaXhfbXMYASABKAQSDAoEc3RlcBgCIAEoCRIsCgZzdHJlYW0YAyABKA4yHC5mYWlybGVhZC5hZ2VudC52MS5Mb2dTdHJlYW0SDAoEdGV4dBgEIAEoCSpsCg5TZWNyZXREZWxpdmVyeRIfChtTRUNSRVRfREVMSVZFUllfVU5TUEVDSUZJRUQQABIfChtTRUNSRVRfREVMSVZFUllfRU5WSVJPTk1FTlQQARIYChRTRUNSRVRfREVMSVZFUllfRklMRRACKmwKD0JlbmNobWFya1RhcmdldBIgChxCRU5DSE1BUktfVEFSR0VUX1VOU1BFQ0lGSUVEEAASGgoWQkVOQ0hNQVJLX1RBUkdFVF9QUk9YWRABEhsKF0JFTkNITUFSS19UQVJHRVRfRElSRUNUEAIqkQEKEUJlbmNobWFya1Byb3RvY29sEiIKHkJFTkNITUFSS19QUk9UT0NPTF9VTlNQRUNJRklFRBAAEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMRABEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMhACEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMxADKtsBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXSU5TVEFOQ0VfU1RBVEVfU1RBUlRJTkcQARIaChZJTlNUQU5DRV9TVEFURV9IRUFMVEhZEAISHAoYSU5TVEFOQ0VfU1RBVEVfVU5IRUFMVEhZEAMSGwoXSU5TVEFOQ0VfU1RBVEVfRFJBSU5JTkcQBBIaChZJTlNUQU5DRV9TVEFURV9TVE9QUEVEEAUSGgoWSU5TVEFOQ0VfU1RBVEVfQ1JBU0hFRBAGKoMBCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfUlVOTklORxABEhMKD1NURVBfU1RBVEVfRE9ORRACEhUKEVNURVBfU1RBVEVfRkFJTEVEEAMSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAQqigEKCVdvcmtTdGF0ZRIaChZXT1JLX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSV09SS19TVEFURV9SVU5OSU5HEAESGAoUV09SS19TVEFURV9TVUNDRUVERUQQAhIVChFXT1JLX1NUQVRFX0ZBSUxFRBADEhgKFFdPUktfU1RBVEVfQ0FOQ0VMTEVEEAQqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NZU1RFTRABEhUKEUxPR19TVFJFQU1fU1RET1VUEAISFQoRTE9HX1NUUkVBTV9TVERFUlIQA2IGcHJvdG8z", [file_fairlead_traffic_v1_traffic]);
 
 /**
  * Sent by the agent. `Hello` first on every connection (or `Enrol` on the only connection of an enrolment).
@@ -278,6 +278,11 @@ export type Enrol = Message<"fairlead.agent.v1.Enrol"> & {
    * @generated from field: string agent_version = 5;
    */
   agentVersion: string;
+
+  /**
+   * @generated from field: fairlead.agent.v1.SealingKey sealing = 6;
+   */
+  sealing?: SealingKey | undefined;
 };
 
 /**
@@ -286,6 +291,34 @@ export type Enrol = Message<"fairlead.agent.v1.Enrol"> & {
  */
 export const EnrolSchema: GenMessage<Enrol> = /*@__PURE__*/
   messageDesc(file_fairlead_agent_v1_agent, 6);
+
+/**
+ * The key that secrets are sealed to for this agent. Its private half never leaves the server.
+ *
+ * @generated from message fairlead.agent.v1.SealingKey
+ */
+export type SealingKey = Message<"fairlead.agent.v1.SealingKey"> & {
+  /**
+   * An age X25519 recipient, "age1…" (https://age-encryption.org/v1).
+   *
+   * @generated from field: string recipient = 1;
+   */
+  recipient: string;
+
+  /**
+   * By the agent's own key: Ed25519 over "fairlead-sealing-v1\n" + recipient.
+   *
+   * @generated from field: bytes signature = 2;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.SealingKey.
+ * Use `create(SealingKeySchema)` to create a new message.
+ */
+export const SealingKeySchema: GenMessage<SealingKey> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 7);
 
 /**
  * @generated from message fairlead.agent.v1.Enrolled
@@ -314,7 +347,7 @@ export type Enrolled = Message<"fairlead.agent.v1.Enrolled"> & {
  * Use `create(EnrolledSchema)` to create a new message.
  */
 export const EnrolledSchema: GenMessage<Enrolled> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 7);
+  messageDesc(file_fairlead_agent_v1_agent, 8);
 
 /**
  * @generated from message fairlead.agent.v1.SigningKey
@@ -336,7 +369,7 @@ export type SigningKey = Message<"fairlead.agent.v1.SigningKey"> & {
  * Use `create(SigningKeySchema)` to create a new message.
  */
 export const SigningKeySchema: GenMessage<SigningKey> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 8);
+  messageDesc(file_fairlead_agent_v1_agent, 9);
 
 /**
  * @generated from message fairlead.agent.v1.Hello
@@ -373,6 +406,11 @@ export type Hello = Message<"fairlead.agent.v1.Hello"> & {
    * @generated from field: fairlead.agent.v1.HostInfo host = 6;
    */
   host?: HostInfo | undefined;
+
+  /**
+   * @generated from field: fairlead.agent.v1.SealingKey sealing = 7;
+   */
+  sealing?: SealingKey | undefined;
 };
 
 /**
@@ -380,7 +418,7 @@ export type Hello = Message<"fairlead.agent.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 9);
+  messageDesc(file_fairlead_agent_v1_agent, 10);
 
 /**
  * @generated from message fairlead.agent.v1.Challenge
@@ -397,7 +435,7 @@ export type Challenge = Message<"fairlead.agent.v1.Challenge"> & {
  * Use `create(ChallengeSchema)` to create a new message.
  */
 export const ChallengeSchema: GenMessage<Challenge> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 10);
+  messageDesc(file_fairlead_agent_v1_agent, 11);
 
 /**
  * Ed25519 over "fairlead-hello-v1\n" + server_id + "\n" + nonce.
@@ -416,7 +454,7 @@ export type Proof = Message<"fairlead.agent.v1.Proof"> & {
  * Use `create(ProofSchema)` to create a new message.
  */
 export const ProofSchema: GenMessage<Proof> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 11);
+  messageDesc(file_fairlead_agent_v1_agent, 12);
 
 /**
  * The proof was right; the session is open.
@@ -454,7 +492,7 @@ export type Welcome = Message<"fairlead.agent.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 12);
+  messageDesc(file_fairlead_agent_v1_agent, 13);
 
 /**
  * @generated from message fairlead.agent.v1.HostInfo
@@ -508,7 +546,7 @@ export type HostInfo = Message<"fairlead.agent.v1.HostInfo"> & {
  * Use `create(HostInfoSchema)` to create a new message.
  */
 export const HostInfoSchema: GenMessage<HostInfo> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 13);
+  messageDesc(file_fairlead_agent_v1_agent, 14);
 
 /**
  * @generated from message fairlead.agent.v1.DesiredVersion
@@ -525,7 +563,7 @@ export type DesiredVersion = Message<"fairlead.agent.v1.DesiredVersion"> & {
  * Use `create(DesiredVersionSchema)` to create a new message.
  */
 export const DesiredVersionSchema: GenMessage<DesiredVersion> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 14);
+  messageDesc(file_fairlead_agent_v1_agent, 15);
 
 /**
  * @generated from message fairlead.agent.v1.SyncRequest
@@ -542,7 +580,7 @@ export type SyncRequest = Message<"fairlead.agent.v1.SyncRequest"> & {
  * Use `create(SyncRequestSchema)` to create a new message.
  */
 export const SyncRequestSchema: GenMessage<SyncRequest> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 15);
+  messageDesc(file_fairlead_agent_v1_agent, 16);
 
 /**
  * `state` is the encoded DesiredState, kept as the exact bytes that were signed.
@@ -572,7 +610,7 @@ export type SignedState = Message<"fairlead.agent.v1.SignedState"> & {
  * Use `create(SignedStateSchema)` to create a new message.
  */
 export const SignedStateSchema: GenMessage<SignedState> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 16);
+  messageDesc(file_fairlead_agent_v1_agent, 17);
 
 /**
  * @generated from message fairlead.agent.v1.DesiredState
@@ -633,7 +671,7 @@ export type DesiredState = Message<"fairlead.agent.v1.DesiredState"> & {
  * Use `create(DesiredStateSchema)` to create a new message.
  */
 export const DesiredStateSchema: GenMessage<DesiredState> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 17);
+  messageDesc(file_fairlead_agent_v1_agent, 18);
 
 /**
  * An app as it should live on this server. `live` is the last known good release and keeps serving while
@@ -683,7 +721,7 @@ export type AppSpec = Message<"fairlead.agent.v1.AppSpec"> & {
  * Use `create(AppSpecSchema)` to create a new message.
  */
 export const AppSpecSchema: GenMessage<AppSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 18);
+  messageDesc(file_fairlead_agent_v1_agent, 19);
 
 /**
  * @generated from message fairlead.agent.v1.Rollout
@@ -710,7 +748,7 @@ export type Rollout = Message<"fairlead.agent.v1.Rollout"> & {
  * Use `create(RolloutSchema)` to create a new message.
  */
 export const RolloutSchema: GenMessage<Rollout> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 19);
+  messageDesc(file_fairlead_agent_v1_agent, 20);
 
 /**
  * @generated from message fairlead.agent.v1.ReleaseSpec
@@ -764,6 +802,11 @@ export type ReleaseSpec = Message<"fairlead.agent.v1.ReleaseSpec"> & {
    * @generated from field: uint64 memory_bytes_max = 9;
    */
   memoryBytesMax: bigint;
+
+  /**
+   * @generated from field: fairlead.agent.v1.SealedSecrets secrets = 10;
+   */
+  secrets?: SealedSecrets | undefined;
 };
 
 /**
@@ -771,7 +814,96 @@ export type ReleaseSpec = Message<"fairlead.agent.v1.ReleaseSpec"> & {
  * Use `create(ReleaseSpecSchema)` to create a new message.
  */
 export const ReleaseSpecSchema: GenMessage<ReleaseSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 20);
+  messageDesc(file_fairlead_agent_v1_agent, 21);
+
+/**
+ * Secrets of one release, encrypted to this agent alone. Needs the capability "secret".
+ *
+ * @generated from message fairlead.agent.v1.SealedSecrets
+ */
+export type SealedSecrets = Message<"fairlead.agent.v1.SealedSecrets"> & {
+  /**
+   * An age file (binary) whose plain text is an encoded SecretBundle.
+   *
+   * @generated from field: bytes sealed = 1;
+   */
+  sealed: Uint8Array;
+
+  /**
+   * Names what is inside: the same version is the same content, however often it is sealed anew.
+   *
+   * @generated from field: string version = 2;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.SealedSecrets.
+ * Use `create(SealedSecretsSchema)` to create a new message.
+ */
+export const SealedSecretsSchema: GenMessage<SealedSecrets> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 22);
+
+/**
+ * What SealedSecrets holds. It names its place, so that it opens for no other app.
+ *
+ * @generated from message fairlead.agent.v1.SecretBundle
+ */
+export type SecretBundle = Message<"fairlead.agent.v1.SecretBundle"> & {
+  /**
+   * @generated from field: string app_id = 1;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: string environment_id = 2;
+   */
+  environmentId: string;
+
+  /**
+   * @generated from field: string version = 3;
+   */
+  version: string;
+
+  /**
+   * @generated from field: repeated fairlead.agent.v1.SecretValue secrets = 4;
+   */
+  secrets: SecretValue[];
+};
+
+/**
+ * Describes the message fairlead.agent.v1.SecretBundle.
+ * Use `create(SecretBundleSchema)` to create a new message.
+ */
+export const SecretBundleSchema: GenMessage<SecretBundle> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 23);
+
+/**
+ * @generated from message fairlead.agent.v1.SecretValue
+ */
+export type SecretValue = Message<"fairlead.agent.v1.SecretValue"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: bytes value = 2;
+   */
+  value: Uint8Array;
+
+  /**
+   * @generated from field: fairlead.agent.v1.SecretDelivery delivery = 3;
+   */
+  delivery: SecretDelivery;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.SecretValue.
+ * Use `create(SecretValueSchema)` to create a new message.
+ */
+export const SecretValueSchema: GenMessage<SecretValue> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 24);
 
 /**
  * @generated from message fairlead.agent.v1.HealthCheck
@@ -800,7 +932,7 @@ export type HealthCheck = Message<"fairlead.agent.v1.HealthCheck"> & {
  * Use `create(HealthCheckSchema)` to create a new message.
  */
 export const HealthCheckSchema: GenMessage<HealthCheck> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 21);
+  messageDesc(file_fairlead_agent_v1_agent, 25);
 
 /**
  * @generated from message fairlead.agent.v1.RouteSpec
@@ -856,7 +988,7 @@ export type RouteSpec = Message<"fairlead.agent.v1.RouteSpec"> & {
  * Use `create(RouteSpecSchema)` to create a new message.
  */
 export const RouteSpecSchema: GenMessage<RouteSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 22);
+  messageDesc(file_fairlead_agent_v1_agent, 26);
 
 /**
  * @generated from message fairlead.agent.v1.AppTarget
@@ -878,7 +1010,7 @@ export type AppTarget = Message<"fairlead.agent.v1.AppTarget"> & {
  * Use `create(AppTargetSchema)` to create a new message.
  */
 export const AppTargetSchema: GenMessage<AppTarget> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 23);
+  messageDesc(file_fairlead_agent_v1_agent, 27);
 
 /**
  * A build the server should do once. Removed from desired state: cancelled, if it still runs.
@@ -924,7 +1056,7 @@ export type BuildSpec = Message<"fairlead.agent.v1.BuildSpec"> & {
  * Use `create(BuildSpecSchema)` to create a new message.
  */
 export const BuildSpecSchema: GenMessage<BuildSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 24);
+  messageDesc(file_fairlead_agent_v1_agent, 28);
 
 /**
  * @generated from message fairlead.agent.v1.BenchmarkSpec
@@ -993,7 +1125,7 @@ export type BenchmarkSpec = Message<"fairlead.agent.v1.BenchmarkSpec"> & {
  * Use `create(BenchmarkSpecSchema)` to create a new message.
  */
 export const BenchmarkSpecSchema: GenMessage<BenchmarkSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 25);
+  messageDesc(file_fairlead_agent_v1_agent, 29);
 
 /**
  * What is true now, whole each time. Sent after every change and every 30 s.
@@ -1044,7 +1176,7 @@ export type Report = Message<"fairlead.agent.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 26);
+  messageDesc(file_fairlead_agent_v1_agent, 30);
 
 /**
  * @generated from message fairlead.agent.v1.ReportAck
@@ -1061,7 +1193,7 @@ export type ReportAck = Message<"fairlead.agent.v1.ReportAck"> & {
  * Use `create(ReportAckSchema)` to create a new message.
  */
 export const ReportAckSchema: GenMessage<ReportAck> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 27);
+  messageDesc(file_fairlead_agent_v1_agent, 31);
 
 /**
  * @generated from message fairlead.agent.v1.InstanceStatus
@@ -1123,7 +1255,7 @@ export type InstanceStatus = Message<"fairlead.agent.v1.InstanceStatus"> & {
  * Use `create(InstanceStatusSchema)` to create a new message.
  */
 export const InstanceStatusSchema: GenMessage<InstanceStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 28);
+  messageDesc(file_fairlead_agent_v1_agent, 32);
 
 /**
  * One step of a build or rollout: "clone", "build", "pack", "start", "health", "switch", "drain".
@@ -1157,7 +1289,7 @@ export type StepStatus = Message<"fairlead.agent.v1.StepStatus"> & {
  * Use `create(StepStatusSchema)` to create a new message.
  */
 export const StepStatusSchema: GenMessage<StepStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 29);
+  messageDesc(file_fairlead_agent_v1_agent, 33);
 
 /**
  * A failure a person reads: `code` is of the error table ("build.clone_failed"), `message` a whole sentence that says what to do.
@@ -1181,7 +1313,7 @@ export type Failure = Message<"fairlead.agent.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 30);
+  messageDesc(file_fairlead_agent_v1_agent, 34);
 
 /**
  * @generated from message fairlead.agent.v1.BuildStatus
@@ -1223,7 +1355,7 @@ export type BuildStatus = Message<"fairlead.agent.v1.BuildStatus"> & {
  * Use `create(BuildStatusSchema)` to create a new message.
  */
 export const BuildStatusSchema: GenMessage<BuildStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 31);
+  messageDesc(file_fairlead_agent_v1_agent, 35);
 
 /**
  * @generated from message fairlead.agent.v1.Commit
@@ -1255,7 +1387,7 @@ export type Commit = Message<"fairlead.agent.v1.Commit"> & {
  * Use `create(CommitSchema)` to create a new message.
  */
 export const CommitSchema: GenMessage<Commit> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 32);
+  messageDesc(file_fairlead_agent_v1_agent, 36);
 
 /**
  * @generated from message fairlead.agent.v1.Artifact
@@ -1291,7 +1423,7 @@ export type Artifact = Message<"fairlead.agent.v1.Artifact"> & {
  * Use `create(ArtifactSchema)` to create a new message.
  */
 export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 33);
+  messageDesc(file_fairlead_agent_v1_agent, 37);
 
 /**
  * @generated from message fairlead.agent.v1.RolloutStatus
@@ -1323,7 +1455,7 @@ export type RolloutStatus = Message<"fairlead.agent.v1.RolloutStatus"> & {
  * Use `create(RolloutStatusSchema)` to create a new message.
  */
 export const RolloutStatusSchema: GenMessage<RolloutStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 34);
+  messageDesc(file_fairlead_agent_v1_agent, 38);
 
 /**
  * @generated from message fairlead.agent.v1.BenchmarkStatus
@@ -1365,7 +1497,7 @@ export type BenchmarkStatus = Message<"fairlead.agent.v1.BenchmarkStatus"> & {
  * Use `create(BenchmarkStatusSchema)` to create a new message.
  */
 export const BenchmarkStatusSchema: GenMessage<BenchmarkStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 35);
+  messageDesc(file_fairlead_agent_v1_agent, 39);
 
 /**
  * @generated from message fairlead.agent.v1.BenchmarkRow
@@ -1441,7 +1573,7 @@ export type BenchmarkRow = Message<"fairlead.agent.v1.BenchmarkRow"> & {
  * Use `create(BenchmarkRowSchema)` to create a new message.
  */
 export const BenchmarkRowSchema: GenMessage<BenchmarkRow> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 36);
+  messageDesc(file_fairlead_agent_v1_agent, 40);
 
 /**
  * Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
@@ -1477,7 +1609,7 @@ export type Push = Message<"fairlead.agent.v1.Push"> & {
  * Use `create(PushSchema)` to create a new message.
  */
 export const PushSchema: GenMessage<Push> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 37);
+  messageDesc(file_fairlead_agent_v1_agent, 41);
 
 /**
  * Everything up to and including `sequence` is stored.
@@ -1496,7 +1628,7 @@ export type PushAck = Message<"fairlead.agent.v1.PushAck"> & {
  * Use `create(PushAckSchema)` to create a new message.
  */
 export const PushAckSchema: GenMessage<PushAck> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 38);
+  messageDesc(file_fairlead_agent_v1_agent, 42);
 
 /**
  * One second of one server.
@@ -1530,7 +1662,7 @@ export type Frame = Message<"fairlead.agent.v1.Frame"> & {
  * Use `create(FrameSchema)` to create a new message.
  */
 export const FrameSchema: GenMessage<Frame> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 39);
+  messageDesc(file_fairlead_agent_v1_agent, 43);
 
 /**
  * @generated from message fairlead.agent.v1.HostSample
@@ -1599,7 +1731,7 @@ export type HostSample = Message<"fairlead.agent.v1.HostSample"> & {
  * Use `create(HostSampleSchema)` to create a new message.
  */
 export const HostSampleSchema: GenMessage<HostSample> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 40);
+  messageDesc(file_fairlead_agent_v1_agent, 44);
 
 /**
  * @generated from message fairlead.agent.v1.AppSample
@@ -1670,7 +1802,7 @@ export type AppSample = Message<"fairlead.agent.v1.AppSample"> & {
  * Use `create(AppSampleSchema)` to create a new message.
  */
 export const AppSampleSchema: GenMessage<AppSample> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 41);
+  messageDesc(file_fairlead_agent_v1_agent, 45);
 
 /**
  * Latency in microseconds, sparse: counts[i] belongs to bucket index[i]; indexes ascend.
@@ -1700,7 +1832,7 @@ export type Histogram = Message<"fairlead.agent.v1.Histogram"> & {
  * Use `create(HistogramSchema)` to create a new message.
  */
 export const HistogramSchema: GenMessage<Histogram> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 42);
+  messageDesc(file_fairlead_agent_v1_agent, 46);
 
 /**
  * Consecutive lines of one deployment's log.
@@ -1731,7 +1863,7 @@ export type LogChunk = Message<"fairlead.agent.v1.LogChunk"> & {
  * Use `create(LogChunkSchema)` to create a new message.
  */
 export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 43);
+  messageDesc(file_fairlead_agent_v1_agent, 47);
 
 /**
  * @generated from message fairlead.agent.v1.LogLine
@@ -1763,7 +1895,42 @@ export type LogLine = Message<"fairlead.agent.v1.LogLine"> & {
  * Use `create(LogLineSchema)` to create a new message.
  */
 export const LogLineSchema: GenMessage<LogLine> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 44);
+  messageDesc(file_fairlead_agent_v1_agent, 48);
+
+/**
+ * @generated from enum fairlead.agent.v1.SecretDelivery
+ */
+export const SecretDelivery = {
+  /**
+   * @generated from enum value: SECRET_DELIVERY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A variable of the app's environment.
+   *
+   * @generated from enum value: SECRET_DELIVERY_ENVIRONMENT = 1;
+   */
+  ENVIRONMENT: 1,
+
+  /**
+   * A file on tmpfs of mode 0400, at $FAIRLEAD_SECRETS/<name>.
+   *
+   * @generated from enum value: SECRET_DELIVERY_FILE = 2;
+   */
+  FILE: 2,
+} as const;
+
+/**
+ * @generated from enum fairlead.agent.v1.SecretDelivery
+ */
+export type SecretDelivery = (typeof SecretDelivery)[keyof typeof SecretDelivery] | UnknownEnum;
+
+/**
+ * Describes the enum fairlead.agent.v1.SecretDelivery.
+ */
+export const SecretDeliverySchema: GenEnum<SecretDelivery> = /*@__PURE__*/
+  enumDesc(file_fairlead_agent_v1_agent, 0);
 
 /**
  * @generated from enum fairlead.agent.v1.BenchmarkTarget
@@ -1794,7 +1961,7 @@ export type BenchmarkTarget = (typeof BenchmarkTarget)[keyof typeof BenchmarkTar
  * Describes the enum fairlead.agent.v1.BenchmarkTarget.
  */
 export const BenchmarkTargetSchema: GenEnum<BenchmarkTarget> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 0);
+  enumDesc(file_fairlead_agent_v1_agent, 1);
 
 /**
  * @generated from enum fairlead.agent.v1.BenchmarkProtocol
@@ -1830,7 +1997,7 @@ export type BenchmarkProtocol = (typeof BenchmarkProtocol)[keyof typeof Benchmar
  * Describes the enum fairlead.agent.v1.BenchmarkProtocol.
  */
 export const BenchmarkProtocolSchema: GenEnum<BenchmarkProtocol> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 1);
+  enumDesc(file_fairlead_agent_v1_agent, 2);
 
 /**
  * @generated from enum fairlead.agent.v1.InstanceState
@@ -1881,7 +2048,7 @@ export type InstanceState = (typeof InstanceState)[keyof typeof InstanceState] |
  * Describes the enum fairlead.agent.v1.InstanceState.
  */
 export const InstanceStateSchema: GenEnum<InstanceState> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 2);
+  enumDesc(file_fairlead_agent_v1_agent, 3);
 
 /**
  * @generated from enum fairlead.agent.v1.StepState
@@ -1922,7 +2089,7 @@ export type StepState = (typeof StepState)[keyof typeof StepState] | UnknownEnum
  * Describes the enum fairlead.agent.v1.StepState.
  */
 export const StepStateSchema: GenEnum<StepState> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 3);
+  enumDesc(file_fairlead_agent_v1_agent, 4);
 
 /**
  * @generated from enum fairlead.agent.v1.WorkState
@@ -1963,7 +2130,7 @@ export type WorkState = (typeof WorkState)[keyof typeof WorkState] | UnknownEnum
  * Describes the enum fairlead.agent.v1.WorkState.
  */
 export const WorkStateSchema: GenEnum<WorkState> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 4);
+  enumDesc(file_fairlead_agent_v1_agent, 5);
 
 /**
  * @generated from enum fairlead.agent.v1.LogStream
@@ -2001,5 +2168,5 @@ export type LogStream = (typeof LogStream)[keyof typeof LogStream] | UnknownEnum
  * Describes the enum fairlead.agent.v1.LogStream.
  */
 export const LogStreamSchema: GenEnum<LogStream> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 5);
+  enumDesc(file_fairlead_agent_v1_agent, 6);
 
