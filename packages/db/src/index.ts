@@ -5,6 +5,7 @@ export { createDatabase, type Database, type DatabaseOptions, type TransactionOp
 export type {
   Account,
   App,
+  AuditEvent,
   BenchmarkRow,
   BenchmarkRun,
   Deployment,

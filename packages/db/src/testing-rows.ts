@@ -140,6 +140,20 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         bytesReceived: 1n,
       },
     });
+    await tx.auditEvent.create({
+      data: {
+        id: newId('aud'),
+        organizationId,
+        at: now,
+        actorKind: 'member',
+        actorId: userId,
+        actorUserId: userId,
+        action: 'app.create',
+        targetKind: 'app',
+        targetId: appId,
+        targetLabel: 'Hello',
+      },
+    });
   });
   return {
     organizationId,

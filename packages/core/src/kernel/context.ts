@@ -20,6 +20,9 @@ export interface Log {
 
 export type Actor =
   | { readonly kind: 'member'; readonly userId: string; readonly role: Role }
+  /** An API token: a person's, with their rights at most, or a service account's. */
+  | { readonly kind: 'token'; readonly tokenId: string; readonly userId: string | null }
+  | { readonly kind: 'agent'; readonly serverId: string }
   | { readonly kind: 'system'; readonly reason: string };
 
 /** Work for one organization in either scope. Queries name the organization; in tenant scope row security is the second wall. */
@@ -34,6 +37,8 @@ export interface OrganizationCtx {
 export interface Ctx extends OrganizationCtx {
   readonly tx: TenantTx;
   readonly actor: Actor;
+  /** Where the request came from; absent for work that no request began. */
+  readonly ip?: string | null;
 }
 
 /** Above organizations: the gateway, the scheduler and the first start. */
@@ -43,9 +48,9 @@ export interface SystemCtx {
   readonly log: Log;
 }
 
-/** The member who acts; null for the system. */
+/** The person who acts, by themselves or by a token of theirs; null for the system, agents and service accounts. */
 export function actorUserId(actor: Actor): string | null {
-  return actor.kind === 'member' ? actor.userId : null;
+  return actor.kind === 'member' || actor.kind === 'token' ? actor.userId : null;
 }
 
 /** Narrows system scope to the organization whose rows are about to be touched. */

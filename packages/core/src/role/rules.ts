@@ -3,26 +3,34 @@ import { type Permission, permissionSchema, type Role } from './schema.ts';
 
 const reading: readonly Permission[] = [
   'app.read',
+  'benchmark.read',
   'deployment.read',
   'domain.read',
-  'server.read',
-  'metric.read',
-  'benchmark.read',
   'member.read',
+  'metric.read',
+  'role.read',
+  'server.read',
 ];
+// A developer makes and changes apps; what runs in production is a deployer's word.
 const developing: readonly Permission[] = [
   ...reading,
   'app.write',
+  'benchmark.write',
   'deployment.write',
   'domain.write',
-  'benchmark.write',
+  'secret.read',
+  'secret.write',
 ];
+const deploying: readonly Permission[] = [...developing, 'deployment.approve'];
 const everything: readonly Permission[] = permissionSchema.options;
+const ownersOnly: ReadonlySet<Permission> = new Set(['organization.delete', 'organization.transfer']);
 
 const granted: Readonly<Record<Role, ReadonlySet<Permission>>> = {
   viewer: new Set(reading),
+  billing: new Set([...reading, 'billing.read']),
   developer: new Set(developing),
-  admin: new Set(everything),
+  deployer: new Set(deploying),
+  admin: new Set(everything.filter((permission) => !ownersOnly.has(permission))),
   owner: new Set(everything),
 };
 

@@ -1,0 +1,2 @@
+// The door to the audit log.
+export { type AuditEntry, recordAudit } from './record-audit.ts';

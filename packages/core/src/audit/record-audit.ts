@@ -1,0 +1,54 @@
+// Owns writing down who changed what. Must never be given the value of a secret: what is written stays.
+import { newId } from '@fairlead/contract/ids';
+import { type Actor, actorUserId, type OrganizationCtx } from '../kernel/index.ts';
+
+/** Fields of the target that changed, by name. */
+export type AuditFields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+
+export interface AuditEntry {
+  /** `<feature>.<verb>`, for example app.delete. */
+  readonly action: string;
+  readonly target: { readonly kind: string; readonly id: string; readonly label: string };
+  /** What the fields were; absent for what was made. */
+  readonly before?: AuditFields;
+  /** What they are now; absent for what was deleted. */
+  readonly after?: AuditFields;
+}
+
+/** Stands or falls with the change it tells of: it is written in the same transaction. */
+export async function recordAudit(
+  ctx: OrganizationCtx & { readonly actor: Actor; readonly ip?: string | null },
+  entry: AuditEntry,
+): Promise<void> {
+  const { actor, organizationId } = ctx;
+  await ctx.tx.auditEvent.create({
+    data: {
+      id: newId('aud'),
+      organizationId,
+      at: ctx.clock.now(),
+      actorKind: actor.kind,
+      actorId: actorId(actor),
+      actorUserId: actorUserId(actor),
+      ip: ctx.ip ?? null,
+      action: entry.action,
+      targetKind: entry.target.kind,
+      targetId: entry.target.id,
+      targetLabel: entry.target.label,
+      ...(entry.before === undefined ? {} : { before: { ...entry.before } }),
+      ...(entry.after === undefined ? {} : { after: { ...entry.after } }),
+    },
+  });
+}
+
+function actorId(actor: Actor): string {
+  switch (actor.kind) {
+    case 'member':
+      return actor.userId;
+    case 'token':
+      return actor.tokenId;
+    case 'agent':
+      return actor.serverId;
+    case 'system':
+      return actor.reason;
+  }
+}
