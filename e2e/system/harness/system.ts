@@ -8,6 +8,9 @@ import type { AppDetail } from '@fairlead/core/app';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
 import type { ServerSummary } from '@fairlead/core/server';
+import { startEmbedded } from '@fairlead/db/embedded';
+import { type Backup, backUp } from '../../../tools/backup/backup.ts';
+import { restore } from '../../../tools/backup/restore.ts';
 import { ROOT } from '../../../tools/lib/command.ts';
 import { freePorts } from '../../../tools/lib/free-ports.ts';
 import { pidsListeningOn } from '../../../tools/lib/listeners.ts';
@@ -51,12 +54,14 @@ interface Parts {
 }
 
 export class System {
-  readonly #parts: Parts;
-  readonly #logs: LogStore;
+  #parts: Parts;
+  #logs: LogStore;
   readonly #undo: readonly Undo[];
+  readonly #first: ControlPlane;
 
   private constructor(parts: Parts, undo: readonly Undo[]) {
     this.#parts = parts;
+    this.#first = parts.controlPlane;
     this.#undo = undo;
     this.#logs = createFolderLogStore(parts.folders.logStore);
   }
@@ -189,12 +194,71 @@ export class System {
     return join(this.agentFolder, 'ca/ca.pem');
   }
 
+  /** Backs up as `npm run backup` does; answers the files and the recovery key. */
+  async backUp(to: string): Promise<Backup & { readonly recoveryKey: string }> {
+    let recoveryKey = '';
+    const backup = await backUp({
+      folders: this.#parts.folders,
+      databaseUrl: this.controlPlane.databaseUrl,
+      to,
+      now: new Date(),
+      onNewRecoveryKey: (identity) => {
+        recoveryKey = identity;
+      },
+    });
+    return { ...backup, recoveryKey };
+  }
+
+  /**
+   * The control plane's machine burns: everything of it is deleted but the agent's own folder, which stands for a server
+   * elsewhere. Another one is restored from the files and takes its place, on the same ports.
+   */
+  async replaceControlPlane(files: Backup & { readonly recoveryKey: string }): Promise<void> {
+    const { ports, supervisor, product, controlPlane } = this.#parts;
+    await product.close();
+    await controlPlane.stopServices();
+    await controlPlane.stopDatabase();
+    const lost = this.#parts.folders;
+    for (const folder of [lost.postgres, lost.secrets, lost.logStore]) rmSync(folder, { recursive: true });
+    const folders = { ...layOut(join(lost.data, '..', 'restored')), agent: lost.agent };
+    openData(folders);
+    const options = {
+      folders,
+      ports,
+      supervisor,
+      databaseUrl: undefined,
+      agentBinary: AGENT_BINARY,
+      webServer: undefined,
+    };
+    const database = await startEmbedded({ dataDir: folders.postgres, port: ports.database, log: () => undefined });
+    try {
+      await restore({ folders, databaseUrl: database.url, ...files, log: quiet });
+    } finally {
+      await database.stop();
+    }
+    const restored = await ControlPlane.open({ ...options, unsafeButFast: true });
+    this.#parts = {
+      ...this.#parts,
+      folders,
+      controlPlane: restored,
+      product: await openProduct({ databaseUrl: restored.databaseUrl, organizationName: 'Test', log: quiet }),
+    };
+    this.#logs = createFolderLogStore(folders.logStore);
+    await restored.start();
+  }
+
   logOf(service: string): string {
     return readFileSync(this.#parts.supervisor.logFile(service), 'utf8');
   }
 
-  stop(): Promise<void> {
-    return undoAll(this.#undo);
+  async stop(): Promise<void> {
+    if (this.#parts.controlPlane !== this.#first) {
+      await this.#parts.product.close();
+      await this.#parts.controlPlane.stopServices();
+      await this.#parts.supervisor.stop(AGENT);
+      await this.#parts.controlPlane.stopDatabase();
+    }
+    await undoAll(this.#undo);
   }
 }
 

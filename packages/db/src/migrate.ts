@@ -13,6 +13,8 @@ export interface MigrateOptions {
   readonly url: string;
   /** The folder of migrations, each in its own folder. */
   readonly dir: string;
+  /** Stop after this one: a backup is loaded into tables as they were, and what came later is applied to its rows. */
+  readonly until?: string;
   readonly log: (line: string) => void;
 }
 
@@ -47,7 +49,9 @@ const prismaLock = '72707369';
 
 /** Applies what is missing and answers the names of what it applied. Safe to call at every start, also at once. */
 export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
-  const migrations = await readMigrations(options.dir);
+  const { until } = options;
+  const all = await readMigrations(options.dir);
+  const migrations = until === undefined ? all : all.filter(({ name }) => name <= until);
   const client = new pg.Client({
     connectionString: options.url,
     application_name: 'fairlead-migrate',

@@ -16,5 +16,6 @@ export { renderDesiredState } from './render-desired-state.ts';
 export { enrolmentCommand, isConnected } from './rules.ts';
 export * from './schema.ts';
 export { listSigningKeys, registerSigningKey, type SigningKeyRow } from './signing-key.ts';
+export { startNewEpoch } from './start-new-epoch.ts';
 export { loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';

@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { newRecoveryKey, pack, unpack } from './archive.ts';
+
+let root: string;
+let file: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'fairlead-archive-'));
+  file = join(root, 'all.age');
+  mkdirSync(join(root, 'from/keys'), { recursive: true });
+  mkdirSync(join(root, 'to'));
+  writeFileSync(join(root, 'from/keys/one'), 'a secret key', { mode: 0o600 });
+  writeFileSync(join(root, 'from/keys/large'), Buffer.alloc(3_000_000, 7), { mode: 0o600 });
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+test('what was packed comes back with its modes, and cannot be read on the way', async () => {
+  const { identity, recipient } = await newRecoveryKey();
+  await pack(join(root, 'from'), ['keys'], file, recipient);
+  expect(readFileSync(file).includes('a secret key')).toBe(false);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await unpack(file, join(root, 'to'), `${identity}\n`);
+  expect(readFileSync(join(root, 'to/keys/one'), 'utf8')).toBe('a secret key');
+  expect(readFileSync(join(root, 'to/keys/large'))).toEqual(Buffer.alloc(3_000_000, 7));
+  expect(statSync(join(root, 'to/keys/one')).mode & 0o777).toBe(0o600);
+});
+
+test('another key, half a file or a changed byte is an error, and no partial file stays', async () => {
+  const { identity, recipient } = await newRecoveryKey();
+  const other = await newRecoveryKey();
+  await pack(join(root, 'from'), ['keys'], file, recipient);
+  const to = join(root, 'to');
+  await expect(unpack(file, to, other.identity)).rejects.toThrow('could not be opened');
+  await expect(unpack(file, to, 'no key')).rejects.toThrow('AGE-SECRET-KEY-1');
+  const whole = readFileSync(file);
+  writeFileSync(file, whole.subarray(0, whole.length - 50));
+  await expect(unpack(file, to, identity)).rejects.toThrow('could not be opened');
+  const changed = Buffer.from(whole);
+  changed[whole.length - 30] = (changed[whole.length - 30] ?? 0) ^ 1;
+  writeFileSync(file, changed);
+  await expect(unpack(file, to, identity)).rejects.toThrow('could not be opened');
+  await expect(pack(join(root, 'from'), ['missing'], join(root, 'none.age'), recipient)).rejects.toThrow(/ENOENT/);
+  expect(readdirSync(root).sort()).toEqual(['all.age', 'from', 'to']);
+});

@@ -1,0 +1,133 @@
+// `npm run backup` and `npm run restore`: options in, files out. Every expected failure is one clear line.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findRunning, startEmbedded } from '@fairlead/db/embedded';
+import { ROOT } from '../lib/command.ts';
+import { freePort } from '../lib/free-ports.ts';
+import { generateClient } from '../start/builds.ts';
+import { chooseFolders, closedFolder, FolderError, type Folders, openData } from '../start/folders.ts';
+import { ArchiveError } from './archive.ts';
+
+const HELP = `Usage: npm run backup -- --to DIR [--data DIR] [--recovery-key FILE]
+       npm run restore -- --from FILE.data.age --keys FILE.keys.age --recovery-key FILE [--data DIR]
+
+backup writes two files into DIR, while Fairlead runs or not: the data (database and logs) and the keys. Keep them apart.
+Both open only with the recovery key, which the first backup writes to --recovery-key FILE: keep it away from this machine.
+
+restore fills an empty data folder; npm start then goes on where the backup was made, and every server takes its word.
+
+Environment: DATABASE_URL names an outside PostgreSQL, as for npm start.
+`;
+
+class UsageError extends Error {}
+
+const EXPECTED = [ArchiveError, FolderError, UsageError];
+const EXPECTED_NAMES = new Set(['EmbeddedError', 'MigrationError']);
+const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
+
+async function main(): Promise<void> {
+  const [verb, ...args] = process.argv.slice(2);
+  const text = { type: 'string' } as const;
+  const options = {
+    data: text,
+    to: text,
+    from: text,
+    keys: text,
+    'recovery-key': text,
+    help: { type: 'boolean' },
+  } as const;
+  const { values } = readArguments(() => parseArgs({ args, options }));
+  if (values.help) return void process.stdout.write(HELP);
+  const data = values.data === undefined ? undefined : from(values.data);
+  const folders = chooseFolders({ root: ROOT, data, isRoot: process.getuid?.() === 0 });
+  const recoveryKey = values['recovery-key'];
+  await generateClient(() => undefined);
+  if (verb === 'backup') return backup(folders, from(required(values.to, '--to')), recoveryKey);
+  if (verb === 'restore') {
+    return restore(folders, {
+      dataFile: from(required(values.from, '--from')),
+      keysFile: from(required(values.keys, '--keys')),
+      recoveryKey: readFileSync(from(required(recoveryKey, '--recovery-key')), 'utf8'),
+    });
+  }
+  throw new UsageError('say backup or restore');
+}
+
+async function backup(folders: Folders, to: string, recoveryKey: string | undefined): Promise<void> {
+  const { backUp } = await import('./backup.ts');
+  const { dataFile, keysFile, tables } = await withDatabase(folders, (databaseUrl) =>
+    backUp({
+      folders,
+      databaseUrl,
+      to,
+      now: new Date(),
+      onNewRecoveryKey: (identity) => {
+        const file = from(required(recoveryKey, 'this is the first backup: --recovery-key'));
+        writeFileSync(file, `${identity}\n`, { mode: 0o600, flag: 'wx' });
+        console.log(`  ok recovery key in ${file}: move it to a safe place, nothing else opens the backups`);
+      },
+    }),
+  );
+  console.log(`  ok ${tables} tables and all logs in ${dataFile}`);
+  console.log(`  ok the keys in ${keysFile}: keep it apart from the data`);
+}
+
+interface RestoreFiles {
+  readonly dataFile: string;
+  readonly keysFile: string;
+  readonly recoveryKey: string;
+}
+
+async function restore(folders: Folders, files: RestoreFiles): Promise<void> {
+  openData(folders);
+  const { restore: run } = await import('./restore.ts');
+  const { madeAt, servers } = await withDatabase(folders, (databaseUrl) =>
+    run({ folders, databaseUrl, ...files, log: quiet }),
+  );
+  console.log(`  ok restored what was backed up at ${madeAt.toISOString()}: ${servers} servers, a new epoch`);
+  console.log('  ok now run npm start');
+}
+
+/** The outside database, the embedded one that runs, or the embedded one started for this. */
+async function withDatabase<T>(folders: Folders, work: (url: string) => Promise<T>): Promise<T> {
+  const outside = process.env.DATABASE_URL || (await findRunning(folders.postgres));
+  if (outside) return work(outside);
+  const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
+  const server = await startEmbedded({
+    dataDir: folders.postgres,
+    port: await freePort(),
+    log: () => undefined,
+    ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
+  });
+  try {
+    return await work(server.url);
+  } finally {
+    await server.stop();
+  }
+}
+
+function required(value: string | undefined, option: string): string {
+  if (value === undefined || value === '') throw new UsageError(`${option} is missing. See --help`);
+  return value;
+}
+
+function readArguments<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message.split('. ')[0]}. See --help`);
+  }
+}
+
+/** npm runs scripts in the clone; paths are meant from where the user is. */
+function from(path: string): string {
+  return isAbsolute(path) ? path : resolve(process.env.INIT_CWD ?? process.cwd(), path);
+}
+
+main().catch((error: unknown) => {
+  const isExpected =
+    EXPECTED.some((kind) => error instanceof kind) || (error instanceof Error && EXPECTED_NAMES.has(error.name));
+  console.error(isExpected ? `fairlead: ${(error as Error).message}` : error);
+  process.exit(1);
+});

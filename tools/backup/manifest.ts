@@ -1,0 +1,19 @@
+// What lies where in a backup.
+import { z } from 'zod';
+
+/** The folder of a data folder in which a dump is put together; in an archive it holds the manifest and the tables. */
+export const STAGING = 'backup';
+export const MANIFEST = 'manifest.json';
+/** Below STAGING: one file a table, in PostgreSQL's binary COPY format. */
+export const DATABASE = 'database';
+
+export const manifestSchema = z.object({
+  format: z.literal(1),
+  madeAt: z.iso.datetime(),
+  database: z.object({
+    migrations: z.array(z.string()).min(1).readonly(),
+    tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()).readonly() })).readonly(),
+    samplesFrom: z.iso.datetime().nullable(),
+  }),
+});
+export type Manifest = z.infer<typeof manifestSchema>;

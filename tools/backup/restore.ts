@@ -1,0 +1,86 @@
+// Restores a control plane into a data folder that holds none. The database is loaded as it was, then brought up to date;
+// a new epoch makes agents take what this control plane says, however far ahead of the backup they are.
+import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Log, systemClock } from '@fairlead/core/kernel';
+import { startNewEpoch } from '@fairlead/core/server';
+import { createDatabase } from '@fairlead/db';
+import { restoreTables } from '@fairlead/db/dump';
+import { migrate } from '@fairlead/db/migrate';
+import { ROOT } from '../lib/command.ts';
+import type { Folders } from '../start/folders.ts';
+import { isEnrolled } from '../start/local-agent.ts';
+import { ArchiveError, unpack } from './archive.ts';
+import { DATABASE, MANIFEST, type Manifest, manifestSchema, STAGING } from './manifest.ts';
+
+export interface RestoreOptions {
+  /** Made, and without a control plane in it. */
+  readonly folders: Folders;
+  /** An empty database. */
+  readonly databaseUrl: string;
+  readonly dataFile: string;
+  readonly keysFile: string;
+  readonly recoveryKey: string;
+  readonly log: Log;
+}
+
+export interface Restored {
+  readonly madeAt: Date;
+  readonly servers: number;
+}
+
+const MIGRATIONS = join(ROOT, 'prisma/migrations');
+
+export async function restore(options: RestoreOptions): Promise<Restored> {
+  const { folders, databaseUrl } = options;
+  requireNoKeys(folders);
+  await unpack(options.dataFile, folders.data, options.recoveryKey);
+  const staging = join(folders.data, STAGING);
+  const manifest = readManifest(staging);
+  const { migrations } = manifest.database;
+  const quiet = () => undefined;
+  await migrate({ url: databaseUrl, dir: MIGRATIONS, log: quiet, until: migrations.at(-1) ?? '' });
+  await restoreTables(databaseUrl, manifest.database, (table) => createReadStream(join(staging, DATABASE, table)));
+  await migrate({ url: databaseUrl, dir: MIGRATIONS, log: quiet });
+  const servers = await beginEpoch(options, new Date(manifest.madeAt));
+  rmSync(staging, { recursive: true });
+  // Last: a folder with keys counts as whole.
+  await unpack(options.keysFile, folders.data, options.recoveryKey);
+  return { madeAt: new Date(manifest.madeAt), servers };
+}
+
+async function beginEpoch({ databaseUrl, folders, log }: RestoreOptions, backupMadeAt: Date): Promise<number> {
+  const database = createDatabase({ url: databaseUrl, poolMax: 1, applicationName: 'fairlead-restore' });
+  try {
+    return await database.system('restore from a backup', (tx) =>
+      startNewEpoch({ tx, clock: systemClock, log }, { backupMadeAt, hasLocalAgent: isEnrolled(folders.agent) }),
+    );
+  } finally {
+    await database.close();
+  }
+}
+
+/** Keys are never overwritten: they may open what nothing else does. */
+function requireNoKeys(folders: Folders): void {
+  const found = existsSync(folders.secrets)
+    ? readdirSync(folders.secrets, { recursive: true, withFileTypes: true }).find((entry) => entry.isFile())
+    : undefined;
+  if (found === undefined) return;
+  throw new ArchiveError(
+    `${folders.data} holds a control plane with keys of its own: restore into another --data folder`,
+  );
+}
+
+function readManifest(staging: string): Manifest {
+  const manifest = manifestSchema.safeParse(JSON.parse(readFileSync(join(staging, MANIFEST), 'utf8')));
+  if (!manifest.success)
+    throw new ArchiveError('this backup was made by a version of Fairlead that this one does not know');
+  const known = new Set(readdirSync(MIGRATIONS));
+  const newer = manifest.data.database.migrations.find((name) => !known.has(name));
+  if (newer !== undefined) {
+    throw new ArchiveError(
+      `this backup was made by a newer Fairlead (it has the migration ${newer}): update this clone first`,
+    );
+  }
+  return manifest.data;
+}
