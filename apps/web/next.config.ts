@@ -14,6 +14,7 @@ const config: NextConfig = {
     '@fairlead/contract',
     '@fairlead/core',
     '@fairlead/db',
+    '@fairlead/outbound',
     '@fairlead/ui',
   ],
   serverExternalPackages: ['pg', 'pino'],

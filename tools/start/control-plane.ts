@@ -146,8 +146,16 @@ export class ControlPlane {
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
       FAIRLEAD_AGENT_BINARY: agentBinary,
+      ...passedOn(),
     };
   }
+}
+
+/** Settings of the web app that `npm start` hands through as they are. */
+const PASSED_ON = ['FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'] as const;
+
+function passedOn(): Record<string, string> {
+  return Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 type Log = (line: string) => void;

@@ -6,7 +6,8 @@ import { mayChange } from './server/origin.ts';
 import { contentSecurityPolicy, securityHeaders } from './server/security-headers.ts';
 
 export function proxy(request: NextRequest): NextResponse {
-  if (!mayChange(request.method, request.headers.get('origin'), ownOrigins())) {
+  const { method, headers: sent } = request;
+  if (!mayChange({ method, origin: sent.get('origin'), site: sent.get('sec-fetch-site') }, ownOrigins())) {
     return withHeaders(
       NextResponse.json({ message: 'This request did not come from a page of this dashboard.' }, { status: 403 }),
     );

@@ -1,5 +1,8 @@
 // The API over HTTP: one request, which may be a batch of calls. Owns how much one request may ask for.
+
+import { type ErrorCode, errorTable } from '@fairlead/contract/errors';
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
+import { withBoundedBody } from './body-limit.ts';
 import { type ApiParts, createContext, organizationHeader } from './context.ts';
 import { apiRouter } from './router.ts';
 
@@ -7,7 +10,9 @@ const apiPath = '/api/trpc';
 /** Calls of one request; each may be a transaction, and an address has room for a thousand. Clients split above it. */
 export const batchMax = 20;
 
-export function answerRequest(parts: ApiParts, request: Request): Promise<Response> {
+export async function answerRequest(parts: ApiParts, unread: Request): Promise<Response> {
+  const request = await withBoundedBody(unread);
+  if (request === null) return refuse('request.too_large');
   return fetchRequestHandler({
     endpoint: apiPath,
     req: request,
@@ -20,4 +25,9 @@ export function answerRequest(parts: ApiParts, request: Request): Promise<Respon
         organizationSlug: request.headers.get(organizationHeader) ?? info.connectionParams?.organization ?? null,
       }),
   });
+}
+
+function refuse(code: ErrorCode): Response {
+  const { http, message } = errorTable[code];
+  return Response.json({ code, message }, { status: http, headers: { 'cache-control': 'no-store' } });
 }

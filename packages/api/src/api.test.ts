@@ -2,6 +2,7 @@ import { newId } from '@fairlead/contract/ids';
 import superjson from 'superjson';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { batchMax } from './answer-request.ts';
+import { bodyBytesMax } from './body-limit.ts';
 import { type ApiParts, answerRequest, organizationHeader, type PublicError } from './index.ts';
 import { origin, startTestApi, type TestApi } from './testing/index.ts';
 
@@ -258,4 +259,27 @@ test('the first account is made by the token, once, and nobody else gets one', a
   } finally {
     await fresh.close();
   }
+});
+
+test('an address that somebody typed is asked for its branches only where the internet is', async () => {
+  const caller = api.caller(owner.cookie);
+  await expect(caller.source.branches({ repositoryUrl: 'http://127.0.0.1:4402/shop.git' })).rejects.toThrow(
+    'not on the internet',
+  );
+  const viewer = await api.signUp('Onlooker', 'viewer');
+  await expect(api.caller(viewer.cookie).source.branches({ repositoryUrl })).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+  });
+});
+
+test('a request that is too large is refused before anybody reads it, also when it does not say how long it is', async () => {
+  const large = await post('app.create', { name: 'x'.repeat(bodyBytesMax) });
+  expect(large.status).toBe(413);
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024)) });
+  const request = new Request(`${origin}/api/trpc/app.create`, {
+    method: 'POST',
+    body: endless,
+    duplex: 'half',
+  } as RequestInit);
+  expect((await answerRequest(api.parts, request)).status).toBe(413);
 });

@@ -6,6 +6,7 @@ import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { Database } from '@fairlead/db';
+import type { Outbound } from '@fairlead/outbound';
 import type { LiveSource } from './live-source.ts';
 
 export interface AgentDownload {
@@ -27,6 +28,7 @@ export interface ApiParts {
   readonly auth: Auth;
   readonly live: LiveSource;
   readonly logs: LogStore;
+  readonly outbound: Outbound;
   readonly config: ApiConfig;
   readonly clock: Clock;
   readonly log: Log;

@@ -12,6 +12,7 @@ import { releaseRouter } from './routers/release.ts';
 import { serverRouter } from './routers/server.ts';
 import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
+import { sourceRouter } from './routers/source.ts';
 
 export const apiRouter = router({
   app: appRouter,
@@ -26,6 +27,7 @@ export const apiRouter = router({
   server: serverRouter,
   session: sessionRouter,
   setup: setupRouter,
+  source: sourceRouter,
 });
 
 /** The only thing that clients import, as a type. */

@@ -10,11 +10,12 @@ type TrpcCode =
   | 'FORBIDDEN'
   | 'NOT_FOUND'
   | 'CONFLICT'
+  | 'PAYLOAD_TOO_LARGE'
   | 'TOO_MANY_REQUESTS'
   | 'INTERNAL_SERVER_ERROR';
 
 export interface ErrorEntry {
-  readonly http: 400 | 401 | 403 | 404 | 409 | 429 | 500;
+  readonly http: 400 | 401 | 403 | 404 | 409 | 413 | 429 | 500;
   readonly trpc: TrpcCode;
   /** Set when the code may end a link: the close code of its WebSocket. */
   readonly link?: CloseCode;
@@ -40,6 +41,7 @@ const table = {
   'internal.unexpected': failed('Something went wrong on our side. Try again; if it stays, quote the error id.', {
     retryable: true,
   }),
+  'request.too_large': entry(413, 'PAYLOAD_TOO_LARGE', 'This is too much for one request. Send less at once.'),
   'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
   'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
     retryable: true,
@@ -64,6 +66,15 @@ const table = {
   'app.name_taken': conflict('There is already an app with this name. Choose another.'),
   'app.confirm_mismatch': invalid('The name typed is not the name of this app.'),
   'app.not_live': conflict('This app has no live release yet. Deploy it first.'),
+
+  'source.unreachable': failed('The git server did not answer. Check the address, and that it can be reached.', {
+    retryable: true,
+  }),
+  'source.address_refused': forbidden(
+    'This address is not on the internet. Whoever runs this control plane can open it with FAIRLEAD_OUTBOUND_ALLOW.',
+  ),
+  'source.closed': missing('There is no repository at this address, or it is not public.'),
+  'source.not_a_repository': invalid('What answers at this address is not a git repository.'),
 
   'release.not_found': missing('There is no such release.'),
   'release.artifact_elsewhere': conflict(

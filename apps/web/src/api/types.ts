@@ -18,3 +18,4 @@ export type BenchmarkSummary = Outputs['benchmark']['list']['items'][number];
 export type BenchmarkDetail = Outputs['benchmark']['get'];
 export type Overview = Outputs['overview']['get'];
 export type Range = Inputs['metric']['app']['range'];
+export type SourceBranches = Outputs['source']['branches'];

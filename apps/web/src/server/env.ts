@@ -6,6 +6,12 @@ const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/
 /** Passwords, cookies and enrolment tokens travel to it, so plain http is for names of this machine alone. */
 const publicUrl = httpUrl.refine((url) => isProtected(new URL(url)), 'must be https, unless it is on this machine');
 
+const networks = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
+  .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])));
+
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   /** The address people open; cookies, links and the install command are made for it. */
@@ -26,11 +32,11 @@ const schema = z.object({
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
   /** Addresses and networks of reverse proxies whose X-Forwarded-For is believed, separated by commas. */
-  FAIRLEAD_TRUSTED_PROXIES: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
-    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))),
+  FAIRLEAD_TRUSTED_PROXIES: networks,
+  /** Private addresses and networks that this process may call when somebody types their name, separated by commas. */
+  FAIRLEAD_OUTBOUND_ALLOW: networks,
+  /** Whom security.txt names: a mailto: or https: address. */
+  FAIRLEAD_SECURITY_CONTACT: z.url({ protocol: /^(mailto|https)$/ }).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

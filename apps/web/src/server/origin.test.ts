@@ -5,15 +5,21 @@ import { contentSecurityPolicy } from './security-headers.ts';
 const trusted = ['https://fairlead.example.com'];
 
 test.each([
-  ['GET', null, true],
-  ['GET', 'https://evil.example', true],
-  ['POST', 'https://fairlead.example.com', true],
-  ['POST', 'https://fairlead.example.com.evil.example', false],
-  ['POST', 'http://fairlead.example.com', false],
-  ['POST', 'null', false],
-  ['POST', null, false],
-  ['DELETE', 'https://evil.example', false],
-])('%s from %s may change: %s', (method, origin, allowed) => expect(mayChange(method, origin, trusted)).toBe(allowed));
+  ['GET', null, null, true],
+  ['GET', 'https://evil.example', 'cross-site', true],
+  ['POST', 'https://fairlead.example.com', null, true],
+  ['POST', 'https://fairlead.example.com', 'same-origin', true],
+  ['POST', 'https://fairlead.example.com', 'same-site', false],
+  ['POST', 'https://fairlead.example.com', 'cross-site', false],
+  ['POST', 'https://fairlead.example.com', 'none', false],
+  ['POST', 'https://fairlead.example.com.evil.example', null, false],
+  ['POST', 'http://fairlead.example.com', null, false],
+  ['POST', 'null', null, false],
+  ['POST', null, null, false],
+  ['DELETE', 'https://evil.example', null, false],
+])('%s from %s (%s) may change: %s', (method, origin, site, allowed) =>
+  expect(mayChange({ method, origin, site }, trusted)).toBe(allowed),
+);
 
 test('scripts run by nonce, nobody may frame a page, and only development evaluates strings', () => {
   const policy = contentSecurityPolicy({ nonce: 'abc', development: false });

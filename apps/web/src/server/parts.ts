@@ -7,6 +7,7 @@ import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
+import { createOutbound } from '@fairlead/outbound';
 import { agentDownload } from './agent-download.ts';
 import type { WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
@@ -68,6 +69,7 @@ async function createParts(): Promise<WebParts> {
       log,
     }),
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+    outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     config: {
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,

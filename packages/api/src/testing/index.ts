@@ -8,6 +8,7 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { rotateSetupToken } from '@fairlead/core/setup';
 import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { createOutbound } from '@fairlead/outbound';
 import type { ApiParts } from '../context.ts';
 import { createCaller, createContext } from '../index.ts';
 import type { LiveSource, LiveSubscription } from '../live-source.ts';
@@ -53,6 +54,7 @@ export async function startTestApi(): Promise<TestApi> {
     }),
     live,
     logs: createFolderLogStore(dir),
+    outbound: createOutbound({ allowed: [] }),
     config: {
       localHttpsPort: 4443,
       controlHost: 'fairlead.localhost',

@@ -32,3 +32,11 @@ function tell(problemOf: (value: string) => string | null) {
     if (message !== null) ctx.addIssue({ code: 'custom', message });
   };
 }
+
+export const listBranchesInputSchema = z.object({ repositoryUrl: repositoryUrlSchema });
+export const sourceBranchesSchema = z.object({
+  branches: z.array(z.string()),
+  /** Null when the repository is empty or does not say. */
+  defaultBranch: z.string().nullable(),
+});
+export type SourceBranches = z.infer<typeof sourceBranchesSchema>;

@@ -12,7 +12,7 @@ import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerSummary } from '../../api/types.ts';
+import type { ServerSummary, SourceBranches } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
@@ -44,6 +44,12 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
   const create = useMutation(trpc.app.create.mutationOptions());
   const [url, setUrl] = useState('');
   const [name, setName] = useState<string | null>(null);
+  const [source, setSource] = useState<string | null>(null);
+  const branches = useQuery({
+    ...trpc.source.branches.queryOptions({ repositoryUrl: source ?? '' }),
+    enabled: source !== null,
+    retry: false,
+  });
   const shownName = name ?? suggestName(url);
   const failure = create.error === null ? null : readFailure(create.error);
 
@@ -58,7 +64,7 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
         repositoryUrl: url.trim(),
         serverId: text('serverId'),
         rootFolder: text('rootFolder'),
-        ...(branch === '' ? {} : { branch }),
+        branch: branch || branches.data?.defaultBranch || 'main',
         ...(host === '' ? {} : { host }),
       },
       {
@@ -86,6 +92,7 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
               placeholder="https://github.com/you/your-app.git"
               value={url}
               onChange={(event) => setUrl(event.target.value)}
+              onBlur={(event) => setSource(event.target.validity.valid ? event.target.value.trim() : null)}
             />
           )}
         </Field>
@@ -107,8 +114,23 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
               </Select>
             )}
           </Field>
-          <Field label="Branch" hint="Empty: main." error={failure?.fields.branch}>
-            {(control) => <Input {...control} mono name="branch" placeholder="main" />}
+          <Field label="Branch" hint={branchHint(branches)} error={failure?.fields.branch}>
+            {(control) => (
+              <>
+                <Input
+                  {...control}
+                  mono
+                  name="branch"
+                  list={`${control.id}-branches`}
+                  placeholder={branches.data?.defaultBranch ?? 'main'}
+                />
+                <datalist id={`${control.id}-branches`}>
+                  {branches.data?.branches.map((branch) => (
+                    <option key={branch} value={branch} />
+                  ))}
+                </datalist>
+              </>
+            )}
           </Field>
           <Field label="Root folder" hint="Empty: the whole repository." error={failure?.fields.rootFolder}>
             {(control) => <Input {...control} mono name="rootFolder" placeholder="apps/shop" />}
@@ -133,6 +155,15 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
       </form>
     </Card>
   );
+}
+
+/** Suggestions only: an address that cannot be asked may still be cloned by the server. */
+function branchHint({ data, isFetching }: { data: SourceBranches | undefined; isFetching: boolean }): string {
+  if (isFetching) return 'Asking the repository for its branches…';
+  if (data === undefined) return 'Empty: main.';
+  const { branches, defaultBranch } = data;
+  if (branches.length === 0) return 'This repository has no branch yet.';
+  return `Empty: ${defaultBranch ?? 'main'}. ${branches.length === 1 ? 'One branch' : `${branches.length} branches`} to choose from.`;
 }
 
 function NoServer() {

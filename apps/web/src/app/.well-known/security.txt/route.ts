@@ -1,0 +1,12 @@
+// Whom to tell of a hole in this control plane (RFC 9116): whoever operates it says so in the environment.
+import { webEnv } from '../../../server/env-of-process.ts';
+import { securityText } from '../../../server/security-text.ts';
+
+export const dynamic = 'force-dynamic';
+
+export function GET(): Response {
+  const { FAIRLEAD_SECURITY_CONTACT: contact, FAIRLEAD_PUBLIC_URL: publicUrl } = webEnv();
+  if (contact === undefined) return new Response('no contact is set\n', { status: 404 });
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+  return new Response(securityText({ contact, publicUrl, now: new Date() }), { headers });
+}

@@ -1,0 +1,19 @@
+// Owns how large a request to the API may be. A body is read once, up to the limit, before anything looks into it.
+
+/** The largest input is a pasted file of secrets; a batch holds several calls. */
+export const bodyBytesMax = 1024 * 1024;
+
+/** The same request with its body in memory; null when it is larger than the limit, however long it says to be. */
+export async function withBoundedBody(request: Request): Promise<Request | null> {
+  if (request.body === null) return request;
+  if (Number(request.headers.get('content-length') ?? 0) > bodyBytesMax) return null;
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of request.body) {
+    bytes += part.length;
+    if (bytes > bodyBytesMax) return null;
+    parts.push(part);
+  }
+  const { method, headers, signal } = request;
+  return new Request(request.url, { method, headers, signal, body: Buffer.concat(parts) });
+}

@@ -1,0 +1,118 @@
+// Owns calling an address that somebody typed. The name is resolved once, every answer is judged, and the connection goes
+// to an address that was judged: a name that changes its mind in between gains nothing. Redirects are not followed.
+import type { LookupAddress } from 'node:dns';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { createAddressGuard } from './addresses.ts';
+
+export type OutboundErrorCode = 'refused_address' | 'unreachable' | 'too_large';
+
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError';
+  readonly code: OutboundErrorCode;
+
+  constructor(code: OutboundErrorCode, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+export interface OutboundOptions {
+  /** Addresses and networks beyond the internet's that may be called, for example a git server in the office. */
+  readonly allowed: readonly string[];
+  readonly timeoutMs?: number;
+  readonly bodyBytesMax?: number;
+  /** For tests. */
+  readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
+}
+
+export interface OutboundResponse {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+export interface Outbound {
+  /** Any answer is an answer, also a redirect. Throws an OutboundError. `url` is http or https. */
+  get(url: string, headers?: Readonly<Record<string, string>>): Promise<OutboundResponse>;
+}
+
+const defaults = { timeoutMs: 10_000, bodyBytesMax: 4 * 1024 * 1024 };
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const mayCall = createAddressGuard(options.allowed);
+  const resolve = options.resolve ?? ((host) => systemLookup(host, { all: true }));
+  const { timeoutMs, bodyBytesMax } = { ...defaults, ...options };
+
+  async function pin(host: string): Promise<LookupAddress> {
+    const literal = host.replace(/^\[|\]$/g, '');
+    const family = isIP(literal);
+    const found = family === 0 ? await resolve(host).catch(unreachable(host)) : [{ address: literal, family }];
+    const allowed = found.find(({ address }) => mayCall(address));
+    if (allowed !== undefined) return allowed;
+    throw new OutboundError('refused_address', `${host} is not on the internet`);
+  }
+
+  return {
+    get: async (url, headers = {}) => {
+      const target = new URL(url);
+      const pinned = await pin(target.hostname);
+      return send(target, pinned, { headers, timeoutMs, bodyBytesMax });
+    },
+  };
+}
+
+interface SendOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly bodyBytesMax: number;
+}
+
+function send(target: URL, pinned: LookupAddress, options: SendOptions): Promise<OutboundResponse> {
+  const lookup: LookupFunction = (_host, { all }, done) => {
+    if (all) done(null, [pinned]);
+    else done(null, pinned.address, pinned.family);
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<OutboundResponse>();
+  const open = target.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = open(target, {
+    lookup,
+    headers: options.headers,
+    agent: false,
+    signal: AbortSignal.timeout(options.timeoutMs),
+  });
+  const fail = (error: unknown) => {
+    reject(
+      error instanceof OutboundError ? error : new OutboundError('unreachable', `${target.host} did not answer`, error),
+    );
+    request.destroy();
+  };
+  request.on('error', fail);
+  request.on('response', (response) => {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    response.on('data', (part: Uint8Array) => {
+      bytes += part.length;
+      if (bytes > options.bodyBytesMax) fail(new OutboundError('too_large', `${target.host} answered too much`));
+      else parts.push(part);
+    });
+    response.on('error', fail);
+    response.on('end', () =>
+      resolve({
+        status: response.statusCode ?? 0,
+        contentType: response.headers['content-type'] ?? '',
+        body: Buffer.concat(parts),
+      }),
+    );
+  });
+  request.end();
+  return promise;
+}
+
+function unreachable(host: string): (error: unknown) => never {
+  return (error) => {
+    throw new OutboundError('unreachable', `${host} has no address`, error);
+  };
+}
