@@ -1,0 +1,137 @@
+// `npm run perf:tenancy`: what row-level security costs. The ten commonest reads and writes on the large scenario, each on
+// two copies of one database: as it is, and with row-level security off. Rounds take turns, so noise is shared. Prints
+// p50 and p99 of both and their ratio; asserts nothing.
+import { parseArgs } from 'node:util';
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { getApp, listApps, updateApp } from '@fairlead/core/app';
+import { cancelDeployment, createDeployment, getDeployment, listDeployments } from '@fairlead/core/deployment';
+import { listDomains } from '@fairlead/core/domain';
+import { type Ctx, systemClock } from '@fairlead/core/kernel';
+import { getAppMetric } from '@fairlead/core/metric';
+import { getOverview } from '@fairlead/core/overview';
+import { getServer, listServers } from '@fairlead/core/server';
+import { createDatabase, type Database } from '@fairlead/db';
+import { loadInSystemScope } from '@fairlead/db/copy';
+import { cloneDatabase, startTestCluster, switchRowSecurityOff } from '@fairlead/db/testing/cluster';
+import { seedLarge } from '../../prisma/seed/seed.ts';
+import { percentile } from './table.ts';
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '20' }, calls: { type: 'string', default: '10' } },
+});
+const [rounds, calls] = [Number(values.rounds), Number(values.calls)];
+const links = { localHttpsPort: 4443 };
+const note = (line: string) => console.log(`  …  ${line}`);
+const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
+
+interface Target {
+  readonly name: string;
+  readonly database: Database;
+  readonly userId: string;
+  readonly organizationId: OrganizationId;
+}
+
+interface Call {
+  readonly name: string;
+  readonly run: (ctx: Ctx) => Promise<unknown>;
+}
+
+const cluster = await startTestCluster();
+try {
+  const base = await cloneDatabase(cluster.templateUrl);
+  await base.database.close();
+  note('loading the large scenario');
+  const { organizationId } = await seedLarge({ url: base.url, replace: false, owner: null, note: () => undefined });
+  const open = await cloneDatabase(base.url);
+  await open.database.close();
+  await switchRowSecurityOff(open.url);
+  const userId = await ownerOf(base.url, organizationId);
+  const targets = [
+    { name: 'on', url: base.url },
+    { name: 'off', url: open.url },
+  ].map(({ name, url }) => ({
+    name,
+    userId,
+    organizationId: parseId('org', organizationId),
+    database: createDatabase({ url, poolMax: 2, applicationName: 'perf' }),
+  }));
+  await measure(targets);
+  for (const { database } of targets) await database.close();
+} finally {
+  await cluster.stop();
+}
+
+async function measure(targets: readonly Target[]): Promise<void> {
+  const first = targets[0];
+  if (first === undefined) return;
+  const list = await callsOf(first);
+  const times = new Map<string, number[]>();
+  for (const { run } of list) for (const target of targets) await within(target, run);
+  for (let round = 0; round < rounds; round++) {
+    for (const { name, run } of list) {
+      for (const target of round % 2 === 0 ? targets : targets.toReversed()) {
+        const taken = times.get(`${name} ${target.name}`) ?? [];
+        times.set(`${name} ${target.name}`, taken);
+        for (let call = 0; call < calls; call++) {
+          const startedAt = performance.now();
+          await within(target, run);
+          taken.push(performance.now() - startedAt);
+        }
+      }
+    }
+  }
+  console.log(`\n${rounds} rounds of ${calls} calls, ms              on p50     p99   off p50     p99   p50 on ÷ off`);
+  for (const { name } of list) {
+    const [on = [], off = []] = ['on', 'off'].map((which) => times.get(`${name} ${which}`));
+    const figures = [on, off].flatMap((taken) => [percentile(taken, 0.5), percentile(taken, 0.99)]);
+    const ratio = (figures[0] ?? 0) / (figures[2] ?? 1);
+    console.log(
+      `  ${name.padEnd(40)} ${figures.map((figure) => figure.toFixed(2).padStart(8)).join(' ')} ${ratio.toFixed(2).padStart(8)}`,
+    );
+  }
+}
+
+async function callsOf(target: Target): Promise<readonly Call[]> {
+  const { apps, deployments, servers } = await within(target, async (ctx) => ({
+    apps: (await listApps(ctx, { limit: 50 }, links)).items,
+    deployments: (await listDeployments(ctx, { limit: 50 })).items,
+    servers: (await listServers(ctx)).items,
+  }));
+  const [app, deployment, server] = [apps[7], deployments[7], servers[7]];
+  if (app === undefined || deployment === undefined || server === undefined)
+    throw new Error('the scenario is too small');
+  let turn = 0;
+  return [
+    { name: 'overview.get', run: (ctx) => getOverview(ctx, links) },
+    { name: 'app.list', run: (ctx) => listApps(ctx, { limit: 50 }, links) },
+    { name: 'app.get', run: (ctx) => getApp(ctx, { slug: app.slug }, links) },
+    { name: 'deployment.list', run: (ctx) => listDeployments(ctx, { limit: 50 }) },
+    { name: 'deployment.get', run: (ctx) => getDeployment(ctx, { deploymentId: deployment.id }) },
+    { name: 'server.get', run: (ctx) => getServer(ctx, { serverId: server.id }) },
+    { name: 'domain.list', run: (ctx) => listDomains(ctx, { limit: 50 }, links) },
+    { name: 'metric.app of a day', run: (ctx) => getAppMetric(ctx, { appId: app.id, range: '24h' }) },
+    { name: 'app.update', run: (ctx) => updateApp(ctx, { appId: app.id, healthPath: `/health-${turn++}` }) },
+    {
+      name: 'deployment.create, then cancel',
+      run: async (ctx) => cancelDeployment(ctx, await createDeployment(ctx, { appId: app.id })),
+    },
+  ];
+}
+
+function within<T>({ database, organizationId, userId }: Target, run: (ctx: Ctx) => Promise<T>): Promise<T> {
+  return database.tenant(organizationId, (tx) =>
+    run({ tx, organizationId, clock: systemClock, log: quiet, actor: { kind: 'member', userId, role: 'owner' } }),
+  );
+}
+
+async function ownerOf(url: string, organizationId: string): Promise<string> {
+  const rows = await loadInSystemScope(url, 'perf: the owner', (loader) =>
+    loader.query<{ user_id: string }>('SELECT user_id FROM member WHERE organization_id = $1 AND role = $2', [
+      organizationId,
+      'owner',
+    ]),
+  );
+  const owner = rows[0]?.user_id;
+  if (owner === undefined) throw new Error('the scenario has no owner');
+  return owner;
+}
