@@ -66,6 +66,9 @@ export function createAccountActions(internals: Internals) {
   const { client, limit, options } = internals;
 
   return {
+    /** Whether this control plane can send mail. */
+    canMail: options.mail !== null,
+
     get: async ({ session }: Asker): Promise<AccountView> => {
       const user = await client().user.findUniqueOrThrow({ where: { id: session.user.id } });
       return {
