@@ -18,7 +18,6 @@ export type {
   Organization,
   Placement,
   Project,
-  RateLimit,
   Release,
   Server,
   ServerEnrolment,

@@ -37,6 +37,11 @@ const schema = z.object({
   FAIRLEAD_OUTBOUND_ALLOW: networks,
   /** Whom security.txt names: a mailto: or https: address. */
   FAIRLEAD_SECURITY_CONTACT: z.url({ protocol: /^(mailto|https)$/ }).optional(),
+  /** smtp://user:password@host:587 or smtps://…. Its password is a secret, so the file is the better place. */
+  FAIRLEAD_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  FAIRLEAD_SMTP_URL_FILE: z.string().min(1).optional(),
+  /** The sender of mails, for example "Fairlead <fairlead@example.com>". */
+  FAIRLEAD_MAIL_FROM: z.string().min(3).max(320).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

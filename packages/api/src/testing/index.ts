@@ -51,6 +51,8 @@ export async function startTestApi(): Promise<TestApi> {
       baseUrl: origin,
       trustedOrigins: [origin],
       trustedProxies: [],
+      mail: null,
+      onFailure: (error) => errors.push({ error }),
     }),
     live,
     logs: createFolderLogStore(dir),
