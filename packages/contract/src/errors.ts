@@ -46,6 +46,7 @@ const table = {
   }),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
+  'session.not_fresh': forbidden("Confirm that it's you, then try again."),
   'permission.denied': forbidden('Your role does not allow this. Ask an owner of the organization.'),
 
   'setup.already_claimed': conflict('This control plane is already set up. Sign in instead.'),
@@ -57,6 +58,50 @@ const table = {
   'account.email_taken': conflict('There is already an account with this e-mail address.'),
 
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
+
+  'organization.slug_taken': conflict('This address is taken. Choose another.'),
+  'organization.slug_reserved': invalid('The dashboard uses this address itself. Choose another.'),
+  'organization.too_many': conflict('You own as many organizations as one person may. Delete one you no longer need.'),
+  'organization.confirm_mismatch': invalid('The name typed is not the name of this organization.'),
+  'organization.has_local_server': conflict(
+    'The server that this control plane runs on belongs to this organization, so it cannot be deleted.',
+  ),
+  'organization.deletion_pending': conflict('This organization is going to be deleted already.'),
+  'organization.deletion_not_pending': conflict('This organization is not going to be deleted.'),
+  'organization.two_factor_required': forbidden(
+    'This organization asks for two-factor sign-in. Set it up in your account, then come back.',
+  ),
+  'organization.two_factor_yourself': conflict(
+    'Set up two-factor sign-in for yourself first: you would lock yourself out.',
+  ),
+
+  'member.not_found': missing('There is no such member. They may have left.'),
+  'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
+  'member.above_you': forbidden('Only somebody who may do as much can give or take this role. Ask an owner.'),
+  'member.yourself': conflict('This is you. To go, leave the organization; to hand it over, transfer it.'),
+  'member.role_unknown': invalid('There is no such role in this organization.'),
+
+  'invitation.not_found': missing('There is no such invitation. It may have been accepted or taken back.'),
+  'invitation.token_invalid': forbidden(
+    'This invitation was used, has expired or was taken back. Ask whoever invited you for a new one.',
+  ),
+  'invitation.other_address': forbidden(
+    'This invitation is for another e-mail address. Sign in with the address it was sent to.',
+  ),
+  'invitation.already_member': conflict('This person is a member already.'),
+  'invitation.already_invited': conflict('This address has an invitation already. Send that one again.'),
+  'invitation.mail_not_set_up': conflict(
+    'This control plane cannot send mail yet. Invite by a link, or set FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
+  ),
+  'invitation.too_many': entry(
+    429,
+    'TOO_MANY_REQUESTS',
+    'That is a lot of invitations for now. Wait an hour, then go on.',
+    { retryable: true },
+  ),
+  'invitation.too_soon': entry(429, 'TOO_MANY_REQUESTS', 'It was sent a moment ago. Wait a minute, then try again.', {
+    retryable: true,
+  }),
 
   'environment.not_found': missing('There is no such environment.'),
 

@@ -56,6 +56,7 @@ export type DomainId = Id<'dom'>;
 export type RunId = Id<'run'>;
 export type CustomRoleId = Id<'rol'>;
 export type GrantId = Id<'grt'>;
+export type InvitationId = Id<'inv'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -107,3 +108,4 @@ export const domainIdSchema = idSchema('dom');
 export const runIdSchema = idSchema('run');
 export const customRoleIdSchema = idSchema('rol');
 export const grantIdSchema = idSchema('grt');
+export const invitationIdSchema = idSchema('inv');

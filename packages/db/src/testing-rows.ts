@@ -140,6 +140,18 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         bytesReceived: 1n,
       },
     });
+    await tx.invitation.create({
+      data: {
+        id: newId('inv'),
+        organizationId,
+        tokenHash: newId('inv'),
+        email: `next@${slug}.example.test`,
+        role: 'viewer',
+        invitedByUserId: userId,
+        expiresAt: now,
+        renewedAt: now,
+      },
+    });
     await tx.auditEvent.create({
       data: {
         id: newId('aud'),
