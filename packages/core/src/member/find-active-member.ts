@@ -9,16 +9,18 @@ export interface ActiveMember {
   readonly organizationSlug: string;
   readonly userId: string;
   readonly role: Role;
+  /** The organization asks its members for a second factor. */
+  readonly requiresTwoFactor: boolean;
 }
 
-/** Null when there is no such organization or the person is not in it. System scope: the organization is not known yet. */
+/** Null when there is no such organization, it is ending, or the person is not in it. System scope: the organization is not known yet. */
 export async function findActiveMember(
   ctx: SystemCtx,
   input: { userId: string; organizationSlug: string },
 ): Promise<ActiveMember | null> {
   const row = await ctx.tx.member.findFirst({
-    where: { userId: input.userId, organization: { slug: input.organizationSlug } },
-    select: { organizationId: true, role: true },
+    where: { userId: input.userId, organization: { slug: input.organizationSlug, endingAt: null } },
+    select: { organizationId: true, role: true, organization: { select: { requiresTwoFactor: true } } },
   });
   if (row === null) return null;
   return {
@@ -26,5 +28,6 @@ export async function findActiveMember(
     organizationSlug: input.organizationSlug,
     userId: input.userId,
     role: roleSchema.parse(row.role),
+    requiresTwoFactor: row.organization.requiresTwoFactor,
   };
 }

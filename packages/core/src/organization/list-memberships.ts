@@ -7,8 +7,11 @@ import type { Membership } from './schema.ts';
 /** Every organization a person belongs to, by name. System scope, because it spans organizations. */
 export async function listMemberships(ctx: SystemCtx, input: { userId: string }): Promise<Membership[]> {
   const rows = await ctx.tx.member.findMany({
-    where: { userId: input.userId },
-    select: { role: true, organization: { select: { id: true, name: true, slug: true } } },
+    where: { userId: input.userId, organization: { endingAt: null } },
+    select: {
+      role: true,
+      organization: { select: { id: true, name: true, slug: true, requiresTwoFactor: true, deleteAt: true } },
+    },
     orderBy: { organization: { name: 'asc' } },
   });
   return rows.map(({ role, organization }) => {
@@ -19,6 +22,8 @@ export async function listMemberships(ctx: SystemCtx, input: { userId: string })
       slug: organization.slug,
       role: known,
       permissions: permissionsOf(known),
+      requiresTwoFactor: organization.requiresTwoFactor,
+      deleteAt: organization.deleteAt,
     };
   });
 }
