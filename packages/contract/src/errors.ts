@@ -94,11 +94,7 @@ const table = {
     'Set up two-factor sign-in for yourself first: you would lock yourself out.',
   ),
 
-  'member.not_found': missing('There is no such member. They may have left.'),
-  'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
-  'member.above_you': forbidden('Only somebody who may do as much can give or take this role. Ask an owner.'),
   'member.yourself': conflict('This is you. To go, leave the organization; to hand it over, transfer it.'),
-  'member.role_unknown': invalid('There is no such role in this organization.'),
 
   'invitation.not_found': missing('There is no such invitation. It may have been accepted or taken back.'),
   'invitation.token_invalid': forbidden(
@@ -123,6 +119,20 @@ const table = {
   }),
 
   'environment.not_found': missing('There is no such environment.'),
+  'project.not_found': missing('There is no such project.'),
+
+  'role.not_found': missing('There is no such role. It may have been deleted.'),
+  'role.name_taken': conflict('There is already a role with this name. Choose another.'),
+  'role.in_use': conflict('Somebody still holds this role. Give them another one first.'),
+  'role.beyond_own': forbidden('You can only give and take permissions that you hold yourself. Ask an owner.'),
+  'role.owner_only': forbidden('Only an owner can make an owner or end the role of one.'),
+  'grant.not_found': missing('There is no such grant. It may have been taken back.'),
+  'grant.exists': conflict('This member holds this role there already.'),
+  'member.not_found': missing('There is no such member. They may have left.'),
+  'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
+
+  'approval.not_pending': conflict('This deployment waits for approval no longer.'),
+  'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
   'app.name_taken': conflict('There is already an app with this name. Choose another.'),

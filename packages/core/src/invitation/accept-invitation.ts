@@ -10,7 +10,7 @@ import {
   notifyChange,
   type SystemCtx,
 } from '../kernel/index.ts';
-import { memberRoleSchema, roleSchema } from '../role/index.ts';
+import { memberRoleSchema, permissionsOfRole, roleSchema } from '../role/index.ts';
 import { claimsMax } from './rules.ts';
 import type { InvitationPreview, Joined } from './schema.ts';
 
@@ -88,6 +88,8 @@ export async function acceptInvitation(
   const core = forOrganization(ctx, organizationId);
   const memberId = newId('mem');
   const role = memberRoleSchema.parse(invitation.role);
+  // A custom role may have been deleted since; it is locked until this commits.
+  await permissionsOfRole(core, role);
   try {
     await ctx.tx.member.create({ data: { id: memberId, organizationId, userId, role, createdAt: now } });
   } catch (error) {

@@ -3,7 +3,8 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, mintToken, notifyChange } from '../kernel/index.ts';
-import { lockMembership, requirePower } from '../member/index.ts';
+import { lockMembership } from '../member/index.ts';
+import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';
 import { invitationLifetimeMs, invitationsPerHourMax, renewalGapMs, renewalsMax } from './rules.ts';
 import type { CreateInvitationInput, InvitationInput } from './schema.ts';
 
@@ -16,13 +17,13 @@ export interface MintedInvitation {
 
 const hourMs = 60 * 60_000;
 
-/** Throws member.above_you when the role is more than the actor has: only owners invite owners. */
-export async function createInvitation(ctx: Ctx, input: CreateInvitationInput): Promise<MintedInvitation> {
+/** Throws role.beyond_own when the role is more than the actor has; only owners invite owners. */
+export async function createInvitation(ctx: Ctx, input: CreateInvitationInput, by: Rights): Promise<MintedInvitation> {
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
   const email = input.email ?? null;
   await lockMembership(ctx);
-  await requirePower(ctx, [input.role]);
+  await requireMayGive(ctx, by, { from: null, to: input.role });
   const recent = await tx.invitation.count({
     where: { organizationId, createdAt: { gt: new Date(now.getTime() - hourMs) } },
   });
@@ -54,12 +55,12 @@ export async function createInvitation(ctx: Ctx, input: CreateInvitationInput): 
 }
 
 /** A fresh token and a fresh week; the token before it stops working. */
-export async function rotateInvitation(ctx: Ctx, input: InvitationInput): Promise<MintedInvitation> {
+export async function rotateInvitation(ctx: Ctx, input: InvitationInput, by: Rights): Promise<MintedInvitation> {
   const { invitationId } = input;
   const now = ctx.clock.now();
   await lockMembership(ctx);
   const old = await requirePending(ctx, invitationId);
-  await requirePower(ctx, [old.role]);
+  await requireMayGive(ctx, by, { from: null, to: memberRoleSchema.parse(old.role) });
   if (old.renewals >= renewalsMax) throw new AppError('invitation.too_many');
   if (now.getTime() - old.renewedAt.getTime() < renewalGapMs) throw new AppError('invitation.too_soon');
   const { token, hash } = mintToken('invite');

@@ -1,17 +1,18 @@
 // Owns the end of a membership: shown out by somebody who may, or left by oneself.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
-import { lockMembership, requirePower } from './power.ts';
+import { type Rights, requireAnotherOwner, requireMayGive } from '../role/index.ts';
+import { lockMembership } from './membership-lock.ts';
 import type { DeleteMemberInput, MemberIdentity } from './schema.ts';
-import { endMembership, requireMemberRow, requireOtherOwner } from './store.ts';
+import { endMembership, requireMemberRow } from './store.ts';
 
-/** Throws member.above_you, member.last_owner, or member.yourself: leaving is its own verb. */
-export async function deleteMember(ctx: Ctx, input: DeleteMemberInput): Promise<MemberIdentity> {
+/** Throws role.beyond_own, role.owner_only, member.last_owner, or member.yourself: leaving is its own verb. */
+export async function deleteMember(ctx: Ctx, input: DeleteMemberInput, by: Rights): Promise<MemberIdentity> {
   await lockMembership(ctx);
   const member = await requireMemberRow(ctx, { id: input.memberId });
   if (member.userId === actorUserId(ctx.actor)) throw new AppError('member.yourself');
-  await requirePower(ctx, [member.role]);
-  await requireOtherOwner(ctx, member);
+  await requireMayGive(ctx, by, { from: member.role, to: null });
+  if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
   await endMembership(ctx, member);
   await recordAudit(ctx, {
     action: 'member.delete',
@@ -27,7 +28,7 @@ export async function leaveOrganization(ctx: Ctx): Promise<void> {
   const userId = actorUserId(ctx.actor);
   if (userId === null) throw new AppError('member.not_found');
   const member = await requireMemberRow(ctx, { userId });
-  await requireOtherOwner(ctx, member);
+  if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
   await endMembership(ctx, member);
   await recordAudit(ctx, {
     action: 'organization.leave',

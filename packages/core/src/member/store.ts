@@ -1,10 +1,11 @@
 // Owns reading one member before it is changed, and ending a membership with what hangs on it.
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { type MemberRole, memberRoleSchema } from '../role/index.ts';
 
 export interface MemberRow {
   readonly id: string;
   readonly userId: string;
-  readonly role: string;
+  readonly role: MemberRole;
   readonly label: string;
 }
 
@@ -14,16 +15,12 @@ export async function requireMemberRow(ctx: Ctx, where: { id: string } | { userI
     select: { id: true, userId: true, role: true, user: { select: { name: true, email: true } } },
   });
   if (row === null) throw new AppError('member.not_found');
-  return { id: row.id, userId: row.userId, role: row.role, label: `${row.user.name} (${row.user.email})` };
-}
-
-/** Call it behind lockMembership. Throws member.last_owner when `member` is the only owner. */
-export async function requireOtherOwner(ctx: Ctx, member: MemberRow): Promise<void> {
-  if (member.role !== 'owner') return;
-  const others = await ctx.tx.member.count({
-    where: { organizationId: ctx.organizationId, role: 'owner', id: { not: member.id } },
-  });
-  if (others === 0) throw new AppError('member.last_owner');
+  return {
+    id: row.id,
+    userId: row.userId,
+    role: memberRoleSchema.parse(row.role),
+    label: `${row.user.name} (${row.user.email})`,
+  };
 }
 
 /**

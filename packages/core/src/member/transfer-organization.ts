@@ -1,7 +1,7 @@
 // Owns the hand-over of an organization to another member.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { lockMembership } from './power.ts';
+import { lockMembership } from './membership-lock.ts';
 import { requireMemberRow } from './store.ts';
 
 /** Hands the organization over: the other becomes its owner, the actor an admin. */
@@ -19,7 +19,6 @@ export async function transferOrganization(
   const heir = await requireMemberRow(ctx, { id: input.memberId });
   const self = await requireMemberRow(ctx, { userId: actorUserId(ctx.actor) ?? '' });
   if (heir.id === self.id) throw new AppError('member.yourself');
-  // Read again behind the lock: somebody may have made the actor less than an owner meanwhile.
   if (self.role !== 'owner') throw new AppError('permission.denied', { permission: 'organization.transfer' });
   await ctx.tx.member.update({ where: { id: heir.id }, data: { role: 'owner' } });
   await ctx.tx.member.update({ where: { id: self.id }, data: { role: 'admin' } });

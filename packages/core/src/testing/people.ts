@@ -2,14 +2,14 @@
 import { type MemberId, newId } from '@fairlead/contract/ids';
 import type { Database } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
-import type { MemberRole } from '../role/index.ts';
+import { permissionsOf, type Rights, type Role, rightsOf, wholeOrganization } from '../role/index.ts';
 import { silentLog, type TestWorld } from './index.ts';
 
 export interface TestPerson {
   readonly userId: string;
   readonly memberId: MemberId;
   readonly email: string;
-  as<T>(run: (ctx: Ctx) => Promise<T>): Promise<T>;
+  as<T>(run: (ctx: Ctx, rights: Rights) => Promise<T>): Promise<T>;
 }
 
 export async function testAccount(world: TestWorld, name: string): Promise<{ userId: string; email: string }> {
@@ -19,15 +19,11 @@ export async function testAccount(world: TestWorld, name: string): Promise<{ use
   return { userId, email };
 }
 
-export async function testPerson(
-  database: Database,
-  world: TestWorld,
-  name: string,
-  role: MemberRole,
-): Promise<TestPerson> {
+export async function testPerson(database: Database, world: TestWorld, name: string, role: Role): Promise<TestPerson> {
   const { userId, email } = await testAccount(world, name);
   const memberId = newId('mem');
   const { organizationId, clock } = world;
+  const rights = rightsOf(role, [{ ...wholeOrganization, permissions: permissionsOf(role) }]);
   await world.system(({ tx }) => tx.member.create({ data: { id: memberId, organizationId, userId, role } }));
   return {
     userId,
@@ -35,7 +31,7 @@ export async function testPerson(
     email,
     as: (run) =>
       database.tenant(organizationId, (tx) =>
-        run({ tx, organizationId, clock, log: silentLog, actor: { kind: 'member', userId, role } }),
+        run({ tx, organizationId, clock, log: silentLog, actor: { kind: 'member', userId, role } }, rights),
       ),
   };
 }
