@@ -26,6 +26,7 @@ export async function requireAccess(ctx: ApiContext): Promise<Access> {
   ctx.memo.member ??= readMember(ctx, session.user.id, slug);
   const member = await ctx.memo.member;
   if (member === null) throw new AppError('organization.not_found');
+  requireSecondFactor(session, member);
   return accessOf(member);
 }
 
@@ -43,7 +44,15 @@ export async function readAccess(ctx: ApiContext, before: Access): Promise<Acces
   if (member === null || before.actor.kind !== 'member' || member.userId !== before.actor.userId) {
     throw new AppError('organization.not_found');
   }
+  requireSecondFactor(session, member);
   return accessOf(member);
+}
+
+/** Setting one up is identity's and asks for no membership, so nobody is shut out for good. */
+function requireSecondFactor(session: Session, member: ActiveMember): void {
+  if (member.requiresTwoFactor && !session.user.hasSecondFactor) {
+    throw new AppError('organization.two_factor_required');
+  }
 }
 
 function readMember(ctx: ApiContext, userId: string, organizationSlug: string): Promise<ActiveMember | null> {

@@ -6,6 +6,7 @@ import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { Database } from '@fairlead/db';
+import type { Mailer } from '@fairlead/mail';
 import type { LiveSource } from './live-source.ts';
 
 export interface AgentDownload {
@@ -15,6 +16,8 @@ export interface AgentDownload {
 }
 
 export interface ApiConfig extends HostPolicy {
+  /** The address people open, without a slash at its end: links in mails lead there. */
+  readonly publicUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
@@ -27,6 +30,8 @@ export interface ApiParts {
   readonly auth: Auth;
   readonly live: LiveSource;
   readonly logs: LogStore;
+  /** Null: whoever runs this control plane named no mail server. */
+  readonly mail: Mailer | null;
   readonly config: ApiConfig;
   readonly clock: Clock;
   readonly log: Log;

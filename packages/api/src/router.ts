@@ -6,9 +6,11 @@ import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
 import { environmentRouter } from './routers/environment.ts';
 import { grantRouter } from './routers/grant.ts';
+import { invitationRouter } from './routers/invitation.ts';
 import { liveRouter } from './routers/live.ts';
 import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
+import { organizationRouter } from './routers/organization.ts';
 import { overviewRouter } from './routers/overview.ts';
 import { releaseRouter } from './routers/release.ts';
 import { roleRouter } from './routers/role.ts';
@@ -23,9 +25,11 @@ export const apiRouter = router({
   domain: domainRouter,
   environment: environmentRouter,
   grant: grantRouter,
+  invitation: invitationRouter,
   live: liveRouter,
   member: memberRouter,
   metric: metricRouter,
+  organization: organizationRouter,
   overview: overviewRouter,
   release: releaseRouter,
   role: roleRouter,

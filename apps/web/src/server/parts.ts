@@ -48,6 +48,7 @@ async function createParts(): Promise<WebParts> {
     await database.close();
     throw error;
   }
+  const mail = await openMailer(env);
   const binaries = createAgentBinaries(env.FAIRLEAD_AGENT_BINARY, process.arch);
   return {
     env,
@@ -61,7 +62,7 @@ async function createParts(): Promise<WebParts> {
       baseUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedOrigins: ownOrigins(),
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
-      mail: await openMailer(env),
+      mail,
       onFailure: (error, what) => log.error({ err: error }, what),
     }),
     live: createLiveSource({
@@ -71,7 +72,9 @@ async function createParts(): Promise<WebParts> {
       log,
     }),
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+    mail,
     config: {
+      publicUrl: env.FAIRLEAD_PUBLIC_URL,
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,

@@ -10,6 +10,9 @@ export const sessionRouter = router({
     const organizations = await inSystemScope(ctx, 'list the memberships of a person', (core) =>
       listMemberships(core, { userId: user.id }),
     );
-    return { user: { id: user.id, name: user.name, email: user.email }, organizations };
+    return {
+      user: { id: user.id, name: user.name, email: user.email, hasSecondFactor: user.hasSecondFactor },
+      organizations,
+    };
   }),
 });

@@ -55,7 +55,9 @@ export async function startTestApi(): Promise<TestApi> {
     }),
     live,
     logs: createFolderLogStore(dir),
+    mail: null,
     config: {
+      publicUrl: origin,
       localHttpsPort: 4443,
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
