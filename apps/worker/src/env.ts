@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

@@ -1,6 +1,7 @@
 // The worker process: reads its settings, starts, and stops cleanly when asked.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { createFolderLogStore } from '@fairlead/core/log';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
@@ -19,6 +20,7 @@ const worker = await startWorker({
   database,
   databaseUrl: env.DATABASE_URL,
   workerId: `${hostname()}:${randomUUID()}`,
+  logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
   log,
 });
 log.info({}, 'ready');

@@ -1,9 +1,13 @@
 // The worker on a real queue and a real database.
 
-import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob, type JobName } from '@fairlead/contract/jobs';
 import { createDeployment } from '@fairlead/core/deployment';
 import { type Log, systemClock } from '@fairlead/core/kernel';
+import { createFolderLogStore } from '@fairlead/core/log';
 import { enqueue } from '@fairlead/db';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { makeWorkerUtils } from 'graphile-worker';
@@ -15,6 +19,7 @@ import { startWorker, type Worker } from './worker.ts';
 let db: TestDatabase;
 let rows: OrganizationRows;
 let organizationId: OrganizationId;
+let logDir: string;
 const workers: Worker[] = [];
 const complaints: string[] = [];
 const complain = (fields: object, message: string) => {
@@ -25,12 +30,14 @@ const log: Log = { debug: () => {}, info: () => {}, warn: complain, error: compl
 beforeEach(async () => {
   complaints.length = 0;
   db = await testDatabase({ poolMax: 4 });
+  logDir = await mkdtemp(join(tmpdir(), 'fairlead-worker-'));
   rows = await insertOrganizationRows(db.database, 'acme');
   organizationId = parseId('org', rows.organizationId);
 });
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.stop()));
   await db.drop();
+  await rm(logDir, { recursive: true });
 });
 
 /** Touches the queue's own tables, as a dying worker or an older version would have left them. */
@@ -45,6 +52,7 @@ async function start(workerId: string, change: Partial<Handlers> = {}): Promise<
     database: db.database,
     databaseUrl: db.url,
     workerId,
+    logs: createFolderLogStore(logDir),
     log,
     handlers: { ...handlers, ...change },
   });
@@ -172,4 +180,33 @@ test('interval jobs run at start, each once at a time', async () => {
   await start('one', { 'deployment.sweep': note('deployment.sweep'), 'benchmark.sweep': note('benchmark.sweep') });
   await both.promise;
   expect(runs.sort()).toEqual(['benchmark.sweep', 'deployment.sweep']);
+});
+
+test('an organization whose delay is over ends with its logs; another one stays', async () => {
+  const other = await insertOrganizationRows(db.database, 'other');
+  const store = createFolderLogStore(logDir);
+  const objectKey = `${organizationId}/${rows.deploymentId}/1.json.zst`;
+  await store.put(objectKey, new Uint8Array([1]));
+  await db.database.system('test', async (tx) => {
+    await tx.logChunk.create({
+      data: {
+        id: newId('lgc'),
+        organizationId,
+        deploymentId: rows.deploymentId,
+        firstLine: 1,
+        lineCount: 1,
+        objectKey,
+        sizeBytes: 1,
+      },
+    });
+    await tx.organization.update({
+      where: { id: organizationId },
+      data: { deleteAt: new Date(0), endingAt: new Date(0) },
+    });
+  });
+  await start('one');
+  const left = () => db.database.system('test', (tx) => tx.organization.findMany({ select: { id: true } }));
+  await expect.poll(left).toEqual([{ id: other.organizationId }]);
+  expect(await store.get(objectKey)).toBeNull();
+  expect(complaints).toEqual([]);
 });

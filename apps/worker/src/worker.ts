@@ -1,6 +1,7 @@
 // The worker put together: what main.ts and the tests start. Claims jobs from the queue and runs their handlers.
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
+import type { LogStore } from '@fairlead/core/log';
 import type { Database } from '@fairlead/db';
 import { Logger, run, type TaskList } from 'graphile-worker';
 import { type Handlers, runJob } from './handlers/handler.ts';
@@ -12,6 +13,8 @@ export interface WorkerOptions {
   /** The queue has connections of its own, as many as it runs jobs at once. */
   readonly databaseUrl: string;
   readonly workerId: string;
+  /** Where the logs of deployments lie: they end with their organization. */
+  readonly logs: LogStore;
   readonly log: Log;
   readonly clock?: Clock;
   readonly handlers?: Handlers;
@@ -30,9 +33,9 @@ const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { database, workerId, log } = options;
+  const { database, workerId, logs, log } = options;
   const handlers = options.handlers ?? allHandlers;
-  const parts = { database, workerId, log, clock: options.clock ?? systemClock };
+  const parts = { database, workerId, logs, log, clock: options.clock ?? systemClock };
   const tasks: TaskList = Object.fromEntries(
     (Object.keys(jobs) as JobName[]).map((name) => [
       name,

@@ -7,6 +7,7 @@ import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { Database } from '@fairlead/db';
 import type { Outbound } from '@fairlead/outbound';
+import type { Mailer } from '@fairlead/mail';
 import type { LiveSource } from './live-source.ts';
 
 export interface AgentDownload {
@@ -16,6 +17,8 @@ export interface AgentDownload {
 }
 
 export interface ApiConfig extends HostPolicy {
+  /** The address people open, without a slash at its end: links in mails lead there. */
+  readonly publicUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
@@ -29,6 +32,8 @@ export interface ApiParts {
   readonly live: LiveSource;
   readonly logs: LogStore;
   readonly outbound: Outbound;
+  /** Null: whoever runs this control plane named no mail server. */
+  readonly mail: Mailer | null;
   readonly config: ApiConfig;
   readonly clock: Clock;
   readonly log: Log;

@@ -18,8 +18,6 @@ test('the bare builder, which would know no access level, is not exported', () =
     'memberProcedure',
     'memberStream',
     'publicProcedure',
-    'readMember',
-    'requireSession',
     'router',
     'signedInProcedure',
   ]);

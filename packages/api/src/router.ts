@@ -5,11 +5,16 @@ import { appRouter } from './routers/app.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
 import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
+import { environmentRouter } from './routers/environment.ts';
+import { grantRouter } from './routers/grant.ts';
+import { invitationRouter } from './routers/invitation.ts';
 import { liveRouter } from './routers/live.ts';
 import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
+import { organizationRouter } from './routers/organization.ts';
 import { overviewRouter } from './routers/overview.ts';
 import { releaseRouter } from './routers/release.ts';
+import { roleRouter } from './routers/role.ts';
 import { serverRouter } from './routers/server.ts';
 import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
@@ -21,11 +26,16 @@ export const apiRouter = router({
   benchmark: benchmarkRouter,
   deployment: deploymentRouter,
   domain: domainRouter,
+  environment: environmentRouter,
+  grant: grantRouter,
+  invitation: invitationRouter,
   live: liveRouter,
   member: memberRouter,
   metric: metricRouter,
+  organization: organizationRouter,
   overview: overviewRouter,
   release: releaseRouter,
+  role: roleRouter,
   server: serverRouter,
   session: sessionRouter,
   setup: setupRouter,

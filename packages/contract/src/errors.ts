@@ -80,8 +80,61 @@ const table = {
   'account.two_factor_off': conflict('Two-factor sign-in is not set up. Start setting it up again.'),
 
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
+  'organization.slug_taken': conflict('This address is taken. Choose another.'),
+  'organization.slug_reserved': invalid('The dashboard uses this address itself. Choose another.'),
+  'organization.too_many': conflict('You own as many organizations as one person may. Delete one you no longer need.'),
+  'organization.confirm_mismatch': invalid('The name typed is not the name of this organization.'),
+  'organization.has_local_server': conflict(
+    'The server that this control plane runs on belongs to this organization, so it cannot be deleted.',
+  ),
+  'organization.deletion_pending': conflict('This organization is going to be deleted already.'),
+  'organization.deletion_not_pending': conflict('This organization is not going to be deleted.'),
+  'organization.two_factor_required': forbidden(
+    'This organization asks for two-factor sign-in. Set it up in your account, then come back.',
+  ),
+  'organization.two_factor_yourself': conflict(
+    'Set up two-factor sign-in for yourself first: you would lock yourself out.',
+  ),
+
+  'member.yourself': conflict('This is you. To go, leave the organization; to hand it over, transfer it.'),
+
+  'invitation.not_found': missing('There is no such invitation. It may have been accepted or taken back.'),
+  'invitation.token_invalid': forbidden(
+    'This invitation was used, has expired or was taken back. Ask whoever invited you for a new one.',
+  ),
+  'invitation.other_address': forbidden(
+    'This invitation is for another e-mail address. Sign in with the address it was sent to.',
+  ),
+  'invitation.already_member': conflict('This person is a member already.'),
+  'invitation.already_invited': conflict('This address has an invitation already. Send that one again.'),
+  'invitation.mail_not_set_up': conflict(
+    'This control plane cannot send mail yet. Invite by a link, or set FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
+  ),
+  'invitation.too_many': entry(
+    429,
+    'TOO_MANY_REQUESTS',
+    'That is a lot of invitations for now. Wait an hour, then go on.',
+    { retryable: true },
+  ),
+  'invitation.too_soon': entry(429, 'TOO_MANY_REQUESTS', 'It was sent a moment ago. Wait a minute, then try again.', {
+    retryable: true,
+  }),
 
   'environment.not_found': missing('There is no such environment.'),
+  'project.not_found': missing('There is no such project.'),
+
+  'role.not_found': missing('There is no such role. It may have been deleted.'),
+  'role.name_taken': conflict('There is already a role with this name. Choose another.'),
+  'role.in_use': conflict('Somebody still holds this role. Give them another one first.'),
+  'role.beyond_own': forbidden('You can only give and take permissions that you hold yourself. Ask an owner.'),
+  'role.owner_only': forbidden('Only an owner can make an owner or end the role of one.'),
+  'grant.not_found': missing('There is no such grant. It may have been taken back.'),
+  'grant.exists': conflict('This member holds this role there already.'),
+  'member.not_found': missing('There is no such member. They may have left.'),
+  'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
+
+  'approval.not_pending': conflict('This deployment waits for approval no longer.'),
+  'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
   'app.name_taken': conflict('There is already an app with this name. Choose another.'),

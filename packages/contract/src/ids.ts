@@ -55,6 +55,9 @@ export type DeploymentId = Id<'dep'>;
 export type InstanceId = Id<'ins'>;
 export type DomainId = Id<'dom'>;
 export type RunId = Id<'run'>;
+export type CustomRoleId = Id<'rol'>;
+export type GrantId = Id<'grt'>;
+export type InvitationId = Id<'inv'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -104,3 +107,6 @@ export const deploymentIdSchema = idSchema('dep');
 export const instanceIdSchema = idSchema('ins');
 export const domainIdSchema = idSchema('dom');
 export const runIdSchema = idSchema('run');
+export const customRoleIdSchema = idSchema('rol');
+export const grantIdSchema = idSchema('grt');
+export const invitationIdSchema = idSchema('inv');

@@ -81,7 +81,7 @@ const logLines = z.object({
   lines: z.array(logLine),
 });
 
-export const changeKinds = ['app', 'server', 'deployment', 'benchmark'] as const;
+export const changeKinds = ['app', 'server', 'deployment', 'benchmark', 'member', 'organization'] as const;
 export type ChangeKind = (typeof changeKinds)[number];
 
 /** Something was changed in the database: read it again. */

@@ -13,6 +13,7 @@ export type {
   Domain,
   Environment,
   Instance,
+  Invitation,
   LogChunk,
   Member,
   Organization,

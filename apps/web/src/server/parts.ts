@@ -49,6 +49,7 @@ async function createParts(): Promise<WebParts> {
     await database.close();
     throw error;
   }
+  const mail = await openMailer(env);
   const binaries = createAgentBinaries(env.FAIRLEAD_AGENT_BINARY, process.arch);
   return {
     env,
@@ -62,7 +63,7 @@ async function createParts(): Promise<WebParts> {
       baseUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedOrigins: ownOrigins(),
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
-      mail: await openMailer(env),
+      mail,
       onFailure: (error, what) => log.error({ err: error }, what),
     }),
     live: createLiveSource({
@@ -73,7 +74,9 @@ async function createParts(): Promise<WebParts> {
     }),
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
+    mail,
     config: {
+      publicUrl: env.FAIRLEAD_PUBLIC_URL,
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,

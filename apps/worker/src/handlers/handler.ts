@@ -2,10 +2,12 @@
 // decisions are the verb's. Every handler may run twice: a worker can die between the commit and the book-keeping.
 import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
 import type { Clock, Log } from '@fairlead/core/kernel';
+import type { LogStore } from '@fairlead/core/log';
 import type { Database } from '@fairlead/db';
 
 export interface HandlerParts {
   readonly database: Database;
+  readonly logs: LogStore;
   /** Names this worker process in leases. */
   readonly workerId: string;
   readonly clock: Clock;

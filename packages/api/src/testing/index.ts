@@ -57,7 +57,9 @@ export async function startTestApi(): Promise<TestApi> {
     live,
     logs: createFolderLogStore(dir),
     outbound: createOutbound({ allowed: [] }),
+    mail: null,
     config: {
+      publicUrl: origin,
       localHttpsPort: 4443,
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,

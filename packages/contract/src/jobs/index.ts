@@ -3,9 +3,17 @@ import type { z } from 'zod';
 import { sweepBenchmarksJob } from './benchmark.ts';
 import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
+import { sweepOrganizationsJob } from './organization.ts';
 
 export type { JobDefinition } from './define-job.ts';
-export { advanceDeploymentJob, pruneMetricsJob, rollUpMetricsJob, sweepBenchmarksJob, sweepDeploymentsJob };
+export {
+  advanceDeploymentJob,
+  pruneMetricsJob,
+  rollUpMetricsJob,
+  sweepBenchmarksJob,
+  sweepDeploymentsJob,
+  sweepOrganizationsJob,
+};
 
 export const jobs = {
   'benchmark.sweep': sweepBenchmarksJob,
@@ -13,6 +21,7 @@ export const jobs = {
   'deployment.sweep': sweepDeploymentsJob,
   'metric.roll_up': rollUpMetricsJob,
   'metric.prune': pruneMetricsJob,
+  'organization.sweep': sweepOrganizationsJob,
 } as const;
 
 export type JobName = keyof typeof jobs;

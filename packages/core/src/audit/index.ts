@@ -1,2 +1,2 @@
 // The door to the audit log.
-export { type AuditEntry, recordAudit } from './record-audit.ts';
+export { type AuditEntry, type AuditFields, recordAudit } from './record-audit.ts';

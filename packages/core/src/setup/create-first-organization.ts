@@ -1,6 +1,7 @@
 // Owns what a control plane starts with: one organization that nobody owns yet.
-import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { type SystemCtx, toSlug } from '../kernel/index.ts';
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import type { SystemCtx } from '../kernel/index.ts';
+import { insertOrganization } from '../organization/index.ts';
 
 export interface FirstOrganization {
   readonly organizationId: OrganizationId;
@@ -8,20 +9,6 @@ export interface FirstOrganization {
   /** False when an earlier start made it. */
   readonly created: boolean;
 }
-
-/** First parts of the dashboard's own paths: an organization of that slug would hide behind them. */
-const reservedSlugs: ReadonlySet<string> = new Set([
-  'setup',
-  'sign-in',
-  'account',
-  'forgot-password',
-  'reset-password',
-  'verify-email',
-  'install',
-  'api',
-  'healthz',
-  'no-organization',
-]);
 
 // Two control planes that start at once must not both find an empty database.
 const setupLock = 4_602_117_001n;
@@ -38,17 +25,10 @@ export async function createFirstOrganization(ctx: SystemCtx, input: { name: str
   });
   if (existing !== null) return { organizationId: parseId('org', existing.id), slug: existing.slug, created: false };
 
-  const organizationId = newId('org');
-  const wanted = toSlug(input.name) || 'organization';
-  const slug = reservedSlugs.has(wanted) ? `${wanted}-organization` : wanted;
-  const now = ctx.clock.now();
-  await ctx.tx.organization.create({ data: { id: organizationId, name: input.name, slug, createdAt: now } });
-  const projectId = newId('prj');
-  await ctx.tx.project.create({
-    data: { id: projectId, organizationId, name: 'Default', slug: 'default', createdAt: now },
-  });
-  await ctx.tx.environment.create({
-    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production', createdAt: now },
+  const { organizationId, slug } = await insertOrganization(ctx, {
+    name: input.name,
+    actor: { kind: 'system', reason: 'first start' },
+    ip: null,
   });
   ctx.log.info({ organizationId }, 'created the first organization');
   return { organizationId, slug, created: true };

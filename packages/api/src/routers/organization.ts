@@ -1,0 +1,77 @@
+// Owns the procedures of organizations themselves.
+import { requireFresh } from '@fairlead/auth';
+import { AppError } from '@fairlead/core/kernel';
+import { leaveOrganization, memberIdentitySchema, transferOrganization } from '@fairlead/core/member';
+import {
+  createOrganization,
+  createOrganizationInputSchema,
+  deleteOrganization,
+  deleteOrganizationInputSchema,
+  leaveOrganizationInputSchema,
+  leftOrganizationSchema,
+  listMemberships,
+  organizationDeletionSchema,
+  organizationIdentitySchema,
+  restoreOrganization,
+  transferOrganizationInputSchema,
+  updateOrganization,
+  updateOrganizationInputSchema,
+} from '@fairlead/core/organization';
+import { requireSession } from '../access.ts';
+import { memberProcedure, router, signedInProcedure } from '../ladder.ts';
+import { inSystemScope } from '../system-scope.ts';
+
+export const organizationRouter = router({
+  create: signedInProcedure
+    .input(createOrganizationInputSchema)
+    .output(organizationIdentitySchema)
+    .mutation(({ ctx, input }) =>
+      inSystemScope(ctx, 'make an organization', (core) =>
+        createOrganization(core, { name: input.name, userId: ctx.signedIn.user.id, ip: null }),
+      ),
+    ),
+
+  update: memberProcedure('organization.write')
+    .input(updateOrganizationInputSchema)
+    .output(organizationIdentitySchema)
+    .mutation(async ({ ctx, input }) => {
+      const { user } = await requireSession(ctx);
+      return updateOrganization(ctx.core, input, { hasSecondFactor: user.hasSecondFactor });
+    }),
+
+  transfer: memberProcedure('organization.transfer')
+    .input(transferOrganizationInputSchema)
+    .output(memberIdentitySchema)
+    .mutation(async ({ ctx, input }) => {
+      requireFresh(await requireSession(ctx), ctx.clock.now());
+      await transferOrganization(ctx.core, input);
+      return { memberId: input.memberId };
+    }),
+
+  delete: memberProcedure('organization.delete')
+    .input(deleteOrganizationInputSchema)
+    .output(organizationDeletionSchema)
+    .mutation(({ ctx, input }) => deleteOrganization(ctx.core, input)),
+
+  restore: memberProcedure('organization.delete')
+    .output(organizationDeletionSchema)
+    .mutation(({ ctx }) => restoreOrganization(ctx.core)),
+
+  // Of the signed in, not of members: who is refused for want of a second factor may still go.
+  leave: signedInProcedure
+    .input(leaveOrganizationInputSchema)
+    .output(leftOrganizationSchema)
+    .mutation(async ({ ctx, input }) => {
+      const { organizationId } = input;
+      const { clock, log } = ctx;
+      const userId = ctx.signedIn.user.id;
+      const memberships = await inSystemScope(ctx, 'resolve the membership of a request', (core) =>
+        listMemberships(core, { userId }),
+      );
+      const own = memberships.find(({ id }) => id === organizationId);
+      if (own === undefined) throw new AppError('organization.not_found');
+      const actor = { kind: 'member', userId, role: own.role } as const;
+      await ctx.database.tenant(organizationId, (tx) => leaveOrganization({ tx, organizationId, actor, clock, log }));
+      return { organizationId };
+    }),
+});

@@ -1,0 +1,12 @@
+// Jobs of organizations.
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+/** Ends organizations whose delay is over, step by step. Safe to run twice. */
+export const sweepOrganizationsJob = defineJob({
+  name: 'organization.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 60_000 },
+});

@@ -1,0 +1,19 @@
+// The door to invitations.
+export { acceptInvitation, readInvitation, requireInvitation } from './accept-invitation.ts';
+export {
+  createInvitation,
+  type MintedInvitation,
+  revokeInvitation,
+  rotateInvitation,
+  touchInvitation,
+} from './create-invitation.ts';
+export { listInvitations } from './list-invitations.ts';
+export {
+  claimsMax,
+  invitationLifetimeMs,
+  invitationMail,
+  invitationsPerHourMax,
+  invitationUrl,
+  renewalGapMs,
+} from './rules.ts';
+export * from './schema.ts';

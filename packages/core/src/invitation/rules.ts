@@ -1,0 +1,50 @@
+// Owns how long an invitation lives, how many there may be, and what it says by mail. Pure.
+
+const minuteMs = 60_000;
+
+export const invitationLifetimeMs = 7 * 24 * 60 * minuteMs;
+/** Made by an organization within the hour before. */
+export const invitationsPerHourMax = 60;
+export const renewalsMax = 10;
+export const renewalGapMs = minuteMs;
+/** Accounts that may be tried to be made with one invitation: whether an address has one is nobody's to learn in bulk. */
+export const claimsMax = 10;
+
+/** The token stands behind the '#', which browsers never send: no log and no Referer holds it. */
+export function invitationUrl(publicUrl: string, token: string): string {
+  return `${publicUrl}/invitation#token=${token}`;
+}
+
+export interface InvitationMail {
+  readonly to: string;
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  readonly action: { readonly label: string; readonly url: string };
+}
+
+export interface InvitationMailFacts {
+  readonly to: string;
+  readonly organizationName: string;
+  readonly inviterName: string;
+  readonly expiresAt: Date;
+  readonly url: string;
+}
+
+export function invitationMail({
+  to,
+  organizationName,
+  inviterName,
+  expiresAt,
+  url,
+}: InvitationMailFacts): InvitationMail {
+  const until = expiresAt.toISOString().slice(0, 16).replace('T', ' ');
+  return {
+    to,
+    subject: `Join ${organizationName} on Fairlead`,
+    paragraphs: [
+      `${inviterName} invites you to the organization ${organizationName} on Fairlead.`,
+      `The link works once, for this address, until ${until} UTC. If you expected no invitation, ignore this mail.`,
+    ],
+    action: { label: 'Accept the invitation', url },
+  };
+}

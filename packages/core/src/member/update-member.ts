@@ -1,0 +1,27 @@
+// Owns the change of what a member may do.
+import { recordAudit } from '../audit/index.ts';
+import { actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { type Rights, requireAnotherOwner, requireMayGive } from '../role/index.ts';
+import { lockMembership } from './membership-lock.ts';
+import type { MemberIdentity, UpdateMemberInput } from './schema.ts';
+import { requireMemberRow, revokeInvitationsBy } from './store.ts';
+
+/** Throws role.beyond_own or role.owner_only when the role given or taken is more than the actor has, or member.last_owner. */
+export async function updateMember(ctx: Ctx, input: UpdateMemberInput, by: Rights): Promise<MemberIdentity> {
+  await lockMembership(ctx);
+  const member = await requireMemberRow(ctx, { id: input.memberId });
+  await requireMayGive(ctx, by, { from: member.role, to: input.role });
+  if (member.role === input.role) return { memberId: input.memberId };
+  if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
+  await ctx.tx.member.update({ where: { id: member.id }, data: { role: input.role } });
+  // What they invited others to was within their old role.
+  if (member.userId !== actorUserId(ctx.actor)) await revokeInvitationsBy(ctx, member.userId);
+  await recordAudit(ctx, {
+    action: 'member.update',
+    target: { kind: 'member', id: member.id, label: member.label },
+    before: { role: member.role },
+    after: { role: input.role },
+  });
+  await notifyChange(ctx, { kind: 'member', id: member.id });
+  return { memberId: input.memberId };
+}

@@ -1,0 +1,67 @@
+// Owns the end of an organization whose delay is over, in steps that may each run twice: its apps go, so that its servers
+// hear that they should run nothing; then the servers and the organization itself. Logs are outside of the database.
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { deleteApp } from '../app/index.ts';
+import { recordAudit } from '../audit/index.ts';
+import { type Ctx, notifyChange, type SystemCtx } from '../kernel/index.ts';
+import { listAppLogs } from '../log/index.ts';
+import { emptyingMs } from './rules.ts';
+
+/** Marks organizations whose delay is over, which can then no longer be kept, and answers all whose end is under way. */
+export async function claimEndingOrganizations(ctx: SystemCtx): Promise<OrganizationId[]> {
+  const now = ctx.clock.now();
+  const begun = await ctx.tx.organization.updateManyAndReturn({
+    where: { deleteAt: { lte: now }, endingAt: null },
+    data: { endingAt: now },
+    select: { id: true, name: true },
+  });
+  for (const { id, name } of begun) {
+    const organizationId = parseId('org', id);
+    await recordAudit(
+      { ...ctx, organizationId, actor: { kind: 'system', reason: 'organization.sweep' } },
+      { action: 'organization.end', target: { kind: 'organization', id, label: name }, after: { ended: true } },
+    );
+    ctx.log.info({ organizationId }, 'the end of an organization begins');
+  }
+  const ending = await ctx.tx.organization.findMany({
+    where: { endingAt: { not: null } },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  });
+  return ending.map(({ id }) => parseId('org', id));
+}
+
+/** One app less; false when none was left. Answers the objects of its logs, to be deleted once this has committed. */
+export async function emptyOrganization(ctx: Ctx): Promise<readonly string[] | null> {
+  const app = await ctx.tx.app.findFirst({
+    where: { organizationId: ctx.organizationId },
+    select: { id: true, name: true },
+    orderBy: { id: 'asc' },
+  });
+  if (app === null) return null;
+  const objectKeys = await listAppLogs(ctx, { appId: app.id });
+  await deleteApp(ctx, { appId: parseId('app', app.id), confirmName: app.name });
+  return objectKeys;
+}
+
+/**
+ * Ends the organization with all its rows once every server has said that it runs nothing, or had its time to. False: a
+ * server has not, so it is tried again later.
+ */
+export async function endOrganization(ctx: SystemCtx, input: { organizationId: OrganizationId }): Promise<boolean> {
+  const { organizationId } = input;
+  const organization = await ctx.tx.organization.findFirst({
+    where: { id: organizationId, endingAt: { not: null } },
+    select: { endingAt: true, servers: true, _count: { select: { apps: true } } },
+  });
+  if (organization === null || organization.endingAt === null || organization._count.apps > 0) return false;
+  const hadTime = ctx.clock.now().getTime() - organization.endingAt.getTime() >= emptyingMs;
+  const behind = organization.servers.filter(
+    (server) => server.appliedEpoch !== server.desiredEpoch || server.appliedNumber !== server.desiredNumber,
+  );
+  if (behind.length > 0 && !hadTime) return false;
+  await notifyChange({ ...ctx, organizationId }, { kind: 'organization', id: organizationId });
+  await ctx.tx.organization.delete({ where: { id: organizationId } });
+  ctx.log.info({ organizationId, serversBehind: behind.length }, 'an organization has ended');
+  return true;
+}

@@ -1,0 +1,40 @@
+// Owns what every organization begins with. Its first member is the caller's business.
+import { newId, type OrganizationId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import { type Actor, forOrganization, type SystemCtx, toSlug } from '../kernel/index.ts';
+import { freeSlug } from './rules.ts';
+
+// Two that choose the same name at once must not choose the same slug.
+const namingLock = 4_602_117_002n;
+
+/** An organization with a project and an environment to deploy to. */
+export async function insertOrganization(
+  ctx: SystemCtx,
+  input: { readonly name: string; readonly actor: Actor; readonly ip: string | null },
+): Promise<{ organizationId: OrganizationId; slug: string }> {
+  const { name, actor, ip } = input;
+  await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(${namingLock})`;
+  const wanted = toSlug(name);
+  const taken = await ctx.tx.organization.findMany({
+    where: { slug: { startsWith: wanted === '' ? 'organization' : wanted } },
+    select: { slug: true },
+  });
+  const slug = freeSlug(wanted, new Set(taken.map((each) => each.slug)));
+  const organizationId = newId('org');
+  const projectId = newId('prj');
+  const createdAt = ctx.clock.now();
+  await ctx.tx.organization.create({ data: { id: organizationId, name, slug, createdAt } });
+  await ctx.tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default', createdAt } });
+  await ctx.tx.environment.create({
+    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production', createdAt },
+  });
+  await recordAudit(
+    { ...forOrganization(ctx, organizationId), actor, ip },
+    {
+      action: 'organization.create',
+      target: { kind: 'organization', id: organizationId, label: name },
+      after: { name, slug },
+    },
+  );
+  return { organizationId, slug };
+}

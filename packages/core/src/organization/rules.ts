@@ -1,0 +1,41 @@
+// Owns how organizations are named in addresses and how long one waits for its end. Pure.
+
+/** First parts of the dashboard's own paths: an organization of that slug would hide behind them. */
+const reservedSlugs: ReadonlySet<string> = new Set([
+  'account',
+  'api',
+  'docs',
+  'forgot-password',
+  'healthz',
+  'install',
+  'invitation',
+  'new-organization',
+  'no-organization',
+  'reset-password',
+  'setup',
+  'sign-in',
+  'verify-email',
+]);
+
+export function isReservedSlug(slug: string): boolean {
+  return reservedSlugs.has(slug);
+}
+
+/** The slug itself when nobody has it, else the first free one after it: "acme-2". */
+export function freeSlug(wanted: string, taken: ReadonlySet<string>): string {
+  const base = wanted === '' ? 'organization' : isReservedSlug(wanted) ? `${wanted}-organization` : wanted;
+  if (!taken.has(base)) return base;
+  for (let number = 2; ; number += 1) {
+    const slug = `${base}-${number}`;
+    if (!taken.has(slug)) return slug;
+  }
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+/** How long an organization that is to be deleted can still be kept. */
+export const deletionDelayMs = 7 * dayMs;
+/** How long its servers have to hear that they should run nothing, before they are forgotten. */
+export const emptyingMs = 10 * 60_000;
+/** Organizations that one person may own. */
+export const ownedMax = 20;
