@@ -6,8 +6,8 @@ import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { Database } from '@fairlead/db';
-import type { Outbound } from '@fairlead/outbound';
 import type { Mailer } from '@fairlead/mail';
+import type { Outbound } from '@fairlead/outbound';
 import type { LiveSource } from './live-source.ts';
 
 export interface AgentDownload {
