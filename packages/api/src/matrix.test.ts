@@ -1,4 +1,6 @@
 // The whole matrix: every procedure, as everybody, with own, foreign and unknown ids; and that it fails on a planted leak.
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { appIdSchema } from '@fairlead/contract/ids';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -6,7 +8,7 @@ import { memberProcedure, router } from './ladder.ts';
 import { apiRouter } from './router.ts';
 import { inSystemScope } from './system-scope.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
-import { checkMatrix } from './testing/matrix/index.ts';
+import { checkMatrix, declaredRoutes } from './testing/matrix/index.ts';
 
 let api: TestApi;
 beforeEach(async () => {
@@ -43,8 +45,22 @@ const planted = {
     ),
 };
 
+test('every route of the web app is declared, and every declared one exists', () => {
+  const files = globSync('**/route.ts', { cwd: fileURLToPath(new URL('../../../apps/web/src/app', import.meta.url)) });
+  expect(files.sort()).toEqual(Object.keys(declaredRoutes).sort());
+});
+
+test('a route that answers what nobody declared is found', { timeout: allProceduresMs }, async () => {
+  const leaky = (): Promise<Response> => Promise.resolve(new Response('here'));
+  const routes = { 'api/trpc/[trpc]/route.ts': { GET: leaky, DELETE: leaky } };
+  const { leaks } = await checkMatrix(api, { router: router({}), routes });
+  expect(leaks).toContain('api/trpc/[trpc]/route.ts answers to DELETE, which nobody declared');
+  expect(leaks).toContain('healthz/route.ts is declared, but there is no such route');
+  expect(leaks.some((leak) => leak.includes('answered 200 where 404 is declared'))).toBe(true);
+});
+
 test.each(Object.entries(planted))('%s is found', { timeout: allProceduresMs }, async (_what, procedure) => {
-  const { leaks } = await checkMatrix(api, router({ planted: procedure }));
+  const { leaks } = await checkMatrix(api, { router: router({ planted: procedure }) });
   expect(leaks.length).toBeGreaterThan(0);
   expect(leaks.every((leak) => leak.startsWith('planted'))).toBe(true);
 });

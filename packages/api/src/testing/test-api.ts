@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAuth } from '@fairlead/auth';
+import { type AuthOptions, createAuth } from '@fairlead/auth';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { rotateSetupToken } from '@fairlead/core/setup';
@@ -18,6 +18,7 @@ export interface TestApi {
   readonly db: TestDatabase;
   readonly world: TestWorld;
   readonly parts: ApiParts;
+  readonly authOptions: AuthOptions;
   readonly live: FedLiveSource;
   /** What was logged as an error. */
   readonly errors: object[];
@@ -44,15 +45,16 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-api-'));
   const errors: object[] = [];
   const live = createFedLiveSource();
+  const authOptions: AuthOptions = {
+    identity: db.database,
+    secret: 's'.repeat(48),
+    baseUrl: origin,
+    trustedOrigins: [origin],
+    trustedProxies: [],
+  };
   const parts: ApiParts = {
     database: db.database,
-    auth: createAuth({
-      identity: db.database,
-      secret: 's'.repeat(48),
-      baseUrl: origin,
-      trustedOrigins: [origin],
-      trustedProxies: [],
-    }),
+    auth: createAuth(authOptions),
     live,
     logs: createFolderLogStore(dir),
     config: {
@@ -83,6 +85,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     db,
     world,
     parts,
+    authOptions,
     live,
     errors,
     caller: (cookie, organizationSlug = world.organizationSlug) =>

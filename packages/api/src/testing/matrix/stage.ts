@@ -99,7 +99,9 @@ export async function setStage(api: TestApi): Promise<Stage> {
   let accounts = 0;
   const account = async (name: string): Promise<{ cookie: string; userId: string }> => {
     accounts += 1;
-    return api.signUp(`${name}${accounts}`, null);
+    const made = await api.signUp(`${name.replaceAll(' ', '-')}${accounts}`, null);
+    if (made.cookie === '') throw new Error(`${name} could not sign in`);
+    return made;
   };
   const join = async (organizationId: string, name: string, role: string) => {
     const { cookie, userId } = await account(name);
