@@ -1,5 +1,5 @@
 // Owns what the procedures declare, as a table: who may call what. The check calls by it and docs/permissions.md shows it.
-import { type Permission, permissionsOf, roleSchema } from '@fairlead/core/role';
+import type { Permission } from '@fairlead/core/role';
 import type { AnyRouter } from '@trpc/server';
 import type { z } from 'zod';
 import type { ProcedureMeta } from '../../ladder.ts';
@@ -24,8 +24,4 @@ export function declaredProcedures(router: AnyRouter): DeclaredProcedure[] {
 
 export function isOfMembers(access: ProcedureMeta['access']): access is Permission {
   return access !== 'public' && access !== 'signed_in';
-}
-
-export function rolesWith(permission: Permission): readonly (typeof roleSchema.options)[number][] {
-  return roleSchema.options.filter((role) => permissionsOf(role).includes(permission));
 }

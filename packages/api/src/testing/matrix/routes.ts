@@ -12,6 +12,7 @@ export type RouteHandlers = Readonly<Record<string, Readonly<Record<string, Hand
 
 interface DeclaredRoute {
   readonly methods: readonly string[];
+  readonly who: string;
   readonly requests: (stage: Stage, options: AuthOptions) => readonly DeclaredRequest[];
   /** What Next would hand it. */
   readonly context?: unknown;
@@ -35,6 +36,7 @@ const openAuthPaths: Readonly<Record<string, number>> = {
 export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   'api/auth/[...all]/route.ts': {
     methods: ['GET', 'POST'],
+    who: 'everybody: signing in and out; every other path of the library is closed',
     requests: (_stage, options) =>
       libraryPaths(options).map(({ method, path }) => ({
         method,
@@ -45,6 +47,7 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   // The procedures have the matrix; here only what is none.
   'api/trpc/[trpc]/route.ts': {
     methods: ['GET', 'POST'],
+    who: 'the procedures above',
     requests: (stage) => [
       get('/api/trpc/no.such', 404),
       get(`/api/trpc/${stage.foreign.get('app')}`, 404),
@@ -52,13 +55,14 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
     ],
   },
   // The same script and program for everybody: a new server has no session.
-  'install/agent.sh/route.ts': { methods: ['GET'], requests: () => [get('/install/agent.sh', 200)] },
+  'install/agent.sh/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/install/agent.sh', 200)] },
   'install/agent/[target]/route.ts': {
     methods: ['GET'],
+    who: 'everybody',
     requests: (stage) => [get(`/install/agent/${stage.foreign.get('srv')}`, 404)],
     context: { params: Promise.resolve({ target: 'no-such-kind' }) },
   },
-  'healthz/route.ts': { methods: ['GET'], requests: () => [get('/healthz', 200)] },
+  'healthz/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/healthz', 200)] },
 };
 
 export interface RoutesReport {
