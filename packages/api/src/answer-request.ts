@@ -1,6 +1,6 @@
 // The API over HTTP: one request, which may be a batch of calls. Owns how much one request may ask for.
-
 import { type ErrorCode, errorTable } from '@fairlead/contract/errors';
+import type { AnyRouter } from '@trpc/server';
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { withBoundedBody } from './body-limit.ts';
 import { type ApiParts, createContext, organizationHeader } from './context.ts';
@@ -10,13 +10,18 @@ const apiPath = '/api/trpc';
 /** Calls of one request; each may be a transaction, and an address has room for a thousand. Clients split above it. */
 export const batchMax = 20;
 
-export async function answerRequest(parts: ApiParts, unread: Request): Promise<Response> {
+/** `router` is another one in tests only. */
+export async function answerRequest(
+  parts: ApiParts,
+  unread: Request,
+  router: AnyRouter = apiRouter,
+): Promise<Response> {
   const request = await withBoundedBody(unread);
   if (request === null) return refuse('request.too_large');
   return fetchRequestHandler({
     endpoint: apiPath,
     req: request,
-    router: apiRouter,
+    router,
     maxBatchSize: batchMax,
     createContext: ({ info }) =>
       createContext(parts, {

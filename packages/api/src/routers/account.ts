@@ -18,8 +18,9 @@ import {
   updatePasswordInputSchema,
 } from '@fairlead/core/account';
 import { z } from 'zod';
+import { requireSession } from '../access.ts';
 import type { ApiContext } from '../context.ts';
-import { publicProcedure, requireSession, router, signedInProcedure } from '../ladder.ts';
+import { publicProcedure, router, signedInProcedure } from '../ladder.ts';
 
 const nothing = z.object({});
 
