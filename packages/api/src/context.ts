@@ -6,6 +6,7 @@ import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { Database } from '@fairlead/db';
+import { clientAddress } from './client-address.ts';
 import type { LiveSource } from './live-source.ts';
 
 export interface AgentDownload {
@@ -17,6 +18,8 @@ export interface AgentDownload {
 export interface ApiConfig extends HostPolicy {
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
+  /** Addresses and networks of the reverse proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
 }
@@ -41,6 +44,8 @@ export interface RequestParts {
 export interface ApiContext extends ApiParts {
   readonly headers: Headers;
   readonly organizationSlug: string | null;
+  /** Null when nobody that is trusted says where the request came from. */
+  readonly ip: string | null;
   readonly session: () => Promise<Session | null>;
   /** The signed-in person's place in the organization asked for; kept so that a batch asks once. */
   readonly memo: { member?: Promise<ActiveMember | null> };
@@ -54,6 +59,7 @@ export function createContext(parts: ApiParts, request: RequestParts): ApiContex
     ...parts,
     headers: request.headers,
     organizationSlug: request.organizationSlug,
+    ip: clientAddress(request.headers, parts.config.trustedProxies),
     session: () => {
       session ??= parts.auth.readSession(request.headers);
       return session;

@@ -73,6 +73,7 @@ export function memberProcedure(permission: Permission) {
           actor: { kind: 'member', userId: member.userId, role: member.role },
           clock: ctx.clock,
           log: ctx.log,
+          ip: ctx.ip,
         };
         const result = await next({
           ctx: { core, afterCommit: (work: () => Promise<void>) => void afterCommit.push(work) },

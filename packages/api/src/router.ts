@@ -1,6 +1,7 @@
 // Owns the tree of procedures. Composition (database, auth, live source) is the web app's.
 import { router } from './ladder.ts';
 import { appRouter } from './routers/app.ts';
+import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
 import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
@@ -15,6 +16,7 @@ import { setupRouter } from './routers/setup.ts';
 
 export const apiRouter = router({
   app: appRouter,
+  audit: auditRouter,
   benchmark: benchmarkRouter,
   deployment: deploymentRouter,
   domain: domainRouter,

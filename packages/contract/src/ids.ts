@@ -103,3 +103,6 @@ export const deploymentIdSchema = idSchema('dep');
 export const instanceIdSchema = idSchema('ins');
 export const domainIdSchema = idSchema('dom');
 export const runIdSchema = idSchema('run');
+export const auditIdSchema = idSchema('aud');
+export const tokenIdSchema = idSchema('tok');
+export const serviceAccountIdSchema = idSchema('sva');

@@ -69,6 +69,7 @@ async function createParts(): Promise<WebParts> {
     }),
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
     config: {
+      trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,

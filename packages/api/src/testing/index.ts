@@ -55,6 +55,7 @@ export async function startTestApi(): Promise<TestApi> {
     logs: createFolderLogStore(dir),
     config: {
       localHttpsPort: 4443,
+      trustedProxies: ['10.0.0.0/8'],
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
       agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),

@@ -1,6 +1,7 @@
 // Owns what a control plane starts with: one organization that nobody owns yet.
 import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { type SystemCtx, toSlug } from '../kernel/index.ts';
+import { recordAudit } from '../audit/index.ts';
+import { forOrganization, type SystemCtx, toSlug } from '../kernel/index.ts';
 
 export interface FirstOrganization {
   readonly organizationId: OrganizationId;
@@ -46,6 +47,14 @@ export async function createFirstOrganization(ctx: SystemCtx, input: { name: str
   await ctx.tx.environment.create({
     data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production', createdAt: now },
   });
+  await recordAudit(
+    { ...forOrganization(ctx, organizationId), actor: { kind: 'system', reason: 'first start' } },
+    {
+      action: 'organization.create',
+      target: { kind: 'organization', id: organizationId, label: input.name },
+      after: { name: input.name, slug },
+    },
+  );
   ctx.log.info({ organizationId }, 'created the first organization');
   return { organizationId, slug, created: true };
 }
