@@ -16,5 +16,6 @@ export {
   type RequestParts,
 } from './context.ts';
 export type { PublicError } from './errors.ts';
+export { answerAuditExport } from './export-audit.ts';
 export type { LiveSource, LiveSubscription } from './live-source.ts';
 export { type AppRouter, apiRouter } from './router.ts';

@@ -1,7 +1,7 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
 import type { Session } from '@fairlead/auth';
-import { AppError, type Ctx } from '@fairlead/core/kernel';
+import { type Actor, AppError, type Ctx } from '@fairlead/core/kernel';
 import { type ActiveMember, findActiveMember } from '@fairlead/core/member';
 import { can, type Permission } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
@@ -52,8 +52,7 @@ export const signedInProcedure = mapped.meta({ access: 'signed_in' }).use(async 
 /** For streams: the member is known, but no transaction is held while the stream lasts. */
 export function memberStream(permission: Permission) {
   return mapped.meta({ access: permission }).use(async ({ ctx, next }) => {
-    const signedIn = await requireSession(ctx);
-    return next({ ctx: { signedIn, member: await requireMember(ctx, signedIn, permission) } });
+    return next({ ctx: await requireActor(ctx, permission) });
   });
 }
 
@@ -63,14 +62,14 @@ export function memberStream(permission: Permission) {
  */
 export function memberProcedure(permission: Permission) {
   return memberStream(permission).use(async ({ ctx, path, next }) => {
-    const { member } = ctx;
+    const { member, actor } = ctx;
     const afterCommit: (() => Promise<void>)[] = [];
     try {
       const committed = await ctx.database.tenant(member.organizationId, async (tx) => {
         const core: Ctx = {
           tx,
           organizationId: member.organizationId,
-          actor: { kind: 'member', userId: member.userId, role: member.role },
+          actor,
           clock: ctx.clock,
           log: ctx.log,
           ip: ctx.ip,
@@ -98,6 +97,19 @@ export async function requireSession(ctx: ApiContext): Promise<Session> {
   const session = await ctx.session();
   if (session === null) throw new AppError('session.required');
   return session;
+}
+
+/** Who acts, and where. A session is there unless a token acts. */
+export interface Acting {
+  readonly signedIn: Session | null;
+  readonly member: ActiveMember;
+  readonly actor: Actor;
+}
+
+export async function requireActor(ctx: ApiContext, permission: Permission): Promise<Acting> {
+  const signedIn = await requireSession(ctx);
+  const member = await requireMember(ctx, signedIn, permission);
+  return { signedIn, member, actor: { kind: 'member', userId: member.userId, role: member.role } };
 }
 
 async function requireMember(ctx: ApiContext, session: Session, permission: Permission): Promise<ActiveMember> {

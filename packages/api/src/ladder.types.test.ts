@@ -19,6 +19,7 @@ test('the bare builder, which would know no access level, is not exported', () =
     'memberStream',
     'publicProcedure',
     'readMember',
+    'requireActor',
     'requireSession',
     'router',
     'signedInProcedure',

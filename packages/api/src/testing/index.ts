@@ -22,7 +22,11 @@ export interface TestApi {
   /** What was logged as an error. */
   readonly errors: object[];
   /** Procedures as this cookie's owner would call them. */
-  caller(cookie?: string, organizationSlug?: string | null): ReturnType<typeof createCaller>;
+  caller(
+    cookie?: string,
+    organizationSlug?: string | null,
+    headers?: Readonly<Record<string, string>>,
+  ): ReturnType<typeof createCaller>;
   /** A new account's cookie; with a role it is a member of the world's organization. */
   signUp(name: string, role: string | null): Promise<{ cookie: string; userId: string }>;
   setupToken(): Promise<string | null>;
@@ -84,9 +88,12 @@ export async function startTestApi(): Promise<TestApi> {
     parts,
     live,
     errors,
-    caller: (cookie, organizationSlug = world.organizationSlug) =>
+    caller: (cookie, organizationSlug = world.organizationSlug, headers = {}) =>
       createCaller(
-        createContext(parts, { headers: new Headers(cookie === undefined ? {} : { cookie }), organizationSlug }),
+        createContext(parts, {
+          headers: new Headers({ ...headers, ...(cookie === undefined ? {} : { cookie }) }),
+          organizationSlug,
+        }),
       ),
     signUp: async (name, role) => {
       const email = `${name.toLowerCase()}@example.test`;

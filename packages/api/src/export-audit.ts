@@ -1,0 +1,40 @@
+// Owns the audit log as a file to download. A stream of pages, so that a log of any length costs little memory.
+import { type AuditFilter, auditFilterSchema, exportAudit, exportFormatSchema } from '@fairlead/core/audit';
+import { AppError } from '@fairlead/core/kernel';
+import { type ApiParts, createContext } from './context.ts';
+import { requireActor } from './ladder.ts';
+import { problemOf } from './problem.ts';
+
+const mediaTypes = { ndjson: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
+
+/** `?organization=…&format=ndjson|csv` and the filters of audit.list. */
+export async function answerAuditExport(parts: ApiParts, request: Request): Promise<Response> {
+  const query = Object.fromEntries(new URL(request.url).searchParams);
+  const ctx = createContext(parts, { headers: request.headers, organizationSlug: query.organization ?? null });
+  try {
+    const { member } = await requireActor(ctx, 'audit.read');
+    const { organizationId } = member;
+    const format = exportFormatSchema.safeParse(query.format ?? 'ndjson');
+    const filter = auditFilterSchema.safeParse(query);
+    if (!format.success || !filter.success) throw new AppError('input.invalid');
+    const lines = exportAudit(
+      (read) =>
+        ctx.database.tenant(organizationId, (tx) => read({ tx, organizationId, clock: ctx.clock, log: ctx.log })),
+      definedOf(filter.data),
+      format.data,
+    );
+    return new Response(ReadableStream.from(lines).pipeThrough(new TextEncoderStream()), {
+      headers: {
+        'content-type': mediaTypes[format.data],
+        'content-disposition': `attachment; filename="audit-${member.organizationSlug}.${format.data}"`,
+        'cache-control': 'no-store',
+      },
+    });
+  } catch (error) {
+    return problemOf(error, ctx.log, 'audit.export');
+  }
+}
+
+function definedOf(filter: AuditFilter): AuditFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined && value !== ''));
+}
