@@ -56,6 +56,22 @@ const table = {
   ),
   'account.email_taken': conflict('There is already an account with this e-mail address.'),
 
+  'token.invalid': entry(
+    401,
+    'UNAUTHORIZED',
+    'This API token is unknown, expired or revoked, or its owner has left. Make a new one in the dashboard.',
+  ),
+  'token.required': entry(401, 'UNAUTHORIZED', 'Send an API token as “Authorization: Bearer flt_…”.'),
+  'token.scope_missing': forbidden('This API token was not made for this. Make one with the permission named beside.'),
+  'token.address_refused': forbidden('This API token may not be used from this address.'),
+  'token.person_only': forbidden('Only a person who is signed in may do this, no API token.'),
+  'token.beyond_own': forbidden('You cannot give a token or a service account more than you may do yourself.'),
+  'token.not_found': missing('There is no such API token.'),
+  'token.too_many': conflict('There are as many tokens as there may be. Revoke one that is no longer used.'),
+  'service_account.not_found': missing('There is no such service account.'),
+  'service_account.name_taken': conflict('There is already a service account with this name. Choose another.'),
+  'service_account.confirm_mismatch': invalid('The name typed is not the name of this service account.'),
+
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
 
   'environment.not_found': missing('There is no such environment.'),

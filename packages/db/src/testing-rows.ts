@@ -140,6 +140,19 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         bytesReceived: 1n,
       },
     });
+    const serviceAccountId = newId('sva');
+    await tx.serviceAccount.create({ data: { id: serviceAccountId, organizationId, name: 'CI', role: 'deployer' } });
+    await tx.apiToken.create({
+      data: {
+        id: newId('tok'),
+        organizationId,
+        name: 'CI',
+        hash: `hash of ${organizationId}`,
+        hint: 'abcd',
+        serviceAccountId,
+        expiresAt: now,
+      },
+    });
     await tx.auditEvent.create({
       data: {
         id: newId('aud'),

@@ -32,12 +32,13 @@ export async function loadAudit(ctx: OrganizationCtx, query: AuditQuery): Promis
   const order = query.order === 'newest' ? Prisma.sql`DESC` : Prisma.sql`ASC`;
   const rows = await ctx.tx.$queryRaw<AuditRow[]>`
     SELECT event.id, link.sequence, event.at, event.actor_kind AS "actorKind", event.actor_id AS "actorId",
-           coalesce(person.name, server.name) AS "actorName", event.ip, event.action,
+           coalesce(person.name, token.name, server.name) AS "actorName", event.ip, event.action,
            event.target_kind AS "targetKind", event.target_id AS "targetId", event.target_label AS "targetLabel",
            event.before, event.after, link.hash
     FROM audit_link AS link
     JOIN audit_event AS event ON event.id = link.event_id
     LEFT JOIN "user" AS person ON event.actor_kind = 'member' AND person.id = event.actor_id
+    LEFT JOIN api_token AS token ON event.actor_kind = 'token' AND token.id = event.actor_id
     LEFT JOIN server ON event.actor_kind = 'agent' AND server.id = event.actor_id
     WHERE ${Prisma.join(conditionsOf(ctx, query), ' AND ')}
     ORDER BY link.sequence ${order} LIMIT ${query.limit}`;
