@@ -19,6 +19,8 @@ interface Call {
   input(): Promise<unknown>;
   /** The action it is written down as. */
   readonly action: string;
+  /** Puts back what would be in the others' way. */
+  after?(): Promise<unknown>;
   /** For procedures that no member calls. */
   readonly asStranger?: true;
 }
@@ -41,6 +43,29 @@ async function liveApp() {
   await api.world.advance(deploymentId);
   await api.world.finish(deploymentId);
   return { ...made, deploymentId };
+}
+
+const environmentId = async () => {
+  const [environment] = (await caller().environment.list()).items;
+  if (environment === undefined) throw new Error('an environment was expected');
+  return environment.id;
+};
+const setProtected = async (isProtected: boolean) =>
+  caller().environment.update({ environmentId: await environmentId(), protected: isProtected });
+/** Asked for by somebody else than the owner, who decides. */
+async function awaitingDeployment() {
+  await setProtected(true);
+  const { deploymentId } = await newApp({ deployNow: true });
+  await setProtected(false);
+  return { deploymentId };
+}
+const newRole = () => caller().role.create({ name: `Role ${++appsMade}`, permissions: ['app.read'] });
+const newAccount = (name: string) => caller().serviceAccount.create({ name, role: 'deployer' });
+async function newGrant() {
+  const helper = await api.signUp(`Helper${++appsMade}`, 'viewer');
+  const member = (await caller().member.list()).items.find(({ userId }) => userId === helper.userId);
+  if (member === undefined) throw new Error('a member was expected');
+  return { memberId: member.id, role: 'developer' as const, scope: { kind: 'organization' as const } };
 }
 
 const calls: Readonly<Record<Mutation, Call>> = {
@@ -101,6 +126,50 @@ const calls: Readonly<Record<Mutation, Call>> = {
       return { domainId: (await caller().domain.attach({ appId, host: 'detached.example.test' })).id };
     },
   },
+  'deployment.approve': { action: 'deployment.approve', input: () => awaitingDeployment() },
+  'deployment.refuse': { action: 'deployment.refuse', input: () => awaitingDeployment() },
+  'environment.update': {
+    action: 'environment.update',
+    input: async () => ({ environmentId: await environmentId(), protected: true }),
+    after: () => setProtected(false),
+  },
+  'grant.create': { action: 'grant.create', input: () => newGrant() },
+  'grant.delete': {
+    action: 'grant.delete',
+    input: async () => ({ grantId: (await caller().grant.create(await newGrant())).grantId }),
+  },
+  'role.create': { action: 'role.create', input: async () => ({ name: 'Reader', permissions: ['app.read'] }) },
+  'role.update': { action: 'role.update', input: async () => ({ ...(await newRole()), name: 'Renamed' }) },
+  'role.delete': { action: 'role.delete', input: () => newRole() },
+  'serviceAccount.create': {
+    action: 'service_account.create',
+    input: async () => ({ name: 'Pipeline', role: 'deployer' }),
+  },
+  'serviceAccount.update': {
+    action: 'service_account.update',
+    input: async () => ({ ...(await newAccount('Updated')), role: 'viewer' }),
+  },
+  'serviceAccount.delete': {
+    action: 'service_account.delete',
+    input: async () => ({ ...(await newAccount('Deleted')), confirmName: 'Deleted' }),
+  },
+  'serviceAccount.createToken': {
+    action: 'token.create',
+    input: async () => ({ ...(await newAccount('Holder')), name: 'Nightly', permissions: ['app.read'] }),
+  },
+  'serviceAccount.revokeToken': {
+    action: 'token.revoke',
+    input: async () => {
+      const account = await newAccount('Loser');
+      const token = { ...account, name: 'Lost', permissions: ['app.read' as const] };
+      return { tokenId: (await caller().serviceAccount.createToken(token)).id };
+    },
+  },
+  'token.create': { action: 'token.create', input: async () => ({ name: 'Laptop', permissions: ['app.read'] }) },
+  'token.revoke': {
+    action: 'token.revoke',
+    input: async () => ({ tokenId: (await caller().token.create({ name: 'Old', permissions: ['app.read'] })).id }),
+  },
   'server.enrol': { action: 'server.enrol', input: async () => ({ name: 'berlin' }) },
   'server.delete': {
     action: 'server.delete',
@@ -149,7 +218,7 @@ test('each mutation of the router is called here', () => {
 describe('written down with who, what and where from', () => {
   beforeEach(() => api.world.clock.forward(1000));
 
-  test.each(ordered)('%s', async (path, { input, action, asStranger }) => {
+  test.each(ordered)('%s', async (path, { input, action, asStranger, after }) => {
     const given = await input();
     const seen = (await eventsAfter(0n)).at(-1)?.sequence ?? 0n;
     const forwarded = { 'x-forwarded-for': '203.0.113.9, 10.0.0.2' };
@@ -166,6 +235,7 @@ describe('written down with who, what and where from', () => {
       });
       if (!asStranger) expect(event.actorId).toBe(owner.userId);
     }
+    await after?.();
   });
 });
 

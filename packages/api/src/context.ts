@@ -5,7 +5,9 @@ import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
+import type { ActiveToken } from '@fairlead/core/token';
 import type { Database } from '@fairlead/db';
+import { bearerOf } from './bearer.ts';
 import { clientAddress } from './client-address.ts';
 import type { LiveSource } from './live-source.ts';
 
@@ -46,9 +48,11 @@ export interface ApiContext extends ApiParts {
   readonly organizationSlug: string | null;
   /** Null when nobody that is trusted says where the request came from. */
   readonly ip: string | null;
+  /** The API token that came along; where there is one, it acts and no cookie counts. */
+  readonly bearer: string | null;
   readonly session: () => Promise<Session | null>;
   /** The signed-in person's place in the organization asked for; kept so that a batch asks once. */
-  readonly memo: { member?: Promise<ActiveMember | null> };
+  readonly memo: { member?: Promise<ActiveMember | null>; token?: Promise<ActiveToken | null> };
 }
 
 export const organizationHeader = 'x-fairlead-organization';
@@ -60,6 +64,7 @@ export function createContext(parts: ApiParts, request: RequestParts): ApiContex
     headers: request.headers,
     organizationSlug: request.organizationSlug,
     ip: clientAddress(request.headers, parts.config.trustedProxies),
+    bearer: bearerOf(request.headers),
     session: () => {
       session ??= parts.auth.readSession(request.headers);
       return session;

@@ -1,8 +1,8 @@
 // Owns the audit log as a file to download. A stream of pages, so that a log of any length costs little memory.
 import { type AuditFilter, auditFilterSchema, exportAudit, exportFormatSchema } from '@fairlead/core/audit';
 import { AppError } from '@fairlead/core/kernel';
+import { requireAccess } from './access.ts';
 import { type ApiParts, createContext } from './context.ts';
-import { requireActor } from './ladder.ts';
 import { problemOf } from './problem.ts';
 
 const mediaTypes = { ndjson: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
@@ -12,8 +12,9 @@ export async function answerAuditExport(parts: ApiParts, request: Request): Prom
   const query = Object.fromEntries(new URL(request.url).searchParams);
   const ctx = createContext(parts, { headers: request.headers, organizationSlug: query.organization ?? null });
   try {
-    const { member } = await requireActor(ctx, 'audit.read');
-    const { organizationId } = member;
+    const access = await requireAccess(ctx);
+    if (!access.may('audit.read')) throw new AppError('permission.denied', { permission: 'audit.read' });
+    const { organizationId, organizationSlug } = access;
     const format = exportFormatSchema.safeParse(query.format ?? 'ndjson');
     const filter = auditFilterSchema.safeParse(query);
     if (!format.success || !filter.success) throw new AppError('input.invalid');
@@ -26,7 +27,7 @@ export async function answerAuditExport(parts: ApiParts, request: Request): Prom
     return new Response(ReadableStream.from(lines).pipeThrough(new TextEncoderStream()), {
       headers: {
         'content-type': mediaTypes[format.data],
-        'content-disposition': `attachment; filename="audit-${member.organizationSlug}.${format.data}"`,
+        'content-disposition': `attachment; filename="audit-${organizationSlug}.${format.data}"`,
         'cache-control': 'no-store',
       },
     });

@@ -1,24 +1,24 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
-import type { Session } from '@fairlead/auth';
-import { type Actor, AppError, type Ctx } from '@fairlead/core/kernel';
-import { type ActiveMember, findActiveMember } from '@fairlead/core/member';
-import { can, type Permission } from '@fairlead/core/role';
+import { AppError, type Ctx } from '@fairlead/core/kernel';
+import type { Permission } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
+import { type Access, requireAccess, requireSession } from './access.ts';
 import type { ApiContext } from './context.ts';
 import { publicErrorOf, toTrpcError } from './errors.ts';
-import { inSystemScope } from './system-scope.ts';
+import type { ScopeOf } from './scopes.ts';
 
-export type Access = 'public' | 'signed_in' | Permission;
-
-interface Meta {
-  readonly access: Access;
+/** What every procedure declares; docs/permissions.md is rendered from it. */
+export interface ProcedureMeta {
+  readonly access: 'public' | 'signed_in' | Permission;
+  /** Of procedures for members: how narrow a grant of the permission is enough. */
+  readonly grain?: 'organization' | ScopeOf['grain'];
 }
 
 const t = initTRPC
   .context<ApiContext>()
-  .meta<Meta>()
+  .meta<ProcedureMeta>()
   .create({
     transformer: superjson,
     isDev: false,
@@ -49,33 +49,40 @@ export const signedInProcedure = mapped.meta({ access: 'signed_in' }).use(async 
   return next({ ctx: { signedIn: await requireSession(ctx) } });
 });
 
-/** For streams: the member is known, but no transaction is held while the stream lasts. */
+/**
+ * For streams: who acts is known, but no transaction is held while the stream lasts. The permission is held somewhere at
+ * least; the resolver asks `ctx.access` for each thing that it streams.
+ */
 export function memberStream(permission: Permission) {
-  return mapped.meta({ access: permission }).use(async ({ ctx, next }) => {
-    return next({ ctx: await requireActor(ctx, permission) });
+  return mapped.meta({ access: permission, grain: 'environment' }).use(async ({ ctx, next }) => {
+    return next({ ctx: { access: await requireAnywhere(ctx, permission) } });
   });
+}
+
+export interface MemberOptions {
+  /** Where it happens. Without it the permission must be held in the organization as a whole. */
+  readonly scope?: ScopeOf;
 }
 
 /**
  * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
  * `ctx.afterCommit` holds work on what no transaction covers.
  */
-export function memberProcedure(permission: Permission) {
-  return memberStream(permission).use(async ({ ctx, path, next }) => {
-    const { member, actor } = ctx;
+export function memberProcedure(permission: Permission, { scope }: MemberOptions = {}) {
+  const declared = mapped.meta({ access: permission, grain: scope?.grain ?? 'organization' });
+  return declared.use(async ({ ctx, path, getRawInput, next }) => {
+    const access = await requireAnywhere(ctx, permission);
+    const { organizationId, actor } = access;
     const afterCommit: (() => Promise<void>)[] = [];
     try {
-      const committed = await ctx.database.tenant(member.organizationId, async (tx) => {
-        const core: Ctx = {
-          tx,
-          organizationId: member.organizationId,
-          actor,
-          clock: ctx.clock,
-          log: ctx.log,
-          ip: ctx.ip,
-        };
+      const committed = await ctx.database.tenant(organizationId, async (tx) => {
+        const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
+        if (!access.may(permission)) {
+          const place = scope === undefined ? null : await scope.find(core, await getRawInput());
+          if (place === null || !access.may(permission, place)) throw new AppError('permission.denied', { permission });
+        }
         const result = await next({
-          ctx: { core, afterCommit: (work: () => Promise<void>) => void afterCommit.push(work) },
+          ctx: { access, core, afterCommit: (work: () => Promise<void>) => void afterCommit.push(work) },
         });
         // tRPC returns failures as values; the transaction rolls back only for what is thrown.
         if (!result.ok) throw new FailedResult(result);
@@ -93,40 +100,10 @@ export function memberProcedure(permission: Permission) {
   });
 }
 
-export async function requireSession(ctx: ApiContext): Promise<Session> {
-  const session = await ctx.session();
-  if (session === null) throw new AppError('session.required');
-  return session;
-}
-
-/** Who acts, and where. A session is there unless a token acts. */
-export interface Acting {
-  readonly signedIn: Session | null;
-  readonly member: ActiveMember;
-  readonly actor: Actor;
-}
-
-export async function requireActor(ctx: ApiContext, permission: Permission): Promise<Acting> {
-  const signedIn = await requireSession(ctx);
-  const member = await requireMember(ctx, signedIn, permission);
-  return { signedIn, member, actor: { kind: 'member', userId: member.userId, role: member.role } };
-}
-
-async function requireMember(ctx: ApiContext, session: Session, permission: Permission): Promise<ActiveMember> {
-  const slug = ctx.organizationSlug;
-  if (slug === null) throw new AppError('organization.not_found');
-  ctx.memo.member ??= readMember(ctx, session.user.id, slug);
-  const member = await ctx.memo.member;
-  // The same answer for "no such" and "not yours": whoever asks must not learn which organizations exist.
-  if (member === null) throw new AppError('organization.not_found');
-  if (!can(member.role, permission)) throw new AppError('permission.denied', { permission });
-  return member;
-}
-
-export function readMember(ctx: ApiContext, userId: string, organizationSlug: string): Promise<ActiveMember | null> {
-  return inSystemScope(ctx, 'resolve the membership of a request', (core) =>
-    findActiveMember(core, { userId, organizationSlug }),
-  );
+async function requireAnywhere(ctx: ApiContext, permission: Permission): Promise<Access> {
+  const access = await requireAccess(ctx);
+  if (!access.mayAnywhere(permission)) throw new AppError('permission.denied', { permission });
+  return access;
 }
 
 class FailedResult extends Error {

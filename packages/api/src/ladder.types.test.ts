@@ -18,9 +18,6 @@ test('the bare builder, which would know no access level, is not exported', () =
     'memberProcedure',
     'memberStream',
     'publicProcedure',
-    'readMember',
-    'requireActor',
-    'requireSession',
     'router',
     'signedInProcedure',
   ]);

@@ -5,14 +5,19 @@ import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
 import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
+import { environmentRouter } from './routers/environment.ts';
+import { grantRouter } from './routers/grant.ts';
 import { liveRouter } from './routers/live.ts';
 import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
 import { overviewRouter } from './routers/overview.ts';
 import { releaseRouter } from './routers/release.ts';
+import { roleRouter } from './routers/role.ts';
 import { serverRouter } from './routers/server.ts';
+import { serviceAccountRouter } from './routers/service-account.ts';
 import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
+import { tokenRouter } from './routers/token.ts';
 
 export const apiRouter = router({
   app: appRouter,
@@ -20,14 +25,19 @@ export const apiRouter = router({
   benchmark: benchmarkRouter,
   deployment: deploymentRouter,
   domain: domainRouter,
+  environment: environmentRouter,
+  grant: grantRouter,
   live: liveRouter,
   member: memberRouter,
   metric: metricRouter,
   overview: overviewRouter,
   release: releaseRouter,
+  role: roleRouter,
   server: serverRouter,
+  serviceAccount: serviceAccountRouter,
   session: sessionRouter,
   setup: setupRouter,
+  token: tokenRouter,
 });
 
 /** The only thing that clients import, as a type. */

@@ -62,7 +62,6 @@ const table = {
     'This API token is unknown, expired or revoked, or its owner has left. Make a new one in the dashboard.',
   ),
   'token.required': entry(401, 'UNAUTHORIZED', 'Send an API token as “Authorization: Bearer flt_…”.'),
-  'token.scope_missing': forbidden('This API token was not made for this. Make one with the permission named beside.'),
   'token.address_refused': forbidden('This API token may not be used from this address.'),
   'token.person_only': forbidden('Only a person who is signed in may do this, no API token.'),
   'token.beyond_own': forbidden('You cannot give a token or a service account more than you may do yourself.'),
@@ -75,6 +74,20 @@ const table = {
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
 
   'environment.not_found': missing('There is no such environment.'),
+  'project.not_found': missing('There is no such project.'),
+
+  'role.not_found': missing('There is no such role. It may have been deleted.'),
+  'role.name_taken': conflict('There is already a role with this name. Choose another.'),
+  'role.in_use': conflict('Somebody still holds this role. Give them another one first.'),
+  'role.beyond_own': forbidden('You can only give and take permissions that you hold yourself. Ask an owner.'),
+  'role.owner_only': forbidden('Only an owner can make an owner or end the role of one.'),
+  'grant.not_found': missing('There is no such grant. It may have been taken back.'),
+  'grant.exists': conflict('This member holds this role there already.'),
+  'member.not_found': missing('There is no such member. They may have left.'),
+  'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
+
+  'approval.not_pending': conflict('This deployment waits for approval no longer.'),
+  'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
   'app.name_taken': conflict('There is already an app with this name. Choose another.'),

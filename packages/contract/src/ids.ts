@@ -54,6 +54,8 @@ export type DeploymentId = Id<'dep'>;
 export type InstanceId = Id<'ins'>;
 export type DomainId = Id<'dom'>;
 export type RunId = Id<'run'>;
+export type CustomRoleId = Id<'rol'>;
+export type GrantId = Id<'grt'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -106,3 +108,5 @@ export const runIdSchema = idSchema('run');
 export const auditIdSchema = idSchema('aud');
 export const tokenIdSchema = idSchema('tok');
 export const serviceAccountIdSchema = idSchema('sva');
+export const customRoleIdSchema = idSchema('rol');
+export const grantIdSchema = idSchema('grt');

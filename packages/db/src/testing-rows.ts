@@ -13,6 +13,9 @@ export interface OrganizationRows {
   readonly releaseId: string;
   readonly deploymentId: string;
   readonly runId: string;
+  readonly memberId: string;
+  readonly roleId: string;
+  readonly grantId: string;
 }
 
 /** Inserts an organization with a member, a server, and an app that was deployed once. `slug` must be new. */
@@ -21,11 +24,12 @@ export async function insertOrganizationRows(database: Database, slug: string): 
   const [userId, projectId, environmentId, serverId] = [newId('usr'), newId('prj'), newId('env'), newId('srv')];
   const [appId, placementId, releaseId, deploymentId] = [newId('app'), newId('plc'), newId('rel'), newId('dep')];
   const runId = newId('run');
+  const [memberId, roleId, grantId] = [newId('mem'), newId('rol'), newId('grt')];
   const now = new Date();
   await database.system('test rows', async (tx) => {
     await tx.organization.create({ data: { id: organizationId, name: slug, slug } });
     await tx.user.create({ data: { id: userId, name: `Owner of ${slug}`, email: `owner@${slug}.example.test` } });
-    await tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner' } });
+    await tx.member.create({ data: { id: memberId, organizationId, userId, role: 'owner' } });
     await tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default' } });
     await tx.environment.create({
       data: { id: environmentId, organizationId, projectId, name: 'Production', slug: 'production' },
@@ -153,6 +157,13 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         expiresAt: now,
       },
     });
+    await tx.customRole.create({
+      data: { id: roleId, organizationId, name: `Auditor of ${slug}`, permissions: ['app.read'] },
+    });
+    await tx.roleGrant.create({ data: { id: grantId, organizationId, memberId, role: roleId, environmentId } });
+    await tx.deploymentApproval.create({
+      data: { id: newId('apv'), organizationId, deploymentId, state: 'pending', requestedByUserId: userId },
+    });
     await tx.auditEvent.create({
       data: {
         id: newId('aud'),
@@ -179,5 +190,8 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     releaseId,
     deploymentId,
     runId,
+    memberId,
+    roleId,
+    grantId,
   };
 }

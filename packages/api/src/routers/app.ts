@@ -17,6 +17,7 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
+import { byApp, byPlacement } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read')
@@ -24,7 +25,7 @@ export const appRouter = router({
     .output(appPageSchema)
     .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config)),
 
-  get: memberProcedure('app.read')
+  get: memberProcedure('app.read', { scope: byPlacement })
     .input(getAppInputSchema)
     .output(appDetailSchema)
     .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config)),
@@ -34,12 +35,12 @@ export const appRouter = router({
     .output(createAppOutputSchema)
     .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config)),
 
-  update: memberProcedure('app.write')
+  update: memberProcedure('app.write', { scope: byApp })
     .input(updateAppInputSchema)
     .output(appIdentitySchema)
     .mutation(({ ctx, input }) => updateApp(ctx.core, input)),
 
-  delete: memberProcedure('app.delete')
+  delete: memberProcedure('app.delete', { scope: byApp })
     .input(deleteAppInputSchema)
     .output(appIdentitySchema)
     .mutation(async ({ ctx, input }) => {

@@ -11,6 +11,7 @@ import {
   listBenchmarksInputSchema,
 } from '@fairlead/core/benchmark';
 import { memberProcedure, router } from '../ladder.ts';
+import { byPlacement, byRun } from '../scopes.ts';
 
 export const benchmarkRouter = router({
   list: memberProcedure('benchmark.read')
@@ -18,17 +19,17 @@ export const benchmarkRouter = router({
     .output(benchmarkPageSchema)
     .query(({ ctx, input }) => listBenchmarks(ctx.core, input)),
 
-  get: memberProcedure('benchmark.read')
+  get: memberProcedure('benchmark.read', { scope: byRun })
     .input(benchmarkRefSchema)
     .output(benchmarkDetailSchema)
     .query(({ ctx, input }) => getBenchmark(ctx.core, input)),
 
-  create: memberProcedure('benchmark.write')
+  create: memberProcedure('benchmark.write', { scope: byPlacement })
     .input(createBenchmarkInputSchema)
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => createBenchmark(ctx.core, input)),
 
-  cancel: memberProcedure('benchmark.write')
+  cancel: memberProcedure('benchmark.write', { scope: byRun })
     .input(benchmarkRefSchema)
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => cancelBenchmark(ctx.core, input)),

@@ -1,5 +1,6 @@
 // Owns the procedures of deployments and their logs.
 import {
+  approveDeployment,
   cancelDeployment,
   createDeployment,
   createDeploymentInputSchema,
@@ -10,11 +11,13 @@ import {
   listDeployments,
   listDeploymentsInputSchema,
   redeploy,
+  refuseDeployment,
   rollbackApp,
   rollbackAppInputSchema,
 } from '@fairlead/core/deployment';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
+import { byDeployment, byDeploymentTarget, byPlacement } from '../scopes.ts';
 
 export const deploymentRouter = router({
   list: memberProcedure('deployment.read')
@@ -22,32 +25,42 @@ export const deploymentRouter = router({
     .output(deploymentPageSchema)
     .query(({ ctx, input }) => listDeployments(ctx.core, input)),
 
-  get: memberProcedure('deployment.read')
+  get: memberProcedure('deployment.read', { scope: byDeployment })
     .input(deploymentRefSchema)
     .output(deploymentDetailSchema)
     .query(({ ctx, input }) => getDeployment(ctx.core, input)),
 
-  create: memberProcedure('deployment.write')
+  create: memberProcedure('deployment.write', { scope: byPlacement })
     .input(createDeploymentInputSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => createDeployment(ctx.core, input)),
 
-  redeploy: memberProcedure('deployment.write')
+  redeploy: memberProcedure('deployment.write', { scope: byDeploymentTarget })
     .input(deploymentRefSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => redeploy(ctx.core, input)),
 
-  rollback: memberProcedure('deployment.write')
+  rollback: memberProcedure('deployment.write', { scope: byPlacement })
     .input(rollbackAppInputSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => rollbackApp(ctx.core, input)),
 
-  cancel: memberProcedure('deployment.write')
+  cancel: memberProcedure('deployment.write', { scope: byDeployment })
     .input(deploymentRefSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => cancelDeployment(ctx.core, input)),
 
-  log: memberProcedure('deployment.read')
+  approve: memberProcedure('deployment.approve', { scope: byDeployment })
+    .input(deploymentRefSchema)
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input }) => approveDeployment(ctx.core, input)),
+
+  refuse: memberProcedure('deployment.approve', { scope: byDeployment })
+    .input(deploymentRefSchema)
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input }) => refuseDeployment(ctx.core, input)),
+
+  log: memberProcedure('deployment.read', { scope: byDeployment })
     .input(readLogInputSchema)
     .output(logPageSchema)
     .query(({ ctx, input }) => readLog(ctx.core, input, ctx.logs)),

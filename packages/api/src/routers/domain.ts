@@ -10,6 +10,7 @@ import {
   listDomainsInputSchema,
 } from '@fairlead/core/domain';
 import { memberProcedure, router } from '../ladder.ts';
+import { byDomain, byPlacement } from '../scopes.ts';
 
 export const domainRouter = router({
   list: memberProcedure('domain.read')
@@ -17,12 +18,12 @@ export const domainRouter = router({
     .output(domainPageSchema)
     .query(({ ctx, input }) => listDomains(ctx.core, input, ctx.config)),
 
-  attach: memberProcedure('domain.write')
+  attach: memberProcedure('domain.write', { scope: byPlacement })
     .input(attachDomainInputSchema)
     .output(domainSchema)
     .mutation(({ ctx, input }) => attachDomain(ctx.core, input, ctx.config)),
 
-  detach: memberProcedure('domain.write')
+  detach: memberProcedure('domain.write', { scope: byDomain })
     .input(detachDomainInputSchema)
     .output(detachDomainInputSchema)
     .mutation(({ ctx, input }) => detachDomain(ctx.core, input)),

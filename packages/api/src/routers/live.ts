@@ -1,13 +1,14 @@
-// Owns the one live stream of a page. It ends when the session or the membership does, and never holds a transaction.
-import type { LiveEvent } from '@fairlead/contract/live';
-import { AppError } from '@fairlead/core/kernel';
+// Owns the one live stream of a page. It ends when the session, the membership or the right to see one of its topics does,
+// and never holds a transaction.
+import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
+import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { requireTopics } from '@fairlead/core/live';
-import type { ActiveMember } from '@fairlead/core/member';
-import { can } from '@fairlead/core/role';
-import type { ApiContext } from '../context.ts';
+import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
+import { type Access, readAccess } from '../access.ts';
 import { toTrpcError } from '../errors.ts';
-import { memberStream, readMember, router } from '../ladder.ts';
+import { memberStream, router } from '../ladder.ts';
 import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
+import { byDeployment, byPlacement, byRun } from '../scopes.ts';
 
 /** How long somebody who lost access may go on watching. */
 const recheckMs = 15_000;
@@ -17,19 +18,27 @@ export const liveRouter = router({
     .input(watchInputSchema)
     .output(watchOutputSchema)
     .subscription(async function* ({ ctx, input, signal }): AsyncGenerator<LiveEvent, void> {
-      const { member } = ctx;
-      const { organizationId } = member;
+      const { access } = ctx;
+      const { organizationId } = access;
       const { topics } = input;
       const ended = new AbortController();
-      const timer = setInterval(() => {
-        requireAccess(ctx, member).catch((error: unknown) => ended.abort(error));
-      }, recheckMs);
       const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
+      let timer: NodeJS.Timeout | undefined;
       // The ladder maps what a procedure throws before it answers; a stream throws after that, so it maps by itself.
       try {
-        await ctx.database.tenant(organizationId, (tx) =>
-          requireTopics({ tx, organizationId, clock: ctx.clock, log: ctx.log }, { topics }),
-        );
+        const needs = await ctx.database.tenant(organizationId, async (tx) => {
+          const core = { tx, organizationId, clock: ctx.clock, log: ctx.log };
+          const found: Need[] = [];
+          for (const topic of topics) found.push(await needsOf(core, topic));
+          requireNeeds(access, found);
+          await requireTopics(core, { topics });
+          return found;
+        });
+        timer = setInterval(() => {
+          readAccess(ctx, access)
+            .then((now) => requireNeeds(now, needs))
+            .catch((error: unknown) => ended.abort(error));
+        }, recheckMs);
         yield* ctx.live.subscribe({ organizationId, topics, signal: stop });
         ended.signal.throwIfAborted();
       } catch (error) {
@@ -42,10 +51,36 @@ export const liveRouter = router({
     }),
 });
 
-async function requireAccess(ctx: ApiContext, member: ActiveMember): Promise<void> {
-  const session = await ctx.auth.readSession(ctx.headers);
-  if (session === null || session.user.id !== member.userId) throw new AppError('session.required');
-  const now = await readMember(ctx, member.userId, member.organizationSlug);
-  if (now === null) throw new AppError('organization.not_found');
-  if (!can(now.role, 'app.read')) throw new AppError('permission.denied');
+/** What one must be allowed, and where, to watch a topic. */
+interface Need {
+  readonly permissions: readonly Permission[];
+  readonly scope: Scope;
+}
+
+async function needsOf(core: OrganizationCtx, topic: LiveTopic): Promise<Need> {
+  switch (topic.kind) {
+    case 'app': {
+      const scope = await byPlacement.find(core, { appId: topic.id });
+      return { permissions: ['app.read', 'metric.read'], scope: scope ?? wholeOrganization };
+    }
+    case 'deployment': {
+      const scope = await byDeployment.find(core, { deploymentId: topic.id });
+      return { permissions: ['deployment.read'], scope: scope ?? wholeOrganization };
+    }
+    case 'benchmark': {
+      const scope = await byRun.find(core, { runId: topic.id });
+      return { permissions: ['benchmark.read'], scope: scope ?? wholeOrganization };
+    }
+    case 'server':
+      return { permissions: ['server.read', 'metric.read'], scope: wholeOrganization };
+    case 'organization':
+      return { permissions: ['app.read', 'metric.read', 'server.read'], scope: wholeOrganization };
+  }
+}
+
+function requireNeeds(access: Access, needs: readonly Need[]): void {
+  for (const { permissions, scope } of needs) {
+    const denied = permissions.find((permission) => !access.may(permission, scope));
+    if (denied !== undefined) throw new AppError('permission.denied', { permission: denied });
+  }
 }

@@ -8,9 +8,10 @@ import {
   serverMetricSchema,
 } from '@fairlead/core/metric';
 import { memberProcedure, router } from '../ladder.ts';
+import { byPlacement } from '../scopes.ts';
 
 export const metricRouter = router({
-  app: memberProcedure('metric.read')
+  app: memberProcedure('metric.read', { scope: byPlacement })
     .input(appMetricInputSchema)
     .output(appMetricSchema)
     .query(({ ctx, input }) => getAppMetric(ctx.core, input)),

@@ -5,5 +5,10 @@ import { memberProcedure, router } from '../ladder.ts';
 export const overviewRouter = router({
   get: memberProcedure('app.read')
     .output(overviewSchema)
-    .query(({ ctx }) => getOverview(ctx.core, ctx.config)),
+    .query(({ ctx }) =>
+      getOverview(ctx.core, ctx.config, {
+        servers: ctx.access.may('server.read'),
+        deployments: ctx.access.may('deployment.read'),
+      }),
+    ),
 });

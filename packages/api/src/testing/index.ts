@@ -27,6 +27,8 @@ export interface TestApi {
     organizationSlug?: string | null,
     headers?: Readonly<Record<string, string>>,
   ): ReturnType<typeof createCaller>;
+  /** Procedures as this API token's owner would call them. */
+  tokenCaller(token: string, headers?: Readonly<Record<string, string>>): ReturnType<typeof createCaller>;
   /** A new account's cookie; with a role it is a member of the world's organization. */
   signUp(name: string, role: string | null): Promise<{ cookie: string; userId: string }>;
   setupToken(): Promise<string | null>;
@@ -93,6 +95,13 @@ export async function startTestApi(): Promise<TestApi> {
         createContext(parts, {
           headers: new Headers({ ...headers, ...(cookie === undefined ? {} : { cookie }) }),
           organizationSlug,
+        }),
+      ),
+    tokenCaller: (token, headers = {}) =>
+      createCaller(
+        createContext(parts, {
+          headers: new Headers({ ...headers, authorization: `Bearer ${token}` }),
+          organizationSlug: null,
         }),
       ),
     signUp: async (name, role) => {

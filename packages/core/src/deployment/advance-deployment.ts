@@ -1,6 +1,7 @@
 // Owns the step that a worker takes with a deployment. Decisions are the machine's.
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
+import { awaitsApproval } from './approval.ts';
 import { isFinished, step } from './machine.ts';
 import { requirePlacement } from './start-deployment.ts';
 import { findDeployment, findUnfinished, lockApps, machineOf } from './store.ts';
@@ -37,7 +38,7 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<
     machineOf(row),
     {
       kind: 'advance',
-      blocked: underWay.some(({ id }) => id !== row.id),
+      blocked: underWay.some(({ id }) => id !== row.id) || (await awaitsApproval(ctx, row.id)),
       artifactHere: release?.builtOnServerId === serverId,
     },
     ctx.clock.now(),

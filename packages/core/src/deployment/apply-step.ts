@@ -84,6 +84,7 @@ async function enqueueNext(ctx: OrganizationCtx, row: DeploymentRow): Promise<vo
       appId: row.appId,
       environmentId: row.environmentId,
       state: 'queued',
+      OR: [{ approval: null }, { approval: { state: 'approved' } }],
     },
     select: { id: true },
     orderBy: [{ queuedAt: 'asc' }, { id: 'asc' }],

@@ -63,7 +63,11 @@ async function resumeLost(ctx: SystemCtx, now: Date): Promise<number> {
   const lost = await ctx.tx.$queryRaw<{ id: string; organizationId: string }[]>`
     SELECT id, organization_id AS "organizationId" FROM deployment
     WHERE (state IN ('building', 'rolling_out') AND lease_until <= ${now})
-       OR (state = 'queued' AND queued_at <= ${queuedBefore} AND NOT EXISTS (
+       OR (state = 'queued' AND queued_at <= ${queuedBefore}
+           AND NOT EXISTS (
+             SELECT 1 FROM deployment_approval AS approval
+             WHERE approval.deployment_id = deployment.id AND approval.state <> 'approved')
+           AND NOT EXISTS (
              SELECT 1 FROM deployment AS other
              WHERE other.app_id = deployment.app_id AND other.environment_id = deployment.environment_id
                AND other.state IN ('building', 'rolling_out')))

@@ -1,8 +1,14 @@
 // Owns what the page of one deployment shows.
 import { parseId } from '@fairlead/contract/ids';
-import { AppError, type Ctx } from '../kernel/index.ts';
+import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { isFinished } from './machine.ts';
-import { type DeploymentDetail, type DeploymentRef, stepNameSchema, stepStateSchema } from './schema.ts';
+import {
+  approvalStateSchema,
+  type DeploymentDetail,
+  type DeploymentRef,
+  stepNameSchema,
+  stepStateSchema,
+} from './schema.ts';
 import { durationMs, loadDeployments } from './views.ts';
 
 export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
@@ -28,6 +34,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     select: { server: { select: { id: true, name: true } }, liveReleaseId: true },
   });
   const finished = isFinished(summary.state);
+  const approval = await findApproval(ctx, deploymentId);
   return {
     ...summary,
     repositoryUrl: row.app.repositoryUrl,
@@ -51,5 +58,26 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
       placement !== null &&
       placement.liveReleaseId !== summary.releaseId,
     logLineCount: lastChunk === null ? 0 : lastChunk.firstLine + lastChunk.lineCount,
+    approval:
+      approval?.state === 'pending' && summary.state !== 'queued' ? { ...approval, state: 'withdrawn' } : approval,
+  };
+}
+
+async function findApproval(ctx: Ctx, deploymentId: string): Promise<DeploymentDetail['approval']> {
+  const row = await ctx.tx.deploymentApproval.findFirst({
+    where: { deploymentId, organizationId: ctx.organizationId },
+    select: { state: true, requestedByUserId: true, decidedByUserId: true, decidedAt: true },
+  });
+  if (row === null) return null;
+  const decidedBy =
+    row.decidedByUserId === null
+      ? null
+      : await ctx.tx.user.findFirst({ where: { id: row.decidedByUserId }, select: { name: true } });
+  const reader = actorUserId(ctx.actor);
+  return {
+    state: approvalStateSchema.parse(row.state),
+    decidedByName: decidedBy?.name ?? null,
+    decidedAt: row.decidedAt,
+    isOwn: reader !== null && row.requestedByUserId === reader,
   };
 }

@@ -33,7 +33,7 @@ export type WorkOutcome =
   | { readonly kind: 'cancelled' };
 
 export type DeploymentEvent =
-  /** A worker looks at it. `blocked`: another deployment of the same app and environment is under way. */
+  /** A worker looks at it. `blocked`: another of the same app and environment is under way, or nobody approved it yet. */
   | { readonly kind: 'advance'; readonly blocked: boolean; readonly artifactHere: boolean }
   | { readonly kind: 'build'; readonly outcome: WorkOutcome }
   | { readonly kind: 'rollout'; readonly outcome: WorkOutcome }

@@ -71,6 +71,9 @@ export const deploymentStepSchema = z.object({
 });
 export type DeploymentStepView = z.infer<typeof deploymentStepSchema>;
 
+/** Withdrawn: the deployment ended before anybody decided. */
+export const approvalStateSchema = z.enum(['pending', 'approved', 'refused', 'withdrawn']);
+
 export const deploymentDetailSchema = deploymentSummarySchema.extend({
   repositoryUrl: z.string(),
   serverId: serverIdSchema.nullable(),
@@ -82,6 +85,17 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   /** It is over, and its release exists but does not serve now. */
   canRollBackTo: z.boolean(),
   logLineCount: z.number().int(),
+  /** Null when its environment asked for none. */
+  approval: z
+    .object({
+      /** Pending only while it waits for somebody. */
+      state: approvalStateSchema,
+      decidedByName: z.string().nullable(),
+      decidedAt: z.date().nullable(),
+      /** The reader asked for it, so somebody else has to decide. */
+      isOwn: z.boolean(),
+    })
+    .nullable(),
 });
 export type DeploymentDetail = z.infer<typeof deploymentDetailSchema>;
 

@@ -76,7 +76,20 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       position,
     })),
   });
-  await enqueueAdvance(ctx, id);
+  if (await isProtected(ctx, environmentId)) {
+    await tx.deploymentApproval.create({
+      data: {
+        id: newId('apv'),
+        organizationId,
+        deploymentId: id,
+        state: 'pending',
+        requestedByUserId: actorUserId(ctx.actor),
+        createdAt: now,
+      },
+    });
+  } else {
+    await enqueueAdvance(ctx, id);
+  }
   await notifyChange(ctx, { kind: 'deployment', id, appId });
   await auditDeployment(ctx, actions[order.trigger], {
     id,
@@ -86,6 +99,14 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   });
   ctx.log.info({ deploymentId: id, appId, trigger: order.trigger, actor: ctx.actor }, 'queued a deployment');
   return id;
+}
+
+/** Shares the lock of whoever changes the protection, so that it counts for everything that is not queued yet. */
+async function isProtected(ctx: Ctx, environmentId: string): Promise<boolean> {
+  const [row] = await ctx.tx.$queryRaw<{ protected: boolean }[]>`
+    SELECT protected FROM environment
+    WHERE id = ${environmentId} AND organization_id = ${ctx.organizationId} FOR SHARE`;
+  return row?.protected ?? true;
 }
 
 /** Where an app lives. There is one environment in this version, so the oldest placement is the one. */

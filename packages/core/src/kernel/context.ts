@@ -2,7 +2,7 @@
 // Must never open a transaction: callers do, so that one request or job is one transaction.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { ScopedTx, SystemTx, TenantTx } from '@fairlead/db';
-import type { Role } from '../role/schema.ts';
+import type { MemberRole } from '../role/schema.ts';
 
 export interface Clock {
   now(): Date;
@@ -19,7 +19,7 @@ export interface Log {
 }
 
 export type Actor =
-  | { readonly kind: 'member'; readonly userId: string; readonly role: Role }
+  | { readonly kind: 'member'; readonly userId: string; readonly role: MemberRole }
   /** An API token: a person's, with their rights at most, or a service account's. */
   | { readonly kind: 'token'; readonly tokenId: string; readonly userId: string | null }
   | { readonly kind: 'agent'; readonly serverId: string }

@@ -1,7 +1,7 @@
 // Owns the list of members.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
-import { roleSchema } from '../role/index.ts';
+import { memberRoleSchema } from '../role/index.ts';
 import type { MemberView } from './schema.ts';
 
 export async function listMembers(ctx: Ctx): Promise<{ items: MemberView[] }> {
@@ -16,7 +16,7 @@ export async function listMembers(ctx: Ctx): Promise<{ items: MemberView[] }> {
       userId: row.userId,
       name: row.user.name,
       email: row.user.email,
-      role: roleSchema.parse(row.role),
+      role: memberRoleSchema.parse(row.role),
       createdAt: row.createdAt,
     })),
   };

@@ -2,14 +2,14 @@
 
 import { memberIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { roleSchema } from '../role/schema.ts';
+import { memberRoleSchema } from '../role/schema.ts';
 
 export const memberSchema = z.object({
   id: memberIdSchema,
   userId: z.string(),
   name: z.string(),
   email: z.string(),
-  role: roleSchema,
+  role: memberRoleSchema,
   createdAt: z.date(),
 });
 export type MemberView = z.infer<typeof memberSchema>;

@@ -1,24 +1,24 @@
 // Owns where a person belongs.
-import { parseId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
-import { permissionsOf, roleSchema } from '../role/index.ts';
+import { loadRights } from '../role/index.ts';
 import type { Membership } from './schema.ts';
 
 /** Every organization a person belongs to, by name. System scope, because it spans organizations. */
 export async function listMemberships(ctx: SystemCtx, input: { userId: string }): Promise<Membership[]> {
-  const rows = await ctx.tx.member.findMany({
-    where: { userId: input.userId },
-    select: { role: true, organization: { select: { id: true, name: true, slug: true } } },
-    orderBy: { organization: { name: 'asc' } },
-  });
-  return rows.map(({ role, organization }) => {
-    const known = roleSchema.parse(role);
-    return {
-      id: parseId('org', organization.id),
-      name: organization.name,
-      slug: organization.slug,
-      role: known,
-      permissions: permissionsOf(known),
-    };
-  });
+  const memberships = await loadRights(ctx, input);
+  return memberships.map((membership) => ({
+    id: membership.organizationId,
+    name: membership.organizationName,
+    slug: membership.organizationSlug,
+    role: membership.role,
+    roleName: membership.customName ?? membership.role,
+    permissions: [...membership.rights.organization],
+    granted: membership.held
+      .filter(({ projectId, environmentId }) => projectId !== null || environmentId !== null)
+      .map(({ projectId, environmentId, permissions }) => ({
+        projectId,
+        environmentId,
+        permissions: [...permissions],
+      })),
+  }));
 }

@@ -3,13 +3,24 @@
 import { organizationIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { slugSchema } from '../kernel/text.ts';
-import { permissionSchema, roleSchema } from '../role/schema.ts';
+import { memberRoleSchema, permissionSchema } from '../role/schema.ts';
 
 export const membershipSchema = z.object({
   id: organizationIdSchema,
   name: z.string(),
   slug: slugSchema,
-  role: roleSchema,
+  role: memberRoleSchema,
+  /** Of a custom role the name it was given. */
+  roleName: z.string(),
+  /** In the whole organization. */
   permissions: z.array(permissionSchema),
+  /** Further permissions within a project, or within one of its environments. */
+  granted: z.array(
+    z.object({
+      projectId: z.string().nullable(),
+      environmentId: z.string().nullable(),
+      permissions: z.array(permissionSchema),
+    }),
+  ),
 });
 export type Membership = z.infer<typeof membershipSchema>;

@@ -13,14 +13,22 @@ const serversShown = 12;
 const deploymentsShown = 8;
 const failuresShown = 5;
 
-/** The first page: the latest of everything, and what deserves attention. */
-export async function getOverview(ctx: Ctx, links: AppLinks): Promise<Overview> {
+/** The first page: the latest of everything that the reader may see, and what of it deserves attention. */
+export async function getOverview(
+  ctx: Ctx,
+  links: AppLinks,
+  sees: { readonly servers: boolean; readonly deployments: boolean },
+): Promise<Overview> {
   const apps = await loadApps(ctx, { order: 'latest', limit: appsShown }, links);
   const appCount = await ctx.tx.app.count({ where: { organizationId: ctx.organizationId } });
-  const servers = await loadServers(ctx);
-  const deployments = await loadDeployments(ctx, { limit: deploymentsShown });
+  const servers = sees.servers ? await loadServers(ctx) : [];
+  const deployments = sees.deployments ? await loadDeployments(ctx, { limit: deploymentsShown }) : [];
   return {
-    attention: attentionOf({ servers, failed: await findFailed(ctx), unhealthy: await findUnhealthy(ctx) }),
+    attention: attentionOf({
+      servers,
+      failed: sees.deployments ? await findFailed(ctx) : [],
+      unhealthy: await findUnhealthy(ctx),
+    }),
     apps: apps.map(({ summary }) => summary),
     appCount,
     servers: servers.slice(0, serversShown),

@@ -1,3 +1,22 @@
-// The door to roles and permissions.
+// The door to roles, permissions and grants.
+export { createGrant } from './create-grant.ts';
+export { createRole } from './create-role.ts';
+export { deleteGrant } from './delete-grant.ts';
+export { deleteRole } from './delete-role.ts';
+export { permissionsOfRole, requireAnotherOwner, requireMayGive } from './giving.ts';
+export { listGrants } from './list-grants.ts';
+export { listRoles } from './list-roles.ts';
+export { loadRights, loadRoleRights } from './load-rights.ts';
+export {
+  limitRights,
+  may,
+  mayAnywhere,
+  ownerRights,
+  type Rights,
+  rightsOf,
+  type Scope,
+  wholeOrganization,
+} from './rights.ts';
 export { can, permissionsOf } from './rules.ts';
-export { type Permission, permissionSchema, type Role, roleSchema } from './schema.ts';
+export * from './schema.ts';
+export { updateRole } from './update-role.ts';

@@ -1,5 +1,5 @@
 // Owns who may do what. Must never know about people or requests: it sees a role and a permission.
-import { type Permission, permissionSchema, type Role } from './schema.ts';
+import { ownerPermissions, type Permission, permissionSchema, type Role } from './schema.ts';
 
 const reading: readonly Permission[] = [
   'app.read',
@@ -25,7 +25,7 @@ const developing: readonly Permission[] = [
 ];
 const deploying: readonly Permission[] = [...developing, 'deployment.approve'];
 const everything: readonly Permission[] = permissionSchema.options;
-const ownersOnly: ReadonlySet<Permission> = new Set(['organization.delete', 'organization.transfer']);
+const ownersOnly: ReadonlySet<Permission> = new Set(ownerPermissions);
 
 const granted: Readonly<Record<Role, ReadonlySet<Permission>>> = {
   viewer: new Set(reading),

@@ -1,8 +1,21 @@
 // Owns the names of roles and permissions as they cross the API. Must never decide who may do what: rules.ts does.
+import {
+  customRoleIdSchema,
+  environmentIdSchema,
+  grantIdSchema,
+  memberIdSchema,
+  projectIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { nameSchema } from '../kernel/text.ts';
 
+/** The roles that every organization has. */
 export const roleSchema = z.enum(['owner', 'admin', 'deployer', 'developer', 'viewer', 'billing']);
 export type Role = z.infer<typeof roleSchema>;
+
+/** What a member or a grant holds: a built-in role, or the id of a custom role of the organization. */
+export const memberRoleSchema = z.union([roleSchema, customRoleIdSchema]);
+export type MemberRole = z.infer<typeof memberRoleSchema>;
 
 export const permissionSchema = z.enum([
   'app.read',
@@ -37,3 +50,75 @@ export const permissionSchema = z.enum([
   'token.write',
 ]);
 export type Permission = z.infer<typeof permissionSchema>;
+
+/** What only an owner holds: no custom role may stand in for one. */
+export const ownerPermissions = ['organization.delete', 'organization.transfer'] as const satisfies Permission[];
+
+/** What a custom role may be made of, each once and in the order of the list. */
+const rolePermissionsSchema = z
+  .array(permissionSchema.exclude([...ownerPermissions]))
+  .max(permissionSchema.options.length)
+  .transform((wanted) =>
+    permissionSchema.options.filter((permission) => (wanted as Permission[]).includes(permission)),
+  );
+
+export const roleRefSchema = z.object({ roleId: customRoleIdSchema });
+export type RoleRef = z.infer<typeof roleRefSchema>;
+
+export const createRoleInputSchema = z.object({ name: nameSchema, permissions: rolePermissionsSchema });
+export type CreateRoleInput = z.infer<typeof createRoleInputSchema>;
+
+export const updateRoleInputSchema = roleRefSchema.extend({
+  name: nameSchema.optional(),
+  permissions: rolePermissionsSchema.optional(),
+});
+export type UpdateRoleInput = z.infer<typeof updateRoleInputSchema>;
+
+export const roleListSchema = z.object({
+  builtIn: z.array(z.object({ role: roleSchema, permissions: z.array(permissionSchema), holders: z.number().int() })),
+  custom: z.array(
+    z.object({
+      id: customRoleIdSchema,
+      name: z.string(),
+      permissions: z.array(permissionSchema),
+      /** Members who hold it in the organization or by a grant. */
+      holders: z.number().int(),
+    }),
+  ),
+});
+export type RoleList = z.infer<typeof roleListSchema>;
+
+export const grantScopeSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('organization') }),
+  z.object({ kind: z.literal('project'), projectId: projectIdSchema }),
+  z.object({ kind: z.literal('environment'), environmentId: environmentIdSchema }),
+]);
+export type GrantScope = z.infer<typeof grantScopeSchema>;
+
+/** Owning is of the organization and one's role there: it is never granted beside it. */
+const grantedRoleSchema = z.union([roleSchema.exclude(['owner']), customRoleIdSchema]);
+
+export const createGrantInputSchema = z.object({
+  memberId: memberIdSchema,
+  role: grantedRoleSchema,
+  scope: grantScopeSchema,
+});
+export type CreateGrantInput = z.infer<typeof createGrantInputSchema>;
+
+export const grantRefSchema = z.object({ grantId: grantIdSchema });
+export type GrantRef = z.infer<typeof grantRefSchema>;
+
+export const listGrantsInputSchema = z.object({ memberId: memberIdSchema.optional() });
+export type ListGrantsInput = z.infer<typeof listGrantsInputSchema>;
+
+export const grantSchema = z.object({
+  id: grantIdSchema,
+  memberId: memberIdSchema,
+  role: memberRoleSchema,
+  scope: grantScopeSchema,
+  /** Of the project, or of project and environment; null: the organization. */
+  scopeName: z.string().nullable(),
+  createdAt: z.date(),
+});
+export const grantListSchema = z.object({ items: z.array(grantSchema) });
+export type GrantList = z.infer<typeof grantListSchema>;

@@ -2,7 +2,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
-import { type Permission, permissionsOf } from '../role/index.ts';
+import { permissionsOfRole, type Rights, wholeOrganization } from '../role/index.ts';
 import { requireOwn } from '../token/index.ts';
 import type { CreateServiceAccountInput, ServiceAccountRef } from './schema.ts';
 
@@ -10,9 +10,9 @@ import type { CreateServiceAccountInput, ServiceAccountRef } from './schema.ts';
 export async function createServiceAccount(
   ctx: Ctx,
   input: CreateServiceAccountInput,
-  own: ReadonlySet<Permission>,
+  own: Rights,
 ): Promise<ServiceAccountRef> {
-  requireOwn(own, permissionsOf(input.role));
+  requireOwn(own, await permissionsOfRole(ctx, input.role), wholeOrganization);
   const serviceAccountId = newId('sva');
   const { name, role } = input;
   try {

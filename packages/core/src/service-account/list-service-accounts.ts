@@ -1,7 +1,7 @@
 // Owns the list of service accounts with their tokens.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
-import { roleSchema } from '../role/index.ts';
+import { memberRoleSchema } from '../role/index.ts';
 import { tokenColumns, toTokenView } from '../token/index.ts';
 import type { ServiceAccountView } from './schema.ts';
 
@@ -22,7 +22,7 @@ export async function listServiceAccounts(ctx: Ctx): Promise<{ items: ServiceAcc
     items: rows.map((row) => ({
       id: parseId('sva', row.id),
       name: row.name,
-      role: roleSchema.parse(row.role),
+      role: memberRoleSchema.parse(row.role),
       createdAt: row.createdAt,
       tokens: row.tokens.map((token) => toTokenView(token, now)),
     })),

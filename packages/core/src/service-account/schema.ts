@@ -1,17 +1,17 @@
 // Owns the shape of service accounts as they cross the API.
-import { serviceAccountIdSchema } from '@fairlead/contract/ids';
+import { customRoleIdSchema, serviceAccountIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
-import { roleSchema } from '../role/schema.ts';
+import { memberRoleSchema, roleSchema } from '../role/schema.ts';
 import { newTokenSchema, tokenSchema } from '../token/schema.ts';
 
 /** Owning is for people. */
-const serviceRoleSchema = roleSchema.exclude(['owner']);
+const serviceRoleSchema = z.union([roleSchema.exclude(['owner']), customRoleIdSchema]);
 
 export const serviceAccountSchema = z.object({
   id: serviceAccountIdSchema,
   name: z.string(),
-  role: roleSchema,
+  role: memberRoleSchema,
   createdAt: z.date(),
   tokens: z.array(tokenSchema),
 });

@@ -1,7 +1,7 @@
 // Owns the change of a service account's role. Its tokens follow at once: they never do more than it may.
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
-import { type Permission, permissionsOf } from '../role/index.ts';
+import { permissionsOfRole, type Rights, wholeOrganization } from '../role/index.ts';
 import { requireOwn } from '../token/index.ts';
 import type { ServiceAccountRef, UpdateServiceAccountInput } from './schema.ts';
 import { requireServiceAccount } from './store.ts';
@@ -9,11 +9,11 @@ import { requireServiceAccount } from './store.ts';
 export async function updateServiceAccount(
   ctx: Ctx,
   input: UpdateServiceAccountInput,
-  own: ReadonlySet<Permission>,
+  own: Rights,
 ): Promise<ServiceAccountRef> {
   const { serviceAccountId, role } = input;
   const account = await requireServiceAccount(ctx, serviceAccountId);
-  requireOwn(own, [...permissionsOf(account.role), ...permissionsOf(role)]);
+  requireOwn(own, await permissionsOfRole(ctx, role), wholeOrganization);
   await ctx.tx.serviceAccount.update({ where: { id: serviceAccountId }, data: { role } });
   await recordAudit(ctx, {
     action: 'service_account.update',

@@ -16,6 +16,7 @@ const personOnly = [
   'organization.transfer',
   'role.write',
   'secret.reveal',
+  'token.read',
   'token.write',
 ] as const;
 

@@ -2,7 +2,7 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, hashToken } from '../kernel/index.ts';
-import { permissionSchema } from '../role/index.ts';
+import { permissionSchema, type Scope } from '../role/index.ts';
 import { newToken } from './format.ts';
 import type { CreatedToken, CreateTokenInput, TokenView } from './schema.ts';
 
@@ -51,14 +51,22 @@ const dayMs = 24 * 60 * 60 * 1000;
 const hintLength = 4;
 const tokensMax = 100;
 
+/** Null: everywhere. */
+export type TokenWhere = Scope | null;
+
 type TokenOwner = { readonly userId: string } | { readonly serviceAccountId: string };
 
-/** Who may give the token what it carries is the caller's decision. */
-export async function insertToken(ctx: Ctx, owner: TokenOwner, input: CreateTokenInput): Promise<CreatedToken> {
+/** `requireMay` throws when whoever makes the token may not give it what it carries, where it carries it. */
+export async function insertToken(
+  ctx: Ctx,
+  owner: TokenOwner,
+  input: CreateTokenInput,
+  requireMay: (where: TokenWhere) => void,
+): Promise<CreatedToken> {
   const { tx, organizationId } = ctx;
   const count = await tx.apiToken.count({ where: { organizationId, ...owner, revokedAt: null } });
   if (count >= tokensMax) throw new AppError('token.too_many', { max: tokensMax });
-  await requirePlace(ctx, input);
+  requireMay(await findPlace(ctx, input));
   const now = ctx.clock.now();
   const token = newToken();
   const row = await tx.apiToken.create({
@@ -100,18 +108,20 @@ export function auditedToken(row: TokenRow): AuditFields {
   };
 }
 
-async function requirePlace(ctx: Ctx, { projectId, environmentId }: CreateTokenInput): Promise<void> {
+async function findPlace(ctx: Ctx, { projectId, environmentId }: CreateTokenInput): Promise<TokenWhere> {
   const { tx, organizationId } = ctx;
-  if (projectId !== undefined) {
-    const project = await tx.project.findFirst({ where: { id: projectId, organizationId }, select: { id: true } });
-    if (project === null) throw new AppError('environment.not_found', { projectId });
+  if (environmentId !== undefined) {
+    const row = await tx.environment.findFirst({
+      where: { id: environmentId, organizationId },
+      select: { projectId: true },
+    });
+    if (row === null) throw new AppError('environment.not_found', { environmentId });
+    return { projectId: row.projectId, environmentId };
   }
-  if (environmentId === undefined) return;
-  const environment = await tx.environment.findFirst({
-    where: { id: environmentId, organizationId },
-    select: { id: true },
-  });
-  if (environment === null) throw new AppError('environment.not_found', { environmentId });
+  if (projectId === undefined) return null;
+  const row = await tx.project.findFirst({ where: { id: projectId, organizationId }, select: { id: true } });
+  if (row === null) throw new AppError('environment.not_found', { projectId });
+  return { projectId, environmentId: null };
 }
 
 /** Ends a token for good, at once. Throws token.not_found for one that is not `of` that owner, or has ended already. */

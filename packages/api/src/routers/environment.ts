@@ -1,0 +1,21 @@
+// Owns the procedures of environments.
+import {
+  environmentListSchema,
+  environmentRefSchema,
+  listEnvironments,
+  updateEnvironment,
+  updateEnvironmentInputSchema,
+} from '@fairlead/core/environment';
+import { memberProcedure, router } from '../ladder.ts';
+import { byEnvironment } from '../scopes.ts';
+
+export const environmentRouter = router({
+  list: memberProcedure('app.read')
+    .output(environmentListSchema)
+    .query(({ ctx }) => listEnvironments(ctx.core)),
+
+  update: memberProcedure('environment.write', { scope: byEnvironment })
+    .input(updateEnvironmentInputSchema)
+    .output(environmentRefSchema)
+    .mutation(({ ctx, input }) => updateEnvironment(ctx.core, input)),
+});

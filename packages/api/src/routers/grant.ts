@@ -1,0 +1,29 @@
+// Owns the procedures of grants: further roles of a member, also in one project or environment.
+import {
+  createGrant,
+  createGrantInputSchema,
+  deleteGrant,
+  grantListSchema,
+  grantRefSchema,
+  listGrants,
+  listGrantsInputSchema,
+} from '@fairlead/core/role';
+import { memberProcedure, router } from '../ladder.ts';
+import { byGrant, byGrantScope } from '../scopes.ts';
+
+export const grantRouter = router({
+  list: memberProcedure('role.read')
+    .input(listGrantsInputSchema)
+    .output(grantListSchema)
+    .query(({ ctx, input }) => listGrants(ctx.core, input)),
+
+  create: memberProcedure('member.write', { scope: byGrantScope })
+    .input(createGrantInputSchema)
+    .output(grantRefSchema)
+    .mutation(({ ctx, input }) => createGrant(ctx.core, input, ctx.access.rights)),
+
+  delete: memberProcedure('member.write', { scope: byGrant })
+    .input(grantRefSchema)
+    .output(grantRefSchema)
+    .mutation(({ ctx, input }) => deleteGrant(ctx.core, input, ctx.access.rights)),
+});

@@ -1,0 +1,33 @@
+// Owns the procedures of roles: the built-in ones and those an organization makes.
+import {
+  createRole,
+  createRoleInputSchema,
+  deleteRole,
+  listRoles,
+  roleListSchema,
+  roleRefSchema,
+  updateRole,
+  updateRoleInputSchema,
+} from '@fairlead/core/role';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const roleRouter = router({
+  list: memberProcedure('role.read')
+    .output(roleListSchema)
+    .query(({ ctx }) => listRoles(ctx.core)),
+
+  create: memberProcedure('role.write')
+    .input(createRoleInputSchema)
+    .output(roleRefSchema)
+    .mutation(({ ctx, input }) => createRole(ctx.core, input, ctx.access.rights)),
+
+  update: memberProcedure('role.write')
+    .input(updateRoleInputSchema)
+    .output(roleRefSchema)
+    .mutation(({ ctx, input }) => updateRole(ctx.core, input, ctx.access.rights)),
+
+  delete: memberProcedure('role.write')
+    .input(roleRefSchema)
+    .output(roleRefSchema)
+    .mutation(({ ctx, input }) => deleteRole(ctx.core, input)),
+});

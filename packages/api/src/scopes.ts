@@ -1,0 +1,157 @@
+// Owns where a call happens: which project or environment the row lies in that its input names. Must never answer the scope
+// of a row of another organization, and never guess: what cannot be resolved happens in the organization as a whole.
+import {
+  appIdSchema,
+  deploymentIdSchema,
+  domainIdSchema,
+  environmentIdSchema,
+  grantIdSchema,
+  projectIdSchema,
+  runIdSchema,
+} from '@fairlead/contract/ids';
+import type { OrganizationCtx } from '@fairlead/core/kernel';
+import type { Scope } from '@fairlead/core/role';
+import { z } from 'zod';
+
+export interface ScopeOf {
+  /** How narrow a grant may be that opens the procedure. */
+  readonly grain: 'project' | 'environment';
+  /** Null: no such row, or no such field. `input` is what came in, before the procedure's schema has seen it. */
+  find(core: OrganizationCtx, input: unknown): Promise<Scope | null>;
+}
+
+/**
+ * The field must be spelled as the procedure's own schema has it, and neither may change it on its way: else the row that is
+ * checked would not be the row that is used.
+ */
+function scopeOf<Input>(
+  grain: ScopeOf['grain'],
+  schema: z.ZodType<Input>,
+  find: (core: OrganizationCtx, input: Input) => Promise<Scope | null>,
+): ScopeOf {
+  return {
+    grain,
+    find: async (core, input) => {
+      const parsed = schema.safeParse(input);
+      return parsed.success ? find(core, parsed.data) : null;
+    },
+  };
+}
+
+const appRef = z.union([z.object({ appId: appIdSchema }), z.object({ slug: z.string() })]);
+const inProject = { select: { projectId: true } } as const;
+
+/** The app as a whole: its project. */
+export const byApp = scopeOf('project', appRef, async ({ tx, organizationId }, input) => {
+  const app = await tx.app.findFirst({ where: { organizationId, ...whereApp(input) }, ...inProject });
+  return app === null ? null : { projectId: app.projectId, environmentId: null };
+});
+
+/** The app where it runs: the environment that deploys, domains and measurements of it go to. */
+export const byPlacement = scopeOf('environment', appRef, (core, input) => findPlacement(core, whereApp(input)));
+
+/** Where the app of a deployment runs: a redeploy goes there, wherever the old one went. */
+export const byDeploymentTarget = scopeOf(
+  'environment',
+  z.object({ deploymentId: deploymentIdSchema }),
+  async (core, { deploymentId }) => {
+    const { tx, organizationId } = core;
+    const row = await tx.deployment.findFirst({ where: { id: deploymentId, organizationId }, select: { appId: true } });
+    return row === null ? null : findPlacement(core, { id: row.appId });
+  },
+);
+
+export const byDeployment = scopeOf(
+  'environment',
+  z.object({ deploymentId: deploymentIdSchema }),
+  async ({ tx, organizationId }, { deploymentId }) =>
+    toScope(
+      await tx.deployment.findFirst({
+        where: { id: deploymentId, organizationId },
+        select: { environmentId: true, environment: inProject },
+      }),
+    ),
+);
+
+export const byDomain = scopeOf(
+  'environment',
+  z.object({ domainId: domainIdSchema }),
+  async ({ tx, organizationId }, { domainId }) =>
+    toScope(
+      await tx.domain.findFirst({
+        where: { id: domainId, organizationId },
+        select: { environmentId: true, environment: inProject },
+      }),
+    ),
+);
+
+export const byRun = scopeOf(
+  'environment',
+  z.object({ runId: runIdSchema }),
+  async ({ tx, organizationId }, { runId }) =>
+    toScope(
+      await tx.benchmarkRun.findFirst({
+        where: { id: runId, organizationId },
+        select: { environmentId: true, environment: inProject },
+      }),
+    ),
+);
+
+const environmentRef = z.object({ environmentId: environmentIdSchema });
+export const byEnvironment = scopeOf('environment', environmentRef, findEnvironment);
+
+/** What a new grant is for: a project or an environment of the input's `scope`. */
+export const byGrantScope = scopeOf(
+  'environment',
+  z.object({ scope: z.union([environmentRef, z.object({ projectId: projectIdSchema })]) }),
+  async (core, { scope }) => {
+    if ('environmentId' in scope) return findEnvironment(core, scope);
+    const { projectId } = scope;
+    const { tx, organizationId } = core;
+    const known = await tx.project.count({ where: { id: projectId, organizationId } });
+    return known === 0 ? null : { projectId, environmentId: null };
+  },
+);
+
+export const byGrant = scopeOf(
+  'environment',
+  z.object({ grantId: grantIdSchema }),
+  async ({ tx, organizationId }, { grantId }) => {
+    const row = await tx.roleGrant.findFirst({
+      where: { id: grantId, organizationId },
+      select: { projectId: true, environmentId: true, environment: inProject },
+    });
+    if (row === null) return null;
+    return { projectId: row.projectId ?? row.environment?.projectId ?? null, environmentId: row.environmentId };
+  },
+);
+
+function whereApp(input: z.infer<typeof appRef>) {
+  return 'appId' in input ? { id: input.appId } : { slug: input.slug };
+}
+
+/** The same placement that verbs take: the oldest. */
+async function findPlacement(
+  { tx, organizationId }: OrganizationCtx,
+  app: { readonly id: string } | { readonly slug: string },
+): Promise<Scope | null> {
+  return toScope(
+    await tx.placement.findFirst({
+      where: { organizationId, app },
+      select: { environmentId: true, environment: inProject },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    }),
+  );
+}
+
+async function findEnvironment(
+  { tx, organizationId }: OrganizationCtx,
+  { environmentId }: z.infer<typeof environmentRef>,
+): Promise<Scope | null> {
+  const row = await tx.environment.findFirst({ where: { id: environmentId, organizationId }, ...inProject });
+  return row === null ? null : { projectId: row.projectId, environmentId };
+}
+
+function toScope(row: { environmentId: string; environment: { projectId: string } } | null): Scope | null {
+  return row === null ? null : { projectId: row.environment.projectId, environmentId: row.environmentId };
+}

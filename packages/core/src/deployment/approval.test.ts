@@ -1,0 +1,160 @@
+// Deployments to a protected environment wait for somebody else.
+import { newId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { updateEnvironment } from '../environment/index.ts';
+import type { Actor, Ctx } from '../kernel/index.ts';
+import { listReleases } from '../release/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import {
+  approveDeployment,
+  cancelDeployment,
+  createDeployment,
+  failOverdueDeployments,
+  getDeployment,
+  redeploy,
+  refuseDeployment,
+  rollbackApp,
+} from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let second: Actor;
+let appId: string;
+let live: string;
+let count = 0;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  const userId = newId('usr');
+  await world.system(async ({ tx }) => {
+    await tx.user.create({ data: { id: userId, name: 'Second', email: 'second@example.test' } });
+    await tx.member.create({
+      data: { id: newId('mem'), organizationId: world.organizationId, userId, role: 'deployer' },
+    });
+  });
+  second = { kind: 'member', userId, role: 'deployer' };
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  count += 1;
+  await protect(false);
+  const app = await world.createApp(`Shop ${count}`);
+  appId = app.appId;
+  live = app.deploymentId ?? '';
+  await world.advance(live);
+  await world.finish(live);
+  await protect(true);
+});
+
+const bySecond = <T>(run: (ctx: Ctx) => Promise<T>) => world.tenant((ctx) => run({ ...ctx, actor: second }));
+const ref = (id: string) => ({ deploymentId: parseId('dep', id) });
+const get = (id: string) => world.tenant((ctx) => getDeployment(ctx, ref(id)));
+const deploy = async () =>
+  (await world.tenant((ctx) => createDeployment(ctx, { appId: parseId('app', appId) }))).deploymentId;
+const approve = (id: string) => bySecond((ctx) => approveDeployment(ctx, ref(id)));
+
+async function protect(on: boolean): Promise<void> {
+  await world.tenant(async (ctx) => {
+    const { id } = await ctx.tx.environment.findFirstOrThrow();
+    await updateEnvironment(ctx, { environmentId: parseId('env', id), protected: on });
+  });
+}
+
+test('a deployment waits until another member approves it, whatever a worker does', async () => {
+  const id = await deploy();
+  await world.advance(id);
+  expect(await get(id)).toMatchObject({ state: 'queued', approval: { state: 'pending', isOwn: true } });
+  await approve(id);
+  await world.advance(id);
+  expect(await get(id)).toMatchObject({ state: 'building', approval: { state: 'approved', decidedByName: 'Second' } });
+  await world.finish(id);
+  expect((await get(id)).state).toBe('live');
+});
+
+test('redeploying and rolling back wait too', async () => {
+  const { deploymentId: again } = await world.tenant((ctx) => redeploy(ctx, ref(live)));
+  await world.advance(again);
+  expect((await get(again)).state).toBe('queued');
+  await approve(again);
+  await world.advance(again);
+  await world.finish(again);
+  const { items } = await world.tenant((ctx) => listReleases(ctx, { appId: parseId('app', appId), limit: 10 }));
+  const old = items.find(({ isLive }) => !isLive);
+  if (old === undefined) throw new Error('there is no release to go back to');
+  const back = await world.tenant((ctx) => rollbackApp(ctx, { appId: parseId('app', appId), releaseId: old.id }));
+  await world.advance(back.deploymentId);
+  expect((await get(back.deploymentId)).state).toBe('queued');
+});
+
+test('who asked cannot approve, and not by a token either', async () => {
+  const id = await deploy();
+  await expect(world.tenant((ctx) => approveDeployment(ctx, ref(id)))).rejects.toMatchObject({ code: 'approval.own' });
+  await expect(world.tenant((ctx) => refuseDeployment(ctx, ref(id)))).rejects.toMatchObject({ code: 'approval.own' });
+  const actor: Actor = { kind: 'token', tokenId: newId('tok'), userId: null };
+  const byToken = world.tenant((ctx) => approveDeployment({ ...ctx, actor }, ref(id)));
+  await expect(byToken).rejects.toMatchObject({ code: 'permission.denied' });
+  expect((await get(id)).approval?.state).toBe('pending');
+});
+
+test('refusing cancels it, for good', async () => {
+  const id = await deploy();
+  await bySecond((ctx) => refuseDeployment(ctx, ref(id)));
+  expect(await get(id)).toMatchObject({ state: 'cancelled', approval: { state: 'refused' } });
+  await world.advance(id);
+  expect((await get(id)).state).toBe('cancelled');
+  await expect(approve(id)).rejects.toMatchObject({ code: 'approval.not_pending' });
+});
+
+test('what was cancelled or superseded cannot be approved any more', async () => {
+  const first = await deploy();
+  const newer = await deploy();
+  await expect(approve(first)).rejects.toMatchObject({ code: 'approval.not_pending' });
+  await world.tenant((ctx) => cancelDeployment(ctx, ref(newer)));
+  await expect(approve(newer)).rejects.toMatchObject({ code: 'approval.not_pending' });
+  expect((await get(newer)).approval?.state).toBe('withdrawn');
+});
+
+test('the sweep leaves it waiting, and a deployment that ends does not start it', async () => {
+  await protect(false);
+  const running = await deploy();
+  await world.advance(running);
+  await protect(true);
+  const waiting = await deploy();
+  await world.finish(running);
+  world.clock.forward(60_000);
+  await world.system(failOverdueDeployments);
+  await world.advance(waiting);
+  expect((await get(waiting)).state).toBe('queued');
+});
+
+test('protection that comes holds back what waits already, and when it goes nothing is let through', async () => {
+  await protect(false);
+  const id = await deploy();
+  expect((await get(id)).approval).toBeNull();
+  await protect(true);
+  await world.advance(id);
+  expect(await get(id)).toMatchObject({ state: 'queued', approval: { state: 'pending' } });
+  await protect(false);
+  await world.advance(id);
+  expect((await get(id)).state).toBe('queued');
+});
+
+test('protecting, approving and refusing are in the audit log', async () => {
+  const [approved, refused] = [await deploy(), await deploy()];
+  await expect(approve(approved)).rejects.toMatchObject({ code: 'approval.not_pending' });
+  await bySecond((ctx) => refuseDeployment(ctx, ref(refused)));
+  const last = await deploy();
+  await approve(last);
+  const events = await world.tenant(({ tx }) =>
+    tx.auditEvent.findMany({ where: { targetId: { in: [approved, refused, last] } }, orderBy: { at: 'asc' } }),
+  );
+  const decided = events.filter(({ action }) => /approve|refuse/.test(action));
+  expect(decided.map(({ action, targetId }) => [action, targetId]).sort()).toEqual([
+    ['deployment.approve', last],
+    ['deployment.refuse', refused],
+  ]);
+  const settings = await world.tenant(({ tx }) => tx.auditEvent.findMany({ where: { action: 'environment.update' } }));
+  expect(settings.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,79 @@
+// Owns the word of a second member that a deployment to a protected environment waits for. Must never let the one who
+// asked be the one who approves; the table's own check says the same.
+import { newId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { step } from './machine.ts';
+import type { DeploymentRef } from './schema.ts';
+import { requirePlacement } from './start-deployment.ts';
+import { findDeployment, lockApps, machineOf } from './store.ts';
+
+/** Lets a waiting deployment go. Throws approval.not_pending and approval.own. */
+export async function approveDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
+  const { deploymentId } = input;
+  const { row } = await decide(ctx, input, 'approved');
+  await enqueueAdvance(ctx, deploymentId);
+  await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });
+  return { deploymentId };
+}
+
+/** Cancels a waiting deployment. Throws approval.not_pending and approval.own. */
+export async function refuseDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
+  const { row, serverId } = await decide(ctx, input, 'refused');
+  await applyStep(ctx, row, step(machineOf(row), { kind: 'cancel' }, ctx.clock.now()), { serverId });
+  return { deploymentId: input.deploymentId };
+}
+
+/** Whether it waits for somebody's word. */
+export async function awaitsApproval(ctx: OrganizationCtx, deploymentId: string): Promise<boolean> {
+  const where = { deploymentId, organizationId: ctx.organizationId, state: { not: 'approved' } };
+  return (await ctx.tx.deploymentApproval.count({ where })) > 0;
+}
+
+/** For what waits in the queue of an environment that is protected from now on. */
+export async function requestApprovals(ctx: Ctx, input: { readonly environmentId: string }): Promise<void> {
+  const { organizationId } = ctx;
+  const waiting = await ctx.tx.deployment.findMany({
+    where: { organizationId, environmentId: input.environmentId, state: 'queued', approval: null },
+    select: { id: true, appId: true, actorUserId: true },
+  });
+  await ctx.tx.deploymentApproval.createMany({
+    data: waiting.map(({ id, actorUserId }) => ({
+      id: newId('apv'),
+      organizationId,
+      deploymentId: id,
+      state: 'pending',
+      requestedByUserId: actorUserId,
+      createdAt: ctx.clock.now(),
+    })),
+  });
+  for (const { id, appId } of waiting) await notifyChange(ctx, { kind: 'deployment', id, appId });
+}
+
+async function decide(ctx: Ctx, { deploymentId }: DeploymentRef, state: 'approved' | 'refused') {
+  const { actor, organizationId } = ctx;
+  const seen = await findDeployment(ctx, deploymentId);
+  if (seen === null) throw new AppError('deployment.not_found', { deploymentId });
+  // A token can be made by the one who asked, and a service account is nobody: only a person's own word counts.
+  if (actor.kind !== 'member') throw new AppError('permission.denied', { permission: 'deployment.approve' });
+  const { serverId } = await requirePlacement(ctx, seen.appId);
+  await lockApps(ctx, [seen.appId]);
+  const row = await findDeployment(ctx, deploymentId);
+  const approval = await ctx.tx.deploymentApproval.findFirst({ where: { deploymentId, organizationId } });
+  if (row?.state !== 'queued' || approval?.state !== 'pending') {
+    throw new AppError('approval.not_pending', { deploymentId });
+  }
+  if (approval.requestedByUserId === actor.userId) throw new AppError('approval.own', { deploymentId });
+  await ctx.tx.deploymentApproval.updateMany({
+    where: { id: approval.id, organizationId },
+    data: { state, decidedByUserId: actor.userId, decidedAt: ctx.clock.now() },
+  });
+  await recordAudit(ctx, {
+    action: state === 'approved' ? 'deployment.approve' : 'deployment.refuse',
+    target: { kind: 'deployment', id: deploymentId, label: deploymentId },
+    before: { approval: 'pending' },
+    after: { approval: state },
+  });
+  return { row, serverId };
+}

@@ -1,0 +1,4 @@
+// The door to environments.
+export { listEnvironments } from './list-environments.ts';
+export * from './schema.ts';
+export { updateEnvironment } from './update-environment.ts';

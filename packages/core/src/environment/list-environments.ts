@@ -1,0 +1,21 @@
+// Owns the list of environments with their projects.
+import { parseId } from '@fairlead/contract/ids';
+import type { Ctx } from '../kernel/index.ts';
+import type { EnvironmentList } from './schema.ts';
+
+/** By project, the oldest first. */
+export async function listEnvironments(ctx: Ctx): Promise<EnvironmentList> {
+  const rows = await ctx.tx.environment.findMany({
+    where: { organizationId: ctx.organizationId },
+    select: { id: true, name: true, slug: true, protected: true, project: { select: { id: true, name: true } } },
+    orderBy: [{ project: { createdAt: 'asc' } }, { createdAt: 'asc' }, { id: 'asc' }],
+  });
+  return {
+    items: rows.map(({ id, project, ...row }) => ({
+      ...row,
+      id: parseId('env', id),
+      projectId: parseId('prj', project.id),
+      projectName: project.name,
+    })),
+  };
+}

@@ -1,0 +1,21 @@
+// Owns the shape of environments as they cross the API.
+import { environmentIdSchema, projectIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
+
+export const environmentSchema = z.object({
+  id: environmentIdSchema,
+  name: z.string(),
+  slug: z.string(),
+  projectId: projectIdSchema,
+  projectName: z.string(),
+  /** Deployments to it wait until another member approves. */
+  protected: z.boolean(),
+});
+export const environmentListSchema = z.object({ items: z.array(environmentSchema) });
+export type EnvironmentList = z.infer<typeof environmentListSchema>;
+
+export const environmentRefSchema = z.object({ environmentId: environmentIdSchema });
+export type EnvironmentRef = z.infer<typeof environmentRefSchema>;
+
+export const updateEnvironmentInputSchema = environmentRefSchema.extend({ protected: z.boolean() });
+export type UpdateEnvironmentInput = z.infer<typeof updateEnvironmentInputSchema>;

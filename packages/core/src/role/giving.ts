@@ -1,0 +1,46 @@
+// Owns who may give which role to whom: nobody gives or takes what they don't hold, and only an owner makes owners.
+import { AppError, type Ctx, type OrganizationCtx } from '../kernel/index.ts';
+import { knownPermissions } from './load-rights.ts';
+import { may, type Rights, type Scope, wholeOrganization } from './rights.ts';
+import { permissionsOf } from './rules.ts';
+import { type MemberRole, type Permission, roleSchema } from './schema.ts';
+
+/** Throws role.not_found for a custom role that the organization does not have. */
+export async function permissionsOfRole(ctx: OrganizationCtx, role: MemberRole): Promise<Permission[]> {
+  const builtIn = roleSchema.safeParse(role);
+  if (builtIn.success) return permissionsOf(builtIn.data);
+  // Locked, so that it is neither changed nor deleted between this look and the commit of whoever gives it.
+  const [row] = await ctx.tx.$queryRaw<{ permissions: string[] }[]>`
+    SELECT permissions FROM custom_role WHERE id = ${role} AND organization_id = ${ctx.organizationId} FOR SHARE`;
+  if (row === undefined) throw new AppError('role.not_found', { roleId: role });
+  return knownPermissions(row.permissions);
+}
+
+export function requireHolds(by: Rights, permissions: readonly Permission[], scope: Scope = wholeOrganization): void {
+  const beyond = permissions.find((permission) => !may(by, permission, scope));
+  if (beyond !== undefined) throw new AppError('role.beyond_own', { permission: beyond });
+}
+
+/**
+ * May `by` turn a member's role from one into another? Null: the member comes or goes. Throws role.owner_only,
+ * role.beyond_own or role.not_found.
+ */
+export async function requireMayGive(
+  ctx: Ctx,
+  by: Rights,
+  change: { readonly from: MemberRole | null; readonly to: MemberRole | null },
+  scope: Scope = wholeOrganization,
+): Promise<void> {
+  for (const role of [change.from, change.to]) {
+    if (role === null) continue;
+    if (role === 'owner' && !by.isOwner) throw new AppError('role.owner_only');
+    requireHolds(by, await permissionsOfRole(ctx, role), scope);
+  }
+}
+
+/** Throws member.last_owner when nobody but this member owns the organization. Others who ask the same wait for us. */
+export async function requireAnotherOwner(ctx: OrganizationCtx, memberId: string): Promise<void> {
+  const owners = await ctx.tx.$queryRaw<{ id: string }[]>`
+    SELECT id FROM member WHERE organization_id = ${ctx.organizationId} AND role = 'owner' ORDER BY id FOR UPDATE`;
+  if (!owners.some(({ id }) => id !== memberId)) throw new AppError('member.last_owner');
+}
