@@ -2,11 +2,14 @@
 // Owns no session and no permission; the API's ladder does that.
 import { type NextRequest, NextResponse } from 'next/server';
 import { ownOrigins, webEnv } from './server/env-of-process.ts';
-import { mayChange } from './server/origin.ts';
+import { isForPrograms, mayChange } from './server/origin.ts';
 import { contentSecurityPolicy, securityHeaders } from './server/security-headers.ts';
 
 export function proxy(request: NextRequest): NextResponse {
-  if (!mayChange(request.method, request.headers.get('origin'), ownOrigins())) {
+  if (
+    !isForPrograms(request.nextUrl.pathname) &&
+    !mayChange(request.method, request.headers.get('origin'), ownOrigins())
+  ) {
     return withHeaders(
       NextResponse.json({ message: 'This request did not come from a page of this dashboard.' }, { status: 403 }),
     );

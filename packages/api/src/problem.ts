@@ -17,6 +17,10 @@ export function problemOf(thrown: unknown, log: Log, path: string): Response {
   };
   return new Response(JSON.stringify(problem), {
     status: http,
-    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
+    headers: {
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      ...(http === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    },
   });
 }

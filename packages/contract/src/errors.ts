@@ -44,6 +44,9 @@ const table = {
   'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
     retryable: true,
   }),
+  'request.unknown': missing('There is no such call. The document at /api/v1/openapi.json names them all.'),
+  'request.not_json': invalid('The body is not JSON. Send JSON, with the content type application/json.'),
+  'request.too_large': invalid('The body is larger than any call needs.'),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
   'permission.denied': forbidden('Your role does not allow this. Ask an owner of the organization.'),

@@ -10,3 +10,8 @@ export function mayChange(method: string, origin: string | null, trusted: readon
   if (READING.has(method)) return true;
   return origin !== null && trusted.includes(origin);
 }
+
+/** The HTTP API takes no cookie, so a foreign page gains nothing by sending there; programs have no origin to name. */
+export function isForPrograms(pathname: string): boolean {
+  return pathname.startsWith('/api/v1/');
+}
