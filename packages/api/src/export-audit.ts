@@ -24,7 +24,7 @@ export async function answerAuditExport(parts: ApiParts, request: Request): Prom
       definedOf(filter.data),
       format.data,
     );
-    return new Response(ReadableStream.from(lines).pipeThrough(new TextEncoderStream()), {
+    return new Response(streamOf(lines), {
       headers: {
         'content-type': mediaTypes[format.data],
         'content-disposition': `attachment; filename="audit-${organizationSlug}.${format.data}"`,
@@ -34,6 +34,21 @@ export async function answerAuditExport(parts: ApiParts, request: Request): Prom
   } catch (error) {
     return problemOf(error, ctx.log, 'audit.export');
   }
+}
+
+/** Asks for a page when the reader is ready for it; who stops reading ends it. */
+function streamOf(lines: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { value, done } = await lines.next();
+      if (done === true) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    cancel: async () => {
+      await lines.return();
+    },
+  });
 }
 
 function definedOf(filter: AuditFilter): AuditFilter {

@@ -16,6 +16,7 @@ const reservedSlugs: ReadonlySet<string> = new Set([
   'sign-in',
   'install',
   'api',
+  'docs',
   'healthz',
   'no-organization',
 ]);

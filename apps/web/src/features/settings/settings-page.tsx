@@ -1,17 +1,18 @@
 'use client';
 // What the reader can set for themselves, and what this organization is.
-import { Button } from '@fairlead/ui/button';
+import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { ReactNode } from 'react';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
 import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
 export function SettingsPage() {
-  const { user, organization } = useMe();
+  const { user, organization, can, paths } = useMe();
   const signOut = useSignOut();
   return (
     <Page width="narrow">
@@ -48,6 +49,20 @@ export function SettingsPage() {
               },
             ]}
           />
+          {can('token.read') ? (
+            <Setting title="API tokens" detail="For programs that act in your name, and service accounts.">
+              <HoverLink href={paths.tokens} className={buttonClass()}>
+                Open tokens
+              </HoverLink>
+            </Setting>
+          ) : null}
+          {can('audit.read') ? (
+            <Setting title="Audit log" detail="Every change, with who made it, sealed against alteration.">
+              <HoverLink href={paths.audit} className={buttonClass()}>
+                Open the log
+              </HoverLink>
+            </Setting>
+          ) : null}
         </Card>
       </div>
     </Page>
