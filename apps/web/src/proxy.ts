@@ -2,12 +2,13 @@
 // Owns no session and no permission; the API's ladder does that.
 import { type NextRequest, NextResponse } from 'next/server';
 import { ownOrigins, webEnv } from './server/env-of-process.ts';
-import { mayChange } from './server/origin.ts';
+import { isForPrograms, mayChange } from './server/origin.ts';
 import { contentSecurityPolicy, securityHeaders } from './server/security-headers.ts';
 
 export function proxy(request: NextRequest): NextResponse {
-  const { method, headers: sent } = request;
-  if (!mayChange({ method, origin: sent.get('origin'), site: sent.get('sec-fetch-site') }, ownOrigins())) {
+  const { method, headers: sent, nextUrl } = request;
+  const change = { method, origin: sent.get('origin'), site: sent.get('sec-fetch-site') };
+  if (!isForPrograms(nextUrl.pathname) && !mayChange(change, ownOrigins())) {
     return withHeaders(
       NextResponse.json({ message: 'This request did not come from a page of this dashboard.' }, { status: 403 }),
     );

@@ -5,6 +5,7 @@ import type { OrganizationId } from '@fairlead/contract/ids';
 import { type Actor, AppError } from '@fairlead/core/kernel';
 import { type ActiveMember, findActiveMember } from '@fairlead/core/member';
 import { may, mayAnywhere, type Permission, type Rights, type Scope } from '@fairlead/core/role';
+import { type ActiveToken, findActiveToken } from '@fairlead/core/token';
 import type { ApiContext } from './context.ts';
 import { inSystemScope } from './system-scope.ts';
 
@@ -20,6 +21,7 @@ export interface Access {
 
 /** Throws session.required, or organization.not_found for one that does not exist as for one that is somebody else's. */
 export async function requireAccess(ctx: ApiContext): Promise<Access> {
+  if (ctx.bearer !== null) return requireToken(ctx, ctx.bearer);
   const session = await requireSession(ctx);
   const slug = ctx.organizationSlug;
   if (slug === null) throw new AppError('organization.not_found');
@@ -30,7 +32,21 @@ export async function requireAccess(ctx: ApiContext): Promise<Access> {
   return accessOf(member);
 }
 
+async function requireToken(ctx: ApiContext, token: string): Promise<Access> {
+  ctx.memo.token ??= inSystemScope(ctx, 'resolve the API token of a request', (core) =>
+    findActiveToken(core, { token, ip: ctx.ip }),
+  );
+  const found = await ctx.memo.token;
+  if (found === null) throw new AppError('token.invalid');
+  // The token names its organization; whoever names one as well must not be surprised by another.
+  if (ctx.organizationSlug !== null && ctx.organizationSlug !== found.organizationSlug)
+    throw new AppError('organization.not_found');
+  return accessOfToken(found);
+}
+
+/** Only for people: a token never stands in for a session. */
 export async function requireSession(ctx: ApiContext): Promise<Session> {
+  if (ctx.bearer !== null) throw new AppError('token.person_only');
   const session = await ctx.session();
   if (session === null) throw new AppError('session.required');
   return session;
@@ -38,6 +54,7 @@ export async function requireSession(ctx: ApiContext): Promise<Session> {
 
 /** The same as `requireAccess`, but nothing of it remembered: for streams, which outlive what they began with. */
 export async function readAccess(ctx: ApiContext, before: Access): Promise<Access> {
+  if (ctx.bearer !== null) throw new AppError('token.person_only');
   const session = await ctx.auth.readSession(ctx.headers);
   if (session === null) throw new AppError('session.required');
   const member = await readMember(ctx, session.user.id, before.organizationSlug);
@@ -61,14 +78,18 @@ function readMember(ctx: ApiContext, userId: string, organizationSlug: string): 
   );
 }
 
-function accessOf(member: ActiveMember): Access {
-  const { organizationId, organizationSlug, userId, role, rights } = member;
+function accessOf({ organizationId, organizationSlug, userId, role, rights }: ActiveMember): Access {
+  return accessBy({ organizationId, organizationSlug, actor: { kind: 'member', userId, role }, rights });
+}
+
+function accessOfToken({ organizationId, organizationSlug, tokenId, userId, rights }: ActiveToken): Access {
+  return accessBy({ organizationId, organizationSlug, actor: { kind: 'token', tokenId, userId }, rights });
+}
+
+function accessBy(known: Omit<Access, 'may' | 'mayAnywhere'>): Access {
   return {
-    organizationId,
-    organizationSlug,
-    actor: { kind: 'member', userId, role },
-    rights,
-    may: (permission, scope) => may(rights, permission, scope),
-    mayAnywhere: (permission) => mayAnywhere(rights, permission),
+    ...known,
+    may: (permission, scope) => may(known.rights, permission, scope),
+    mayAnywhere: (permission) => mayAnywhere(known.rights, permission),
   };
 }

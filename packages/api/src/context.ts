@@ -5,9 +5,12 @@ import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
+import type { ActiveToken } from '@fairlead/core/token';
 import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
 import type { Outbound } from '@fairlead/outbound';
+import { bearerOf } from './bearer.ts';
+import { clientAddress } from './client-address.ts';
 import type { LiveSource } from './live-source.ts';
 
 export interface AgentDownload {
@@ -21,6 +24,8 @@ export interface ApiConfig extends HostPolicy {
   readonly publicUrl: string;
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
+  /** Addresses and networks of the reverse proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
 }
@@ -48,9 +53,13 @@ export interface RequestParts {
 export interface ApiContext extends ApiParts {
   readonly headers: Headers;
   readonly organizationSlug: string | null;
+  /** Null when nobody that is trusted says where the request came from. */
+  readonly ip: string | null;
+  /** The API token that came along; where there is one, it acts and no cookie counts. */
+  readonly bearer: string | null;
   readonly session: () => Promise<Session | null>;
   /** The signed-in person's place in the organization asked for; kept so that a batch asks once. */
-  readonly memo: { member?: Promise<ActiveMember | null> };
+  readonly memo: { member?: Promise<ActiveMember | null>; token?: Promise<ActiveToken | null> };
 }
 
 export const organizationHeader = 'x-fairlead-organization';
@@ -61,6 +70,8 @@ export function createContext(parts: ApiParts, request: RequestParts): ApiContex
     ...parts,
     headers: request.headers,
     organizationSlug: request.organizationSlug,
+    ip: clientAddress(request.headers, parts.config.trustedProxies),
+    bearer: bearerOf(request.headers),
     session: () => {
       session ??= parts.auth.readSession(request.headers);
       return session;

@@ -16,5 +16,8 @@ export {
   type RequestParts,
 } from './context.ts';
 export type { PublicError } from './errors.ts';
+export { answerAuditExport } from './export-audit.ts';
+export { answerHttp } from './http/answer-http.ts';
+export { type ApiDocument, type ApiOperation, type ApiParameter, apiDocument } from './http/document.ts';
 export type { LiveSource, LiveSubscription } from './live-source.ts';
 export { type AppRouter, apiRouter } from './router.ts';

@@ -76,7 +76,7 @@ export function memberProcedure(permission: Permission, { scope }: MemberOptions
     const afterCommit: (() => Promise<void>)[] = [];
     try {
       const committed = await ctx.database.tenant(organizationId, async (tx) => {
-        const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log };
+        const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
         if (!access.may(permission)) {
           const place = scope === undefined ? null : await scope.find(core, await getRawInput());
           if (place === null || !access.may(permission, place)) throw new AppError('permission.denied', { permission });

@@ -2,6 +2,7 @@
 import { router } from './ladder.ts';
 import { accountRouter } from './routers/account.ts';
 import { appRouter } from './routers/app.ts';
+import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
 import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
@@ -16,13 +17,16 @@ import { overviewRouter } from './routers/overview.ts';
 import { releaseRouter } from './routers/release.ts';
 import { roleRouter } from './routers/role.ts';
 import { serverRouter } from './routers/server.ts';
+import { serviceAccountRouter } from './routers/service-account.ts';
 import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
 import { sourceRouter } from './routers/source.ts';
+import { tokenRouter } from './routers/token.ts';
 
 export const apiRouter = router({
   account: accountRouter,
   app: appRouter,
+  audit: auditRouter,
   benchmark: benchmarkRouter,
   deployment: deploymentRouter,
   domain: domainRouter,
@@ -37,9 +41,11 @@ export const apiRouter = router({
   release: releaseRouter,
   role: roleRouter,
   server: serverRouter,
+  serviceAccount: serviceAccountRouter,
   session: sessionRouter,
   setup: setupRouter,
   source: sourceRouter,
+  token: tokenRouter,
 });
 
 /** The only thing that clients import, as a type. */

@@ -165,6 +165,19 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         renewedAt: now,
       },
     });
+    const serviceAccountId = newId('sva');
+    await tx.serviceAccount.create({ data: { id: serviceAccountId, organizationId, name: 'CI', role: 'deployer' } });
+    await tx.apiToken.create({
+      data: {
+        id: newId('tok'),
+        organizationId,
+        name: 'CI',
+        hash: `hash of ${organizationId}`,
+        hint: 'abcd',
+        serviceAccountId,
+        expiresAt: now,
+      },
+    });
     await tx.customRole.create({
       data: { id: roleId, organizationId, name: `Auditor of ${slug}`, permissions: ['app.read'] },
     });

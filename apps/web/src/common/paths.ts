@@ -21,6 +21,8 @@ export function pathsOf(organization: string) {
     domains: `${root}/domains`,
     members: `${root}/members`,
     settings: `${root}/settings`,
+    audit: `${root}/settings/audit`,
+    tokens: `${root}/settings/tokens`,
   } as const;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mayChange } from './origin.ts';
+import { isForPrograms, mayChange } from './origin.ts';
 import { contentSecurityPolicy } from './security-headers.ts';
 
 const trusted = ['https://fairlead.example.com'];
@@ -27,4 +27,11 @@ test('scripts run by nonce, nobody may frame a page, and only development evalua
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).not.toContain('unsafe-eval');
   expect(contentSecurityPolicy({ nonce: 'abc', development: true })).toContain('unsafe-eval');
+});
+
+test('only the API for programs, which takes no cookie, is open to requests without an origin', () => {
+  expect(isForPrograms('/api/v1/app/list')).toBe(true);
+  for (const path of ['/api/trpc/app.create', '/api/auth/sign-in/email', '/api/v1', '/api/v10/x', '/x/api/v1/']) {
+    expect(isForPrograms(path), path).toBe(false);
+  }
 });

@@ -19,3 +19,8 @@ export function mayChange(request: ChangeRequest, trusted: readonly string[]): b
   if (site !== null && site !== 'same-origin') return false;
   return origin !== null && trusted.includes(origin);
 }
+
+/** The HTTP API takes no cookie, so a foreign page gains nothing by sending there; programs have no origin to name. */
+export function isForPrograms(pathname: string): boolean {
+  return pathname.startsWith('/api/v1/');
+}

@@ -77,6 +77,7 @@ async function createParts(): Promise<WebParts> {
     mail,
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
+      trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,

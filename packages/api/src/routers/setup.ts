@@ -30,7 +30,7 @@ export const setupRouter = router({
       const { userId } = await ctx.auth.createAccount(input);
       try {
         return await inSystemScope(ctx, 'make the first account the owner', (core) =>
-          claimSetup(core, { token: input.token, userId }),
+          claimSetup(core, { token: input.token, userId, ip: ctx.ip }),
         );
       } catch (error) {
         // Somebody else was faster. An account without the organization it was made for would only block its address.

@@ -24,7 +24,13 @@ export interface TestApi {
   /** What was logged as an error. */
   readonly errors: object[];
   /** Procedures as this cookie's owner would call them. */
-  caller(cookie?: string, organizationSlug?: string | null): ReturnType<typeof createCaller>;
+  caller(
+    cookie?: string,
+    organizationSlug?: string | null,
+    headers?: Readonly<Record<string, string>>,
+  ): ReturnType<typeof createCaller>;
+  /** Procedures as this API token's owner would call them. */
+  tokenCaller(token: string, headers?: Readonly<Record<string, string>>): ReturnType<typeof createCaller>;
   /** A new account's cookie; with a role it is a member of the world's organization. */
   signUp(name: string, role: string | null): Promise<{ cookie: string; userId: string }>;
   setupToken(): Promise<string | null>;
@@ -65,6 +71,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     config: {
       publicUrl: origin,
       localHttpsPort: 4443,
+      trustedProxies: ['10.0.0.0/8'],
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
       agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),
@@ -94,9 +101,19 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     authOptions,
     live,
     errors,
-    caller: (cookie, organizationSlug = world.organizationSlug) =>
+    caller: (cookie, organizationSlug = world.organizationSlug, headers = {}) =>
       createCaller(
-        createContext(parts, { headers: new Headers(cookie === undefined ? {} : { cookie }), organizationSlug }),
+        createContext(parts, {
+          headers: new Headers({ ...headers, ...(cookie === undefined ? {} : { cookie }) }),
+          organizationSlug,
+        }),
+      ),
+    tokenCaller: (token, headers = {}) =>
+      createCaller(
+        createContext(parts, {
+          headers: new Headers({ ...headers, authorization: `Bearer ${token}` }),
+          organizationSlug: null,
+        }),
       ),
     signUp: async (name, role) => {
       const email = `${name.toLowerCase()}@example.test`;

@@ -1,5 +1,6 @@
 // Owns the making of an app: its row, where it lives, its first domain. Must never deploy by itself: deployment does.
 import { newId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import { createDeployment } from '../deployment/index.ts';
 import { type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
@@ -56,6 +57,21 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPol
     },
   });
   if (input.host !== undefined) await createDomain(ctx, id, environment.id, input.host);
+  await recordAudit(ctx, {
+    action: 'app.create',
+    target: { kind: 'app', id, label: input.name },
+    after: {
+      name: input.name,
+      slug,
+      repositoryUrl: input.repositoryUrl,
+      branch: input.branch,
+      rootFolder: input.rootFolder,
+      healthPath: input.healthPath,
+      command: input.command,
+      serverId: server.id,
+      host: input.host ?? null,
+    },
+  });
   const deployment = input.deployNow ? await createDeployment(ctx, { appId: id }) : null;
   if (input.host !== undefined) await bumpServer(ctx, server.id);
   await notifyChange(ctx, { kind: 'app', id, appId: id });

@@ -1,6 +1,7 @@
 // Owns the end of an app and of all rows that belong to it. Logs are outside of the database: the log feature ends
 // them.
 import { parseId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import { lockApps } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
@@ -13,7 +14,7 @@ export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIde
   await lockApps(ctx, [appId]);
   const app = await tx.app.findFirst({
     where: { id: appId, organizationId },
-    select: { name: true, slug: true, placements: { select: { serverId: true } } },
+    select: { name: true, slug: true, repositoryUrl: true, placements: { select: { serverId: true } } },
   });
   if (app === null) throw new AppError('app.not_found', { appId });
   if (app.name !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
@@ -24,6 +25,11 @@ export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<AppIde
   for (const serverId of new Set(app.placements.map((placement) => placement.serverId)))
     await bumpServer(ctx, serverId);
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  await recordAudit(ctx, {
+    action: 'app.delete',
+    target: { kind: 'app', id: appId, label: app.name },
+    before: { name: app.name, slug: app.slug, repositoryUrl: app.repositoryUrl },
+  });
   ctx.log.info({ appId, actor: ctx.actor }, 'deleted an app');
   return { id: parseId('app', appId), slug: app.slug };
 }

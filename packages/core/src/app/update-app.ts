@@ -1,5 +1,6 @@
 // Owns the change of an app's settings. Must never touch a release: they are immutable.
 import { parseId } from '@fairlead/contract/ids';
+import { changedFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { AppIdentity, UpdateAppInput } from './schema.ts';
 
@@ -7,7 +8,18 @@ import type { AppIdentity, UpdateAppInput } from './schema.ts';
 export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIdentity> {
   const { tx, organizationId } = ctx;
   const { appId, branch, ...changes } = input;
-  const app = await tx.app.findFirst({ where: { id: appId, organizationId }, select: { slug: true } });
+  const app = await tx.app.findFirst({
+    where: { id: appId, organizationId },
+    select: {
+      slug: true,
+      name: true,
+      repositoryUrl: true,
+      rootFolder: true,
+      healthPath: true,
+      command: true,
+      placements: { select: { branch: true }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], take: 1 },
+    },
+  });
   if (app === null) throw new AppError('app.not_found', { appId });
   if (changes.name !== undefined) {
     const other = await tx.app.findFirst({
@@ -27,6 +39,12 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
     },
   });
   if (branch !== undefined) await tx.placement.updateMany({ where: { appId, organizationId }, data: { branch } });
+  const { slug, placements, ...settings } = app;
+  await recordAudit(ctx, {
+    action: 'app.update',
+    target: { kind: 'app', id: appId, label: changes.name ?? app.name },
+    ...changedFields({ ...settings, branch: placements[0]?.branch ?? null }, { ...changes, branch }),
+  });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
-  return { id: parseId('app', appId), slug: app.slug };
+  return { id: parseId('app', appId), slug };
 }

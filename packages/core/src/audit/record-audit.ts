@@ -40,6 +40,24 @@ export async function recordAudit(
   });
 }
 
+/** Those of `after` that differ from `before`, from both sides: what a change of settings writes down. */
+export function changedFields(
+  before: AuditFields,
+  after: Readonly<Record<string, AuditFields[string] | undefined>>,
+): { before: AuditFields; after: AuditFields } {
+  const changes = {
+    before: {} as Record<string, AuditFields[string]>,
+    after: {} as Record<string, AuditFields[string]>,
+  };
+  for (const [name, value] of Object.entries(after)) {
+    const old = before[name];
+    if (value === undefined || old === undefined || JSON.stringify(old) === JSON.stringify(value)) continue;
+    changes.before[name] = old;
+    changes.after[name] = value;
+  }
+  return changes;
+}
+
 function actorId(actor: Actor): string {
   switch (actor.kind) {
     case 'member':

@@ -1,4 +1,5 @@
 // Owns the early end of a benchmark run that somebody asked for.
+import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { BenchmarkRef } from './schema.ts';
@@ -9,7 +10,7 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
   const { runId } = input;
   const run = await ctx.tx.benchmarkRun.findFirst({
     where: { id: runId, organizationId },
-    select: { serverId: true, appId: true },
+    select: { serverId: true, appId: true, state: true, app: { select: { name: true } } },
   });
   if (run === null) throw new AppError('benchmark.not_found', { runId });
   const { count } = await ctx.tx.benchmarkRun.updateMany({
@@ -18,6 +19,12 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
   });
   if (count === 0) throw new AppError('benchmark.already_finished', { runId });
   await bumpServer(ctx, run.serverId);
+  await recordAudit(ctx, {
+    action: 'benchmark.cancel',
+    target: { kind: 'benchmark', id: runId, label: run.app.name },
+    before: { state: run.state },
+    after: { state: 'cancelled' },
+  });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId: run.appId });
   return { runId };
 }

@@ -1,5 +1,6 @@
 // Owns who may be measured, by which plan, and that only one run at a time loads a server.
 import { newId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { rowsOf } from './rules.ts';
@@ -57,6 +58,11 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
     },
   });
   await bumpServer(ctx, server.id);
+  await recordAudit(ctx, {
+    action: 'benchmark.create',
+    target: { kind: 'benchmark', id: runId, label: host },
+    after: { appId, environmentId, serverId: server.id, rows: rowsOf(plan) },
+  });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
   return { runId };

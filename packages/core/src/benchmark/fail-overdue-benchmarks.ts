@@ -1,6 +1,7 @@
 // Owns the end of runs that their server forgot.
 import { errorTable } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { timeLimitMs } from './rules.ts';
@@ -16,6 +17,7 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
       organizationId: true,
       serverId: true,
       appId: true,
+      app: { select: { name: true } },
       plan: true,
       createdAt: true,
       startedAt: true,
@@ -38,6 +40,14 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
     });
     if (count === 0) continue;
     await bumpServer(scope, run.serverId);
+    await recordAudit(
+      { ...scope, actor: { kind: 'system', reason: 'a benchmark was overdue' } },
+      {
+        action: 'benchmark.fail',
+        target: { kind: 'benchmark', id: run.id, label: run.app.name },
+        after: { state: 'failed', failureCode: 'benchmark.timeout' },
+      },
+    );
     await notifyChange(scope, { kind: 'benchmark', id: run.id, appId: run.appId });
     failed += 1;
   }

@@ -1,6 +1,7 @@
 // Owns the early end of a deployment that somebody asked for.
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
+import { auditDeployment } from './audit.ts';
 import { isFinished, step } from './machine.ts';
 import type { DeploymentRef } from './schema.ts';
 import { requirePlacement } from './start-deployment.ts';
@@ -17,5 +18,12 @@ export async function cancelDeployment(ctx: Ctx, input: DeploymentRef): Promise<
   if (row === null) throw new AppError('deployment.not_found', { deploymentId });
   if (isFinished(row.state)) throw new AppError('deployment.already_finished', { deploymentId, state: row.state });
   await applyStep(ctx, row, step(machineOf(row), { kind: 'cancel' }, ctx.clock.now()), { serverId });
+  await auditDeployment(ctx, 'deployment.cancel', {
+    id: row.id,
+    appId: row.appId,
+    number: row.number,
+    before: { state: row.state },
+    after: { state: 'cancelled' },
+  });
   return { deploymentId };
 }

@@ -3,6 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type SystemCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { auditDeployment } from './audit.ts';
 import { step } from './machine.ts';
 import { findDeployment, machineOf } from './store.ts';
 
@@ -41,6 +42,17 @@ export async function failOverdueDeployments(ctx: SystemCtx): Promise<{ failed: 
     const result = step(machineOf(row), { kind: 'overdue', serverConnected: isConnected(due, now) }, now);
     if (result.machine.state === row.state) continue;
     await applyStep(scoped, row, result, { serverId: due.serverId });
+    await auditDeployment(
+      { ...scoped, actor: { kind: 'system', reason: 'a deployment was overdue' } },
+      'deployment.fail',
+      {
+        id: row.id,
+        appId: row.appId,
+        number: row.number,
+        before: { state: row.state },
+        after: { state: result.machine.state, failureCode: result.failure?.code ?? null },
+      },
+    );
     failed += 1;
   }
   return { failed, resumed: await resumeLost(ctx, now) };

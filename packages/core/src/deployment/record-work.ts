@@ -2,7 +2,8 @@
 import type { BuildStatus, RolloutStatus } from '@fairlead/contract/agent';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
-import { type DeploymentEvent, step, type WorkOutcome } from './machine.ts';
+import { auditDeployment } from './audit.ts';
+import { type DeploymentEvent, isFinished, step, type WorkOutcome } from './machine.ts';
 import {
   type ReportedArtifact,
   type ReportedCommit,
@@ -85,4 +86,17 @@ async function record(
 ): Promise<void> {
   const result = step(machineOf(row), event, ctx.clock.now());
   await applyStep(ctx, row, result, { serverId, steps: readSteps(steps), ...built });
+  const { state } = result.machine;
+  if (state === row.state || !isFinished(state)) return;
+  await auditDeployment(
+    { ...ctx, actor: { kind: 'agent', serverId } },
+    state === 'live' ? 'deployment.promote' : 'deployment.fail',
+    {
+      id: row.id,
+      appId: row.appId,
+      number: row.number,
+      before: { state: row.state },
+      after: { state, failureCode: result.failure?.code ?? null },
+    },
+  );
 }

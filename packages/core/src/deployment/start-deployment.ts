@@ -2,6 +2,7 @@
 import { type DeploymentId, newId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { auditDeployment } from './audit.ts';
 import { step } from './machine.ts';
 import type { DeploymentTrigger } from './schema.ts';
 import { firstSteps } from './steps.ts';
@@ -22,6 +23,13 @@ export interface DeploymentOrder {
   } | null;
 }
 
+const actions: Readonly<Record<DeploymentTrigger, string>> = {
+  manual: 'deployment.create',
+  push: 'deployment.create',
+  redeploy: 'deployment.redeploy',
+  rollback: 'deployment.rollback',
+};
+
 /** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */
 export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise<DeploymentId> {
   const { tx, organizationId } = ctx;
@@ -37,6 +45,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
     select: { number: true, queuedAt: true },
     orderBy: { number: 'desc' },
   });
+  const number = (newest?.number ?? 0) + 1;
   // Lists are ordered by time: two in one millisecond, or a clock set back, must not turn the order around.
   const queuedAt = new Date(Math.max(now.getTime(), (newest?.queuedAt.getTime() ?? 0) + 1));
   const id = newId('dep');
@@ -46,7 +55,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       organizationId,
       appId,
       environmentId,
-      number: (newest?.number ?? 0) + 1,
+      number,
       trigger: order.trigger,
       state: 'queued',
       ref: order.ref,
@@ -82,6 +91,12 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
     await enqueueAdvance(ctx, id);
   }
   await notifyChange(ctx, { kind: 'deployment', id, appId });
+  await auditDeployment(ctx, actions[order.trigger], {
+    id,
+    appId,
+    number,
+    after: { ref: order.ref, trigger: order.trigger, environmentId, releaseId: order.release?.id ?? null },
+  });
   ctx.log.info({ deploymentId: id, appId, trigger: order.trigger, actor: ctx.actor }, 'queued a deployment');
   return id;
 }

@@ -9,6 +9,7 @@ export interface DeploymentRow {
   readonly id: string;
   readonly appId: string;
   readonly environmentId: string;
+  readonly number: number;
   readonly state: DeploymentState;
   readonly releaseId: string | null;
   readonly heartbeatAt: Date | null;
@@ -20,6 +21,7 @@ const columns = {
   id: true,
   appId: true,
   environmentId: true,
+  number: true,
   state: true,
   releaseId: true,
   heartbeatAt: true,

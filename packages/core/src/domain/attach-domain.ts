@@ -1,5 +1,6 @@
 // Owns a host name getting its app.
 import { newId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { type AppLinks, type HostPolicy, isReservedHost } from './rules.ts';
@@ -38,6 +39,11 @@ export async function attachDomain(
     throw error;
   }
   await bumpServer(ctx, placement.serverId);
+  await recordAudit(ctx, {
+    action: 'domain.attach',
+    target: { kind: 'domain', id, label: host },
+    after: { host, appId, environmentId: placement.environmentId },
+  });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   const [domain] = await loadDomains(ctx, { id, limit: 1 }, config);
   if (domain === undefined) throw new AppError('domain.not_found', { domainId: id });

@@ -1,4 +1,5 @@
 // Owns a host name losing its app.
+import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { DetachDomainInput } from './schema.ts';
@@ -8,7 +9,7 @@ export async function detachDomain(ctx: Ctx, input: DetachDomainInput): Promise<
   const { domainId } = input;
   const domain = await ctx.tx.domain.findFirst({
     where: { id: domainId, organizationId },
-    select: { appId: true, environmentId: true },
+    select: { appId: true, environmentId: true, host: true },
   });
   if (domain === null) throw new AppError('domain.not_found', { domainId });
   await ctx.tx.domain.deleteMany({ where: { id: domainId, organizationId } });
@@ -17,6 +18,11 @@ export async function detachDomain(ctx: Ctx, input: DetachDomainInput): Promise<
     select: { serverId: true },
   });
   if (placement !== null) await bumpServer(ctx, placement.serverId);
+  await recordAudit(ctx, {
+    action: 'domain.detach',
+    target: { kind: 'domain', id: domainId, label: domain.host },
+    before: { host: domain.host, appId: domain.appId, environmentId: domain.environmentId },
+  });
   await notifyChange(ctx, { kind: 'app', id: domain.appId, appId: domain.appId });
   return { domainId };
 }

@@ -1,5 +1,6 @@
 // The door to the kernel.
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
+export { isInRanges, plainAddress } from './address.ts';
 export {
   type Actor,
   actorUserId,

@@ -6,7 +6,7 @@ export { deleteRole } from './delete-role.ts';
 export { permissionsOfRole, requireAnotherOwner, requireMayGive } from './giving.ts';
 export { listGrants } from './list-grants.ts';
 export { listRoles } from './list-roles.ts';
-export { loadRights } from './load-rights.ts';
+export { loadRights, loadRoleRights } from './load-rights.ts';
 export {
   limitRights,
   may,

@@ -2,7 +2,7 @@
 // a role that is gone stands for nothing.
 import { type MemberId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import type { SystemCtx } from '../kernel/index.ts';
+import type { OrganizationCtx, SystemCtx } from '../kernel/index.ts';
 import { type HeldRole, type Rights, rightsOf, wholeOrganization } from './rights.ts';
 import { permissionsOf } from './rules.ts';
 import { type MemberRole, memberRoleSchema, type Permission, permissionSchema, roleSchema } from './schema.ts';
@@ -68,6 +68,20 @@ export async function loadRights(
     WHERE member.user_id = ${input.userId} AND organization.ending_at IS NULL ${bySlug}
     ORDER BY organization.name`;
   return rows.map(toMembership);
+}
+
+/** Of who holds one role in the whole organization and nothing beside it, as a service account does. Never an owner. */
+export async function loadRoleRights(
+  ctx: SystemCtx | OrganizationCtx,
+  input: { readonly organizationId: OrganizationId; readonly role: string },
+): Promise<Rights> {
+  const { organizationId, role } = input;
+  const custom = await ctx.tx.customRole.findFirst({
+    where: { id: role, organizationId },
+    select: { permissions: true },
+  });
+  const permissions = permissionsBehind(role, custom?.permissions ?? null);
+  return { isOwner: false, organization: new Set(permissions), projects: new Map(), environments: new Map() };
 }
 
 function toMembership(row: Row): Membership {

@@ -20,6 +20,8 @@ const developing: readonly Permission[] = [
   'domain.write',
   'secret.read',
   'secret.write',
+  'token.read',
+  'token.write',
 ];
 const deploying: readonly Permission[] = [...developing, 'deployment.approve'];
 const everything: readonly Permission[] = permissionSchema.options;

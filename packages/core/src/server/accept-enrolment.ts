@@ -2,6 +2,7 @@
 // transaction. The gateway has already checked that the agent holds the key it presents.
 import type { HostInfo } from '@fairlead/contract/agent';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import {
   AppError,
   forOrganization,
@@ -18,6 +19,8 @@ export interface AcceptEnrolmentInput {
   readonly publicKey: Uint8Array;
   readonly host: HostInfo | undefined;
   readonly agentVersion: string;
+  /** Where the agent dialled from. */
+  readonly ip?: string | null;
 }
 
 export interface AcceptedEnrolment {
@@ -61,7 +64,16 @@ export async function acceptEnrolment(ctx: SystemCtx, input: AcceptEnrolmentInpu
       throw new AppError('link.server_name_taken', { name: enrolment.name }, { cause: error });
     throw error;
   }
-  await notifyChange(forOrganization(ctx, organizationId), { kind: 'server', id: serverId });
+  const scoped = forOrganization(ctx, organizationId);
+  await recordAudit(
+    { ...scoped, actor: { kind: 'agent', serverId }, ip: input.ip ?? null },
+    {
+      action: 'server.accept',
+      target: { kind: 'server', id: serverId, label: enrolment.name },
+      after: { name: enrolment.name, enrolmentId: enrolment.id, isLocal: enrolment.isLocal },
+    },
+  );
+  await notifyChange(scoped, { kind: 'server', id: serverId });
   ctx.log.info({ serverId, organizationId, name: enrolment.name }, 'a server was enrolled');
   return { serverId, serverName: enrolment.name, organizationId };
 }

@@ -1,5 +1,6 @@
 // Owns the permission for one machine to become a server. Must never store the token itself.
 import { type EnrolmentId, newId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, mintToken } from '../kernel/index.ts';
 
 const lifetimeMs = 60 * 60 * 1000;
@@ -33,6 +34,11 @@ export async function createEnrolment(
       createdAt: now,
       expiresAt,
     },
+  });
+  await recordAudit(ctx, {
+    action: 'server.enrol',
+    target: { kind: 'enrolment', id: enrolmentId, label: input.name },
+    after: { name: input.name, isLocal: input.isLocal, expiresAt: expiresAt.toISOString() },
   });
   return { enrolmentId, token, expiresAt };
 }

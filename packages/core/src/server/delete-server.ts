@@ -1,4 +1,5 @@
 // Owns the end of a server.
+import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { DeleteServerInput, GetServerInput } from './schema.ts';
 
@@ -15,6 +16,11 @@ export async function deleteServer(ctx: Ctx, input: DeleteServerInput): Promise<
   if (server._count.placements > 0) throw new AppError('server.in_use', { apps: server._count.placements });
   if (server.name !== input.confirmName.trim()) throw new AppError('server.confirm_mismatch', { serverId });
   await ctx.tx.server.delete({ where: { id: serverId } });
+  await recordAudit(ctx, {
+    action: 'server.delete',
+    target: { kind: 'server', id: serverId, label: server.name },
+    before: { name: server.name },
+  });
   await notifyChange(ctx, { kind: 'server', id: serverId });
   ctx.log.info({ serverId, actor: ctx.actor }, 'deleted a server');
   return { serverId };

@@ -1,6 +1,7 @@
 // Owns the moment the first account becomes the owner. Must never succeed twice for one token.
-import { newId } from '@fairlead/contract/ids';
-import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
+import { newId, parseId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import { AppError, forOrganization, hashToken, type SystemCtx } from '../kernel/index.ts';
 
 /**
  * Makes an account the owner of the organization that the token belongs to, and spends the token. The account exists
@@ -8,7 +9,7 @@ import { AppError, hashToken, type SystemCtx } from '../kernel/index.ts';
  */
 export async function claimSetup(
   ctx: SystemCtx,
-  input: { readonly token: string; readonly userId: string },
+  input: { readonly token: string; readonly userId: string; readonly ip?: string | null },
 ): Promise<{ organizationSlug: string }> {
   const now = ctx.clock.now();
   // The row lock makes a second claimer wait, then find `used_at` set.
@@ -24,6 +25,18 @@ export async function claimSetup(
   if (member !== null) throw new AppError('setup.already_claimed');
   const { userId } = input;
   await ctx.tx.member.create({ data: { id: newId('mem'), organizationId, userId, role: 'owner', createdAt: now } });
+  await recordAudit(
+    {
+      ...forOrganization(ctx, parseId('org', organizationId)),
+      actor: { kind: 'member', userId, role: 'owner' },
+      ip: input.ip ?? null,
+    },
+    {
+      action: 'setup.claim',
+      target: { kind: 'organization', id: organizationId, label: organizationSlug },
+      after: { userId, role: 'owner' },
+    },
+  );
   ctx.log.info({ organizationId, userId }, 'the first account became the owner');
   return { organizationSlug };
 }

@@ -1,6 +1,7 @@
 // Owns the setup token that each start prints anew. Must never store the token itself.
 import { newId, type OrganizationId } from '@fairlead/contract/ids';
-import { mintToken, type SystemCtx } from '../kernel/index.ts';
+import { recordAudit } from '../audit/index.ts';
+import { forOrganization, mintToken, type SystemCtx } from '../kernel/index.ts';
 
 /**
  * A fresh one-time token for the first organization; earlier unused ones stop working. Null once somebody belongs to it.
@@ -17,8 +18,11 @@ export async function rotateSetupToken(
   if (member !== null) return null;
   await ctx.tx.setupToken.deleteMany({ where: { organizationId, usedAt: null } });
   const { token, hash } = mintToken('setup');
-  await ctx.tx.setupToken.create({
-    data: { id: newId('stk'), organizationId, tokenHash: hash, createdAt: ctx.clock.now() },
-  });
+  const id = newId('stk');
+  await ctx.tx.setupToken.create({ data: { id, organizationId, tokenHash: hash, createdAt: ctx.clock.now() } });
+  await recordAudit(
+    { ...forOrganization(ctx, organizationId), actor: { kind: 'system', reason: 'start before set-up' } },
+    { action: 'setup.rotate', target: { kind: 'setup token', id, label: 'Set-up link' } },
+  );
   return token;
 }

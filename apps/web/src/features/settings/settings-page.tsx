@@ -12,7 +12,7 @@ import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
 export function SettingsPage() {
-  const { user, organization } = useMe();
+  const { user, organization, can, paths } = useMe();
   const signOut = useSignOut();
   return (
     <Page width="narrow">
@@ -52,6 +52,20 @@ export function SettingsPage() {
               },
             ]}
           />
+          {can('token.read') ? (
+            <Setting title="API tokens" detail="For programs that act in your name, and service accounts.">
+              <HoverLink href={paths.tokens} className={buttonClass()}>
+                Open tokens
+              </HoverLink>
+            </Setting>
+          ) : null}
+          {can('audit.read') ? (
+            <Setting title="Audit log" detail="Every change, with who made it, sealed against alteration.">
+              <HoverLink href={paths.audit} className={buttonClass()}>
+                Open the log
+              </HoverLink>
+            </Setting>
+          ) : null}
         </Card>
       </div>
     </Page>

@@ -1,0 +1,30 @@
+// The API reference, for anybody: it tells what calls there are, which the document at /api/v1/openapi.json does as well.
+import { apiDocument } from '@fairlead/api';
+import { PageHeader } from '@fairlead/ui/page-header';
+import type { Metadata } from 'next';
+import { Page } from '../../../common/page.tsx';
+import { ApiReference } from '../../../features/docs/api-reference.tsx';
+import { entriesOf } from '../../../features/docs/reference.ts';
+
+export const metadata: Metadata = { title: 'API reference' };
+
+export default function ApiPage() {
+  const document = apiDocument();
+  return (
+    <main>
+      <Page>
+        <PageHeader title="API reference" />
+        <p className="mb-6 max-w-prose text-pretty text-ink-soft">
+          Make a token under Settings, API tokens, and send it as{' '}
+          <code className="font-mono text-sm">Authorization: Bearer flt_…</code>. A failure is a problem document with a{' '}
+          <code className="font-mono text-sm">code</code> that does not change. For generators there is the same as{' '}
+          <a href="/api/v1/openapi.json" className="underline hover:text-ink">
+            OpenAPI 3.1
+          </a>
+          .
+        </p>
+        <ApiReference entries={entriesOf(document)} />
+      </Page>
+    </main>
+  );
+}

@@ -1,0 +1,159 @@
+'use client';
+// Who changed what, newest first: filters in the address, the change itself in a dialog, the proof that nothing was altered.
+import { buttonClass } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { Input, Select } from '@fairlead/ui/input';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { SearchInput } from '@fairlead/ui/search-input';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Download, ScrollText } from 'lucide-react';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import { LoadMore } from '../../common/load-more.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
+import { AuditRows } from './audit-rows.tsx';
+import { ChainCheck } from './chain-check.tsx';
+import { EventDialog } from './event-dialog.tsx';
+import { exportHref, isFiltered, toInput } from './filter.ts';
+
+const FEATURES = [
+  ['app', 'Apps'],
+  ['deployment', 'Deployments'],
+  ['domain', 'Domains'],
+  ['server', 'Servers'],
+  ['benchmark', 'Benchmarks'],
+  ['secret', 'Secrets'],
+  ['member', 'Members'],
+  ['invitation', 'Invitations'],
+  ['role', 'Roles'],
+  ['grant', 'Grants'],
+  ['token', 'API tokens'],
+  ['service_account', 'Service accounts'],
+  ['environment', 'Environments'],
+  ['organization', 'Organization'],
+  ['setup', 'Set-up'],
+] as const;
+
+const ACTORS = [
+  ['member', 'People'],
+  ['token', 'API tokens'],
+  ['agent', 'Servers'],
+  ['system', 'The system'],
+] as const;
+
+export function AuditPage() {
+  const { organization, paths } = useMe();
+  const trpc = useTRPC();
+  const search = useUrlSearch();
+  const action = useUrlFilter('action');
+  const actor = useUrlFilter('actor');
+  const from = useUrlFilter('from');
+  const to = useUrlFilter('to');
+  const [openId, setOpenId] = useState<string | null>(null);
+  const values = { search: search.value, action: action.value, actor: actor.value, from: from.value, to: to.value };
+  const events = useInfiniteQuery({
+    ...trpc.audit.list.infiniteQueryOptions(toInput(values), { getNextPageParam: (page) => page.nextCursor }),
+    placeholderData: keepPreviousData,
+  });
+  const open = events.data?.pages.flatMap((page) => page.items).find(({ id }) => id === openId);
+  return (
+    <Page>
+      <PageHeader
+        breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
+        title="Audit log"
+        actions={(['csv', 'ndjson'] as const).map((format) => (
+          <a key={format} href={exportHref(organization.slug, format, values)} download className={buttonClass()}>
+            <Download size={15} aria-hidden="true" />
+            {format === 'csv' ? 'CSV' : 'NDJSON'}
+          </a>
+        ))}
+      />
+      <ChainCheck />
+      <div className="mb-4 flex flex-wrap items-center gap-2">
+        <SearchInput
+          label="Search by name"
+          value={search.typed}
+          onValueChange={search.setTyped}
+          className="sm:max-w-64"
+        />
+        <FilterSelect label="What" all="Everything" options={FEATURES} filter={action} />
+        <FilterSelect label="Who" all="Everybody" options={ACTORS} filter={actor} />
+        <DayInput label="From" filter={from} />
+        <DayInput label="To" filter={to} />
+      </div>
+      <Card>
+        <QueryView query={events} skeleton={<SkeletonRows rows={10} />}>
+          {(data) => {
+            const items = data.pages.flatMap((page) => page.items);
+            if (items.length > 0) {
+              return (
+                <>
+                  <AuditRows events={items} onOpen={setOpenId} />
+                  <LoadMore query={events} />
+                </>
+              );
+            }
+            return isFiltered(values) ? (
+              <EmptyState title="Nothing fits these filters">Take one away to see more.</EmptyState>
+            ) : (
+              <EmptyState icon={<ScrollText size={20} />} title="Nothing has been changed yet">
+                Every change is written down here with who made it, and can't be altered later.
+              </EmptyState>
+            );
+          }}
+        </QueryView>
+      </Card>
+      {open === undefined ? null : <EventDialog event={open} onClose={() => setOpenId(null)} />}
+    </Page>
+  );
+}
+
+interface Filter {
+  readonly value: string;
+  readonly set: (value: string) => void;
+}
+
+interface FilterSelectProps {
+  readonly label: string;
+  readonly all: string;
+  readonly options: readonly (readonly [value: string, label: string])[];
+  readonly filter: Filter;
+}
+
+function FilterSelect({ label, all, options, filter }: FilterSelectProps) {
+  return (
+    <Select
+      aria-label={label}
+      value={filter.value}
+      onChange={(event) => filter.set(event.target.value)}
+      className="w-auto max-sm:flex-1"
+    >
+      <option value="">{all}</option>
+      {options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </Select>
+  );
+}
+
+function DayInput({ label, filter }: { readonly label: string; readonly filter: Filter }) {
+  return (
+    <span className="inline-flex items-center gap-1.5 text-sm text-ink-faint max-sm:flex-1">
+      <span aria-hidden="true">{label}</span>
+      <Input
+        type="date"
+        aria-label={`${label} (day, UTC)`}
+        value={filter.value}
+        onChange={(event) => filter.set(event.target.value)}
+        className="w-auto max-sm:flex-1"
+      />
+    </span>
+  );
+}

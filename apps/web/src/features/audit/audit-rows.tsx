@@ -1,0 +1,72 @@
+'use client';
+// The table of the log: one event a row, which opens by press or Enter.
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
+import type { Outputs } from '../../api/types.ts';
+
+export type AuditEvent = Outputs['audit']['list']['items'][number];
+
+const KIND: Record<AuditEvent['actor']['kind'], string> = {
+  member: 'Person',
+  token: 'API token',
+  agent: 'Server',
+  system: 'System',
+};
+
+/** People and tokens by name; the system by its reason. */
+export function actorName({ actor }: AuditEvent): string {
+  return actor.name ?? actor.id;
+}
+
+export function actorKind({ actor }: AuditEvent): string {
+  return KIND[actor.kind];
+}
+
+export interface AuditRowsProps {
+  readonly events: readonly AuditEvent[];
+  readonly onOpen: (id: string) => void;
+}
+
+export function AuditRows({ events, onOpen }: AuditRowsProps) {
+  return (
+    <Table>
+      <TableHead>
+        <HeadCell>Action</HeadCell>
+        <HeadCell>On</HeadCell>
+        <HeadCell className="max-sm:hidden">By</HeadCell>
+        <HeadCell className="max-lg:hidden">From</HeadCell>
+        <HeadCell numeric>When</HeadCell>
+      </TableHead>
+      <tbody>
+        {events.map((event) => (
+          <Row key={event.id}>
+            <Cell className="whitespace-nowrap">
+              <button
+                type="button"
+                {...rowLink}
+                className={`${rowLink.className} cursor-pointer font-mono text-sm font-normal`}
+                onClick={() => onOpen(event.id)}
+              >
+                {event.action}
+              </button>
+            </Cell>
+            <Cell className="w-full max-w-0 truncate">
+              {event.target.label}
+              <span className="block truncate text-sm text-ink-faint sm:hidden">{actorName(event)}</span>
+            </Cell>
+            <Cell className="whitespace-nowrap max-sm:hidden">
+              {actorName(event)}
+              {event.actor.kind === 'member' ? null : (
+                <span className="block text-sm text-ink-faint">{actorKind(event)}</span>
+              )}
+            </Cell>
+            <Cell className="whitespace-nowrap font-mono text-sm max-lg:hidden">{event.ip ?? '–'}</Cell>
+            <Cell numeric>
+              <RelativeTime at={event.at} className="font-sans text-ink-soft" />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

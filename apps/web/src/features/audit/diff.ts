@@ -1,0 +1,29 @@
+// An event's fields, side by side. Pure.
+
+type Fields = Readonly<Record<string, unknown>> | null;
+
+export interface DiffLine {
+  readonly field: string;
+  /** Null: there was no such field. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** Every field of either side, those that both have first. */
+export function diffOf(before: Fields, after: Fields): DiffLine[] {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  const lines = names.map((field) => ({ field, before: textOf(before, field), after: textOf(after, field) }));
+  return lines.sort((a, b) => Number(isChange(b)) - Number(isChange(a)));
+}
+
+function isChange({ before, after }: DiffLine): boolean {
+  return before !== null && after !== null;
+}
+
+function textOf(fields: Fields, field: string): string | null {
+  if (fields === null || !Object.hasOwn(fields, field)) return null;
+  const value = fields[field];
+  if (value === null || value === '') return 'none';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
+  return String(value);
+}

@@ -1,0 +1,58 @@
+'use client';
+// One event whole: who, what, where from, and each field as it was and as it is.
+import { Facts } from '@fairlead/ui/card';
+import { Dialog } from '@fairlead/ui/dialog';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
+import { type AuditEvent, actorKind, actorName } from './audit-rows.tsx';
+import { type DiffLine, diffOf } from './diff.ts';
+
+export function EventDialog({ event, onClose }: { readonly event: AuditEvent; readonly onClose: () => void }) {
+  const lines = diffOf(event.before, event.after);
+  return (
+    <Dialog open onClose={onClose} wide title={`${event.action} · ${event.target.label}`}>
+      <div className="flex flex-col gap-5">
+        <Facts
+          className="sm:grid-cols-2"
+          items={[
+            { term: actorKind(event), value: actorName(event) },
+            { term: 'When', value: <RelativeTime at={event.at} /> },
+            { term: 'From', value: <span className="font-mono text-sm">{event.ip ?? 'not known'}</span> },
+            { term: event.target.kind, value: <span className="font-mono text-sm break-all">{event.target.id}</span> },
+          ]}
+        />
+        {lines.length === 0 ? null : <Diff lines={lines} />}
+        <p className="text-sm text-ink-faint">
+          Event {event.sequence} of the chain, <span className="font-mono text-xs break-all">SHA-256 {event.hash}</span>
+        </p>
+      </div>
+    </Dialog>
+  );
+}
+
+function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {
+  return (
+    <div className="rounded-control border border-line">
+      <Table scrollLabel="What changed">
+        <TableHead>
+          <HeadCell>Field</HeadCell>
+          <HeadCell>Before</HeadCell>
+          <HeadCell>After</HeadCell>
+        </TableHead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.field} className="border-line border-b align-top last:border-b-0">
+              <Cell className="whitespace-nowrap text-ink-soft">{line.field}</Cell>
+              <Cell className="font-mono text-sm break-words">
+                {line.before === null ? <span className="text-ink-faint">–</span> : <del>{line.before}</del>}
+              </Cell>
+              <Cell className="font-mono text-sm break-words">
+                {line.after === null ? <span className="text-ink-faint">–</span> : line.after}
+              </Cell>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </div>
+  );
+}

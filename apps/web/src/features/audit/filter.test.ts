@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { exportHref, isFiltered, readFilter, toInput } from './filter.ts';
+
+const values = (given: Record<string, string>) => readFilter((name) => given[name] ?? '');
+
+test('the last day is within, and what nobody could have chosen is left out', () => {
+  expect(toInput(values({ from: '2026-03-01', to: '2026-03-02', actor: 'token', action: 'app' }))).toEqual({
+    action: 'app',
+    actorKind: 'token',
+    from: new Date('2026-03-01T00:00:00Z'),
+    to: new Date('2026-03-03T00:00:00Z'),
+  });
+  expect(toInput(values({ from: 'soon', to: '2026-99-99', actor: 'king' }))).toEqual({});
+});
+
+test('the export asks for what the page shows', () => {
+  const href = exportHref('acme', 'csv', values({ search: 'a&b', from: '2026-03-01' }));
+  const query = new URL(href, 'https://x.test').searchParams;
+  expect(Object.fromEntries(query)).toEqual({
+    organization: 'acme',
+    format: 'csv',
+    search: 'a&b',
+    from: '2026-03-01T00:00:00.000Z',
+  });
+  expect(isFiltered(values({}))).toBe(false);
+  expect(isFiltered(values({ to: '2026-03-01' }))).toBe(true);
+});

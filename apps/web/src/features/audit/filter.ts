@@ -1,0 +1,53 @@
+// The filters of the audit page as the address has them, as the API takes them, and as the export's address. Pure.
+
+const NAMES = ['search', 'action', 'actor', 'from', 'to'] as const;
+export type FilterName = (typeof NAMES)[number];
+export type FilterValues = Readonly<Record<FilterName, string>>;
+
+const KINDS = ['member', 'token', 'agent', 'system'] as const;
+type Kind = (typeof KINDS)[number];
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** `read` answers an empty text for a filter that is not set. */
+export function readFilter(read: (name: FilterName) => string): FilterValues {
+  return { search: read('search'), action: read('action'), actor: read('actor'), from: read('from'), to: read('to') };
+}
+
+export interface AuditInput {
+  readonly search?: string;
+  readonly action?: string;
+  readonly actorKind?: Kind;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
+/** Days are the reader's, in UTC; the last one is within. What nobody could have chosen here is left out. */
+export function toInput({ search, action, actor, from, to }: FilterValues): AuditInput {
+  const kind = KINDS.find((each) => each === actor);
+  const start = dayOf(from);
+  const end = dayOf(to);
+  return {
+    ...(search === '' ? {} : { search: search.slice(0, 100) }),
+    ...(action === '' ? {} : { action: action.slice(0, 100) }),
+    ...(kind === undefined ? {} : { actorKind: kind }),
+    ...(start === null ? {} : { from: start }),
+    ...(end === null ? {} : { to: new Date(end.getTime() + DAY_MS) }),
+  };
+}
+
+export function isFiltered(values: FilterValues): boolean {
+  return NAMES.some((name) => values[name] !== '');
+}
+
+export function exportHref(organization: string, format: 'csv' | 'ndjson', values: FilterValues): string {
+  const query = new URLSearchParams({ organization, format });
+  for (const [name, value] of Object.entries(toInput(values))) {
+    query.set(name, value instanceof Date ? value.toISOString() : value);
+  }
+  return `/api/audit/export?${query}`;
+}
+
+function dayOf(text: string): Date | null {
+  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
+  return day === null || Number.isNaN(day.getTime()) ? null : day;
+}

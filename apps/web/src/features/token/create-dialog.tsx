@@ -1,0 +1,144 @@
+'use client';
+// Making a token: what it is for, what it may do, where from, for how long. Then the token itself, this once.
+import { Button } from '@fairlead/ui/button';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Inputs } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { groupsOf, LIFETIMES, readRanges, verbOf } from './permissions.ts';
+
+export type NewToken = Inputs['token']['create'];
+type Permission = NewToken['permissions'][number];
+
+export interface CreateDialogProps {
+  readonly title: string;
+  readonly pending: boolean;
+  readonly error: unknown;
+  /** Once it is made. */
+  readonly token: string | null;
+  readonly onCreate: (token: NewToken) => void;
+  readonly onClose: () => void;
+}
+
+export function CreateDialog({ title, pending, error, token, onCreate, onClose }: CreateDialogProps) {
+  return (
+    <Dialog open onClose={onClose} wide title={token === null ? title : 'Copy the token now'}>
+      {token === null ? (
+        <CreateForm pending={pending} error={error} onCreate={onCreate} />
+      ) : (
+        <div className="flex flex-col gap-4">
+          <p className="text-ink-soft">
+            It is shown this once and stored only as a hash. Keep it where secrets belong.
+          </p>
+          <div className="flex items-start gap-2 rounded-control border border-line bg-sunken py-2 pr-2 pl-3">
+            <code className="min-w-0 flex-1 break-all font-mono text-xs leading-5">{token}</code>
+            <CopyButton value={token} label="Copy the token" />
+          </div>
+          <div className="flex justify-end">
+            <Button onClick={onClose}>I have it</Button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pending' | 'error' | 'onCreate'>) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
+  const [name, setName] = useState('');
+  const [chosen, setChosen] = useState<ReadonlySet<Permission>>(new Set());
+  const [environmentId, setEnvironmentId] = useState('');
+  const [ranges, setRanges] = useState('');
+  const [days, setDays] = useState('90');
+  const failure = error === null || error === undefined ? null : readFailure(error);
+  const place = environments.find(({ id }) => id === environmentId);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onCreate({
+      name,
+      permissions: [...chosen],
+      ipRanges: readRanges(ranges),
+      lifetimeDays: Number(days),
+      ...(place === undefined ? {} : { environmentId: place.id }),
+    });
+  };
+  const toggle = (permission: Permission) => {
+    const next = new Set(chosen);
+    if (!next.delete(permission)) next.add(permission);
+    setChosen(next);
+  };
+  const rangeError = Object.entries(failure?.fields ?? {}).find(([field]) => field.startsWith('ipRanges'))?.[1];
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <Field label="Name" hint="What uses it, for whoever finds it later." error={failure?.fields.name}>
+        {(control) => <Input {...control} autoFocus value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <fieldset>
+        <legend className="mb-1.5 font-medium">May</legend>
+        <div className="grid max-h-64 grid-cols-1 gap-x-6 gap-y-2 overflow-y-auto rounded-control border border-line p-3 sm:grid-cols-2">
+          {groupsOf(can).map(({ feature, permissions }) => (
+            <div key={feature} className="flex flex-wrap items-center gap-x-4 gap-y-1">
+              <span className="w-28 text-sm text-ink-faint">{feature}</span>
+              {permissions.map((permission) => (
+                <Checkbox
+                  key={permission}
+                  label={verbOf(permission)}
+                  aria-label={permission}
+                  checked={chosen.has(permission)}
+                  onChange={() => toggle(permission)}
+                />
+              ))}
+            </div>
+          ))}
+        </div>
+      </fieldset>
+      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <Field label="Where">
+          {(control) => (
+            <Select {...control} value={environmentId} onChange={(event) => setEnvironmentId(event.target.value)}>
+              <option value="">Everywhere</option>
+              {environments.map((environment) => (
+                <option key={environment.id} value={environment.id}>
+                  {environment.projectName} / {environment.name}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label="Works for" error={failure?.fields.lifetimeDays}>
+          {(control) => (
+            <Select {...control} value={days} onChange={(event) => setDays(event.target.value)}>
+              {LIFETIMES.map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field
+          label="Only from"
+          hint="Addresses or networks, such as 203.0.113.0/24. Empty: from anywhere."
+          error={rangeError}
+          className="sm:col-span-2"
+        >
+          {(control) => <Input {...control} mono value={ranges} onChange={(event) => setRanges(event.target.value)} />}
+        </Field>
+      </div>
+      {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <div className="flex justify-end">
+        <Button type="submit" variant="accent" pending={pending} disabled={name.trim() === '' || chosen.size === 0}>
+          Make the token
+        </Button>
+      </div>
+    </form>
+  );
+}

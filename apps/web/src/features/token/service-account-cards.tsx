@@ -1,0 +1,219 @@
+'use client';
+// Service accounts, a card each: what it is, its tokens, and what its end would take along.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Dialog } from '@fairlead/ui/dialog';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input, Select } from '@fairlead/ui/input';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Bot, Plus } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Inputs, Outputs } from '../../api/types.ts';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { CreateDialog } from './create-dialog.tsx';
+import { TokenRows } from './token-rows.tsx';
+
+type ServiceAccount = Outputs['serviceAccount']['list']['items'][number];
+type Role = Inputs['serviceAccount']['create']['role'];
+
+const ROLES: readonly (readonly [Role, string])[] = [
+  ['viewer', 'Viewer: sees everything'],
+  ['developer', 'Developer: makes and changes apps'],
+  ['deployer', 'Deployer: deploys them, too'],
+  ['admin', 'Admin: everything but owning'],
+];
+
+export function ServiceAccountCards() {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const [making, setMaking] = useState(false);
+  const accounts = useQuery(trpc.serviceAccount.list.queryOptions());
+  const custom = useQuery({ ...trpc.role.list.queryOptions(), enabled: can('role.read') }).data?.custom ?? [];
+  const roles = [...ROLES, ...custom.map(({ id, name }) => [id, name] as const)];
+  const refresh = () => void accounts.refetch();
+  return (
+    <section className="flex flex-col gap-3">
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-1 px-1">
+        <h2 className="font-semibold">Service accounts</h2>
+        <span className="text-sm text-ink-faint">Machines with a role of their own, for pipelines.</span>
+        {can('member.write') ? (
+          <Button className="ml-auto" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setMaking(true)}>
+            Add a service account
+          </Button>
+        ) : null}
+      </header>
+      <QueryView query={accounts} skeleton={<Skeleton className="h-32" />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Card>
+              <EmptyState icon={<Bot size={20} />} title="No service accounts">
+                What must go on when people leave acts by a service account instead of somebody's own token.
+              </EmptyState>
+            </Card>
+          ) : (
+            items.map((account) => <AccountCard key={account.id} account={account} roles={roles} onChange={refresh} />)
+          )
+        }
+      </QueryView>
+      {making ? (
+        <AddDialog
+          roles={roles}
+          onClose={() => {
+            setMaking(false);
+            refresh();
+          }}
+        />
+      ) : null}
+    </section>
+  );
+}
+
+interface AccountCardProps {
+  readonly account: ServiceAccount;
+  readonly roles: readonly (readonly [Role, string])[];
+  readonly onChange: () => void;
+}
+
+function AccountCard({ account, roles, onChange }: AccountCardProps) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const [open, setOpen] = useState<'token' | 'delete' | null>(null);
+  const create = useMutation(trpc.serviceAccount.createToken.mutationOptions());
+  const remove = useMutation(trpc.serviceAccount.delete.mutationOptions());
+  const update = useAction(
+    useMutation(trpc.serviceAccount.update.mutationOptions()),
+    'The role was not changed',
+    onChange,
+  );
+  const revoke = useAction(
+    useMutation(trpc.serviceAccount.revokeToken.mutationOptions()),
+    'The token was not revoked',
+    onChange,
+  );
+  const manages = can('member.write');
+  const serviceAccountId = account.id;
+  const close = () => {
+    setOpen(null);
+    create.reset();
+    onChange();
+  };
+  return (
+    <Card>
+      <CardHeader
+        title={account.name}
+        level={3}
+        action={
+          manages ? (
+            <>
+              <Select
+                aria-label={`Role of ${account.name}`}
+                value={account.role}
+                disabled={update.pending}
+                onChange={(event) => {
+                  const role = roles.find(([value]) => value === event.target.value)?.[0];
+                  if (role !== undefined) update.run({ serviceAccountId, role });
+                }}
+                className="w-44"
+              >
+                {roles.map(([value, label]) => (
+                  <option key={value} value={value}>
+                    {label}
+                  </option>
+                ))}
+              </Select>
+              <Button onClick={() => setOpen('token')}>Make a token</Button>
+              <Button variant="danger-outline" onClick={() => setOpen('delete')}>
+                Delete
+              </Button>
+            </>
+          ) : null
+        }
+      />
+      <div className="border-line border-t">
+        {account.tokens.length === 0 ? (
+          <p className="px-4 py-3 text-ink-faint">It has no token, so nothing acts by it.</p>
+        ) : (
+          <TokenRows
+            tokens={account.tokens}
+            pending={revoke.pending}
+            onRevoke={manages ? (tokenId) => revoke.run({ tokenId }) : undefined}
+          />
+        )}
+      </div>
+      {open === 'token' ? (
+        <CreateDialog
+          title={`Make a token for ${account.name}`}
+          pending={create.isPending}
+          error={create.error}
+          token={create.data?.token ?? null}
+          onCreate={(token) => create.mutate({ ...token, serviceAccountId })}
+          onClose={close}
+        />
+      ) : null}
+      <ConfirmDelete
+        open={open === 'delete'}
+        onClose={() => setOpen(null)}
+        what="service account"
+        name={account.name}
+        lost={<p>{lostWith(account.tokens.length)}</p>}
+        pending={remove.isPending}
+        error={remove.error === null ? null : readFailure(remove.error).message}
+        onConfirm={(confirmName) => remove.mutate({ serviceAccountId, confirmName }, { onSuccess: close })}
+      />
+    </Card>
+  );
+}
+
+function lostWith(tokens: number): string {
+  if (tokens === 0) return 'It has no token, so nothing stops working.';
+  return `${tokens === 1 ? 'Its token is' : `Its ${tokens} tokens are`} refused from then on, and so is whatever uses ${tokens === 1 ? 'it' : 'them'}.`;
+}
+
+function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { readonly onClose: () => void }) {
+  const trpc = useTRPC();
+  const create = useMutation(trpc.serviceAccount.create.mutationOptions());
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('deployer');
+  const failure = create.error === null ? null : readFailure(create.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate({ name, role }, { onSuccess: onClose });
+  };
+  return (
+    <Dialog open onClose={onClose} title="Add a service account">
+      <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field label="Name" error={failure?.fields.name}>
+          {(control) => <Input {...control} autoFocus value={name} onChange={(event) => setName(event.target.value)} />}
+        </Field>
+        <Field label="Role" hint="Its tokens may do this at most.">
+          {(control) => (
+            <Select
+              {...control}
+              value={role}
+              onChange={(event) => setRole(roles.find(([value]) => value === event.target.value)?.[0] ?? role)}
+            >
+              {roles.map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        <div className="flex justify-end">
+          <Button type="submit" variant="accent" pending={create.isPending} disabled={name.trim() === ''}>
+            Add it
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

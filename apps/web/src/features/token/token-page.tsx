@@ -1,0 +1,95 @@
+'use client';
+// API tokens: one's own, and those of service accounts.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { KeyRound, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { CreateDialog } from './create-dialog.tsx';
+import { ServiceAccountCards } from './service-account-cards.tsx';
+import { TokenRows } from './token-rows.tsx';
+
+export function TokenPage() {
+  const { can, paths } = useMe();
+  return (
+    <Page>
+      <PageHeader
+        breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
+        title="API tokens"
+        actions={
+          <HoverLink href="/docs/api" className="text-ink-soft underline hover:text-ink">
+            API reference
+          </HoverLink>
+        }
+      />
+      <div className="flex flex-col gap-6">
+        <OwnTokens />
+        {can('token.read') ? <ServiceAccountCards /> : null}
+      </div>
+    </Page>
+  );
+}
+
+function OwnTokens() {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const [making, setMaking] = useState(false);
+  const tokens = useQuery(trpc.token.list.queryOptions());
+  const create = useMutation(trpc.token.create.mutationOptions());
+  const revoke = useAction(
+    useMutation(trpc.token.revoke.mutationOptions()),
+    'The token was not revoked',
+    () => void tokens.refetch(),
+  );
+  const close = () => {
+    setMaking(false);
+    create.reset();
+    void tokens.refetch();
+  };
+  const button = can('token.write') ? (
+    <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setMaking(true)}>
+      Make a token
+    </Button>
+  ) : null;
+  return (
+    <Card>
+      <CardHeader title="Your tokens" detail="They never do more than you may." action={button} />
+      <div className="border-line border-t">
+        <QueryView query={tokens} skeleton={<SkeletonRows rows={3} />}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <EmptyState icon={<KeyRound size={20} />} title="No tokens yet">
+                A token lets a program of yours use the API in your name, for as long and as much as you say.
+              </EmptyState>
+            ) : (
+              <TokenRows
+                tokens={items}
+                pending={revoke.pending}
+                onRevoke={can('token.write') ? (tokenId) => revoke.run({ tokenId }) : undefined}
+              />
+            )
+          }
+        </QueryView>
+      </div>
+      {making ? (
+        <CreateDialog
+          title="Make a token"
+          pending={create.isPending}
+          error={create.error}
+          token={create.data?.token ?? null}
+          onCreate={(token) => create.mutate(token)}
+          onClose={close}
+        />
+      ) : null}
+    </Card>
+  );
+}

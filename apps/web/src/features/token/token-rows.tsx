@@ -1,0 +1,98 @@
+'use client';
+// Tokens as a table: told apart by name and last characters, each with its end and a way to end it now.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
+import { useState } from 'react';
+import type { Outputs } from '../../api/types.ts';
+
+export type Token = Outputs['token']['list']['items'][number];
+
+export interface TokenRowsProps {
+  readonly tokens: readonly Token[];
+  readonly pending: boolean;
+  /** Absent: the reader may not end them. */
+  readonly onRevoke?: ((tokenId: Token['id']) => void) | undefined;
+}
+
+export function TokenRows({ tokens, pending, onRevoke }: TokenRowsProps) {
+  const [asked, setAsked] = useState<Token | null>(null);
+  return (
+    <>
+      <Table>
+        <TableHead>
+          <HeadCell>Token</HeadCell>
+          <HeadCell className="max-md:hidden">May</HeadCell>
+          <HeadCell className="max-sm:hidden">Last used</HeadCell>
+          <HeadCell>Expires</HeadCell>
+          <HeadCell>
+            <span className="sr-only">Revoke</span>
+          </HeadCell>
+        </TableHead>
+        <tbody>
+          {tokens.map((token) => (
+            <tr key={token.id} className="border-line border-b last:border-b-0">
+              <Cell className="w-full max-w-0">
+                <span className="block truncate font-medium">{token.name}</span>
+                <span className="block truncate font-mono text-xs text-ink-faint">
+                  flt_…{token.hint}
+                  {token.ipRanges.length === 0 ? '' : ` from ${token.ipRanges.join(', ')}`}
+                </span>
+              </Cell>
+              <Cell className="max-md:hidden" title={token.permissions.join(', ')}>
+                {token.permissions.length} {token.permissions.length === 1 ? 'thing' : 'things'}
+                <span className="block text-sm text-ink-faint">{placeOf(token)}</span>
+              </Cell>
+              <Cell className="whitespace-nowrap text-ink-soft max-sm:hidden">
+                {token.lastUsedAt === null ? 'Never' : <RelativeTime at={token.lastUsedAt} />}
+              </Cell>
+              <Cell className="whitespace-nowrap">
+                {token.expired ? <span className="text-bad-text">Expired</span> : <RelativeTime at={token.expiresAt} />}
+              </Cell>
+              <Cell>
+                {onRevoke === undefined ? null : (
+                  <Button size="small" variant="danger-outline" onClick={() => setAsked(token)}>
+                    Revoke
+                  </Button>
+                )}
+              </Cell>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+      {asked === null || onRevoke === undefined ? null : (
+        <Dialog
+          open
+          onClose={() => setAsked(null)}
+          title={`Revoke ${asked.name}`}
+          footer={
+            <>
+              <Button onClick={() => setAsked(null)}>Keep it</Button>
+              <Button
+                variant="danger"
+                pending={pending}
+                onClick={() => {
+                  onRevoke(asked.id);
+                  setAsked(null);
+                }}
+              >
+                Revoke {asked.name}
+              </Button>
+            </>
+          }
+        >
+          <p className="text-ink-soft">
+            Whatever uses <span className="font-mono">flt_…{asked.hint}</span> is refused from now on. This can't be
+            undone; a new token can take its place.
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function placeOf({ projectId, environmentId }: Token): string {
+  if (environmentId !== null) return 'in one environment';
+  return projectId === null ? 'everywhere' : 'in one project';
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { clientAddress } from './client-address.ts';
+
+const ours = ['10.0.0.0/8', '127.0.0.1'];
+const from = (forwarded: string | null, proxies = ours) =>
+  clientAddress(new Headers(forwarded === null ? {} : { 'x-forwarded-for': forwarded }), proxies);
+
+test('the address nearest to our own proxies is the client, whatever stands before it', () => {
+  expect(from('203.0.113.9')).toBe('203.0.113.9');
+  expect(from('198.51.100.1, 203.0.113.9, 10.0.0.4')).toBe('203.0.113.9');
+  expect(from('::ffff:203.0.113.9')).toBe('203.0.113.9');
+});
+
+test('nothing is believed without a trusted proxy, nor what is no address', () => {
+  expect(from('203.0.113.9', [])).toBeNull();
+  expect(from(null)).toBeNull();
+  expect(from('203.0.113.9, <script>')).toBeNull();
+  expect(from('10.0.0.1')).toBeNull();
+});

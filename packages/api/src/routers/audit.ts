@@ -1,0 +1,22 @@
+// Owns the procedures of the audit log. Its file to download is answered by export-audit.ts.
+import {
+  auditPageSchema,
+  auditVerdictSchema,
+  listAudit,
+  listAuditInputSchema,
+  verifyAudit,
+  verifyAuditInputSchema,
+} from '@fairlead/core/audit';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const auditRouter = router({
+  list: memberProcedure('audit.read')
+    .input(listAuditInputSchema)
+    .output(auditPageSchema)
+    .query(({ ctx, input }) => listAudit(ctx.core, input)),
+
+  verify: memberProcedure('audit.read')
+    .input(verifyAuditInputSchema)
+    .output(auditVerdictSchema)
+    .query(({ ctx, input }) => verifyAudit(ctx.core, input)),
+});

@@ -1,0 +1,27 @@
+// Owns the procedures of a person's own API tokens.
+import {
+  createdTokenSchema,
+  createToken,
+  createTokenInputSchema,
+  listTokens,
+  revokeToken,
+  tokenListSchema,
+  tokenRefSchema,
+} from '@fairlead/core/token';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const tokenRouter = router({
+  list: memberProcedure('token.read')
+    .output(tokenListSchema)
+    .query(({ ctx }) => listTokens(ctx.core)),
+
+  create: memberProcedure('token.write')
+    .input(createTokenInputSchema)
+    .output(createdTokenSchema)
+    .mutation(({ ctx, input }) => createToken(ctx.core, input, ctx.access.rights)),
+
+  revoke: memberProcedure('token.write')
+    .input(tokenRefSchema)
+    .output(tokenRefSchema)
+    .mutation(({ ctx, input }) => revokeToken(ctx.core, input)),
+});

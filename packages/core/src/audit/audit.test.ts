@@ -1,0 +1,210 @@
+import { identityClient } from '@fairlead/db/identity';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { csvCell } from './export-audit.ts';
+import { type AuditVerdict, changedFields, exportAudit, listAudit, recordAudit, verifyAudit } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+beforeEach(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+});
+afterEach(() => db.drop());
+
+const write = (label: string, action = 'app.update') =>
+  world.tenant((ctx) =>
+    recordAudit(ctx, {
+      action,
+      target: { kind: 'app', id: `app_${label}`, label },
+      before: { name: 'old', command: ['a', 'b'] },
+      after: { name: label, port: 80, on: true, none: null },
+    }),
+  );
+const verify = (known?: { sequence: number; hash: string }): Promise<AuditVerdict> =>
+  world.tenant((ctx) => verifyAudit(ctx, known === undefined ? {} : { known }));
+const list = (input: object = {}) => world.tenant((ctx) => listAudit(ctx, { limit: 50, ...input }));
+
+/** What only the owner of the tables can do: past the grants and the row security that bind the application. */
+async function asOwner(statement: string): Promise<void> {
+  const client = identityClient(db.database);
+  for (const table of ['audit_event', 'audit_link']) {
+    await client.$executeRawUnsafe(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`);
+  }
+  await client.$executeRawUnsafe(statement);
+  for (const table of ['audit_event', 'audit_link']) {
+    await client.$executeRawUnsafe(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+  }
+}
+
+test('an untouched log is whole, and says how far it reaches', async () => {
+  for (const label of ['one', 'two', 'three']) await write(label);
+  const verdict = await verify();
+  const [newest] = (await list()).items;
+  expect(verdict).toMatchObject({
+    whole: true,
+    broken: null,
+    head: { sequence: newest?.sequence, hash: newest?.hash },
+  });
+  expect(verdict.checked).toBe(newest?.sequence);
+  expect(await verify(verdict.head ?? undefined)).toMatchObject({ whole: true });
+});
+
+test('changes that commit at the same time get one place in the chain each', async () => {
+  await Promise.all(Array.from({ length: 20 }, (_, index) => write(`app ${index}`)));
+  expect(await verify()).toMatchObject({ whole: true });
+  const sequences = (await list()).items.map(({ sequence }) => sequence);
+  expect(sequences).toEqual(Array.from({ length: sequences.length }, (_, index) => sequences.length - index));
+});
+
+test('what is rolled back leaves neither an event nor a gap', async () => {
+  await write('kept');
+  const { head } = await verify();
+  const failed = world.tenant(async (ctx) => {
+    await recordAudit(ctx, { action: 'app.delete', target: { kind: 'app', id: 'app_x', label: 'lost' } });
+    throw new Error('on purpose');
+  });
+  await expect(failed).rejects.toThrow('on purpose');
+  await write('next');
+  expect(await verify(head ?? undefined)).toMatchObject({ whole: true, checked: (head?.sequence ?? 0) + 1 });
+});
+
+test('no role of the application may change or delete an event or a link', async () => {
+  await write('fixed');
+  for (const table of ['audit_event', 'audit_link']) {
+    for (const statement of [
+      `UPDATE ${table} SET organization_id = organization_id`,
+      `DELETE FROM ${table}`,
+      `TRUNCATE ${table}`,
+    ]) {
+      await expect(
+        world.tenant(({ tx }) => tx.$executeRawUnsafe(statement)),
+        statement,
+      ).rejects.toThrow(/permission denied/);
+      await expect(
+        world.system(({ tx }) => tx.$executeRawUnsafe(statement)),
+        statement,
+      ).rejects.toThrow(/permission denied/);
+    }
+  }
+});
+
+const tampering = [
+  ['an event that was edited', `UPDATE audit_event SET target_label = 'another' WHERE target_label = 'two'`, 'changed'],
+  ['an event whose fields were edited', `UPDATE audit_event SET before = '{}' WHERE target_label = 'two'`, 'changed'],
+  ['an event moved in time', `UPDATE audit_event SET at = at - interval '1 day' WHERE target_label = 'two'`, 'changed'],
+  ['an event that was deleted', `DELETE FROM audit_event WHERE target_label = 'two'`, 'missing'],
+  [
+    'an event deleted with its link',
+    `WITH gone AS (DELETE FROM audit_event WHERE target_label = 'two' RETURNING id)
+     DELETE FROM audit_link USING gone WHERE audit_link.event_id = gone.id`,
+    'missing',
+  ],
+] as const;
+
+test.each(tampering)('%s is found at its place', async (_what, statement, reason) => {
+  for (const label of ['one', 'two', 'three']) await write(label);
+  const { items } = await list({ search: 'two' });
+  await asOwner(statement);
+  expect(await verify()).toMatchObject({ whole: false, broken: { sequence: items[0]?.sequence, reason } });
+});
+
+test('a hash that was made to fit an edited event breaks the link after it', async () => {
+  for (const label of ['one', 'two', 'three']) await write(label);
+  const three = (await list({ search: 'three' })).items[0];
+  await asOwner(`
+    WITH edited AS (UPDATE audit_event SET ip = '203.0.113.9' WHERE target_label = 'two' RETURNING *)
+    UPDATE audit_link AS link SET hash = guard.audit_hash(before.hash, link.sequence, edited)
+    FROM edited, audit_link AS before
+    WHERE link.event_id = edited.id AND before.organization_id = link.organization_id
+      AND before.sequence = link.sequence - 1`);
+  expect(await verify()).toMatchObject({ whole: false, broken: { sequence: three?.sequence, reason: 'changed' } });
+});
+
+test('an event that was put in past the chain is found', async () => {
+  await write('one');
+  await asOwner('ALTER TABLE audit_event DISABLE TRIGGER audit_event_linked');
+  await write('smuggled');
+  expect(await verify()).toMatchObject({ whole: false, broken: { sequence: null, reason: 'unlinked' } });
+});
+
+test('a chain cut off or made anew holds together, but not against a head that was written down', async () => {
+  for (const label of ['one', 'two', 'three']) await write(label);
+  const { head } = await verify();
+  if (head === null) throw new Error('a head was expected');
+  await asOwner(`DELETE FROM audit_link WHERE sequence = ${head.sequence}`);
+  await asOwner(`DELETE FROM audit_event WHERE target_label = 'three'`);
+  expect(await verify()).toMatchObject({ whole: true });
+  expect(await verify(head)).toMatchObject({ whole: false, broken: { sequence: head.sequence, reason: 'missing' } });
+  await write('instead');
+  expect(await verify()).toMatchObject({ whole: true });
+  expect(await verify(head)).toMatchObject({ whole: false, broken: { sequence: head.sequence, reason: 'rewritten' } });
+});
+
+test('the log is found by actor, action, target and time, page by page', async () => {
+  await write('one');
+  world.clock.forward(60_000);
+  const from = world.clock.now();
+  await write('two');
+  await write('three', 'app.delete');
+  const labels = async (input: object) => (await list(input)).items.map(({ target }) => target.label);
+  expect(await labels({ action: 'app' })).toEqual(['three', 'two', 'one']);
+  expect(await labels({ action: 'app.delete' })).toEqual(['three']);
+  expect(await labels({ action: 'ap' })).toEqual([]);
+  expect(await labels({ targetId: 'app_two' })).toEqual(['two']);
+  expect(await labels({ from })).toEqual(['three', 'two']);
+  expect(await labels({ action: 'app', to: from })).toEqual(['one']);
+  expect(await labels({ search: 'T' })).toEqual(['three', 'two']);
+  const [event] = (await list({ search: 'one' })).items;
+  expect(event).toMatchObject({
+    actor: { kind: 'member', name: 'Owner of acme' },
+    before: { name: 'old', command: ['a', 'b'] },
+    after: { name: 'one', port: 80, on: true, none: null },
+  });
+  expect(await labels({ actorId: event?.actor.id, action: 'app' })).toHaveLength(3);
+  expect(await labels({ actorKind: 'system', action: 'app' })).toEqual([]);
+  const first = await list({ limit: 2, action: 'app' });
+  expect(await labels({ limit: 2, action: 'app', cursor: first.nextCursor })).toEqual(['one']);
+  expect(await labels({ cursor: "1' OR true" })).toEqual([]);
+});
+
+test('another organization neither sees the log nor moves its chain', async () => {
+  await write('mine');
+  const other = await testWorld(db.database, 'rival');
+  await other.createApp('Theirs');
+  const theirs = await other.tenant((ctx) => listAudit(ctx, { limit: 50 }));
+  expect(theirs.items.map(({ target }) => target.label)).not.toContain('mine');
+  expect(theirs.items.at(-1)?.sequence).toBe(1);
+  expect(await verify()).toMatchObject({ whole: true });
+});
+
+test('the export holds every event of the filter, oldest first, as NDJSON and as CSV', async () => {
+  for (let index = 0; index < 3; index++) await write(index === 1 ? '=cmd("x"), \n' : `app ${index}`);
+  const collect = async (format: 'ndjson' | 'csv') => {
+    let text = '';
+    for await (const part of exportAudit((read) => world.tenant(read), { action: 'app' }, format)) text += part;
+    return text;
+  };
+  const lines = (await collect('ndjson'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ target }) => target.label)).toEqual(['app 0', '=cmd("x"), \n', 'app 2']);
+  const csv = await collect('csv');
+  expect(csv.startsWith('sequence,at,actor_kind,')).toBe(true);
+  expect(csv).toContain(`"'=cmd(""x""), \n"`);
+});
+
+test('a cell cannot end its row nor run as a formula', () => {
+  expect(csvCell('plain')).toBe('plain');
+  expect(csvCell('a,"b"')).toBe('"a,""b"""');
+  expect(csvCell('@SUM(A1)')).toBe("'@SUM(A1)");
+});
+
+test('only what changed is written of a change of settings', () => {
+  expect(changedFields({ name: 'a', port: 1, list: ['x'] }, { name: 'b', port: undefined, list: ['x'] })).toEqual({
+    before: { name: 'a' },
+    after: { name: 'b' },
+  });
+});

@@ -1,0 +1,17 @@
+// Owns the making of a service account's token.
+import type { Ctx } from '../kernel/index.ts';
+import { type Rights, wholeOrganization } from '../role/index.ts';
+import { type CreatedToken, insertToken, requireOwn } from '../token/index.ts';
+import type { CreateServiceTokenInput } from './schema.ts';
+import { requireServiceAccount } from './store.ts';
+
+/** What is asked for must be within the account's role and, because the maker holds the token in hand, within theirs. */
+export async function createServiceToken(ctx: Ctx, input: CreateServiceTokenInput, own: Rights): Promise<CreatedToken> {
+  const { serviceAccountId, ...token } = input;
+  const account = await requireServiceAccount(ctx, serviceAccountId);
+  const { rights } = account;
+  return insertToken(ctx, { serviceAccountId }, token, (where) => {
+    requireOwn(own, token.permissions, where ?? wholeOrganization);
+    requireOwn(rights, token.permissions, where ?? wholeOrganization);
+  });
+}

@@ -1,0 +1,87 @@
+// Owns finding who shows a token and what it opens. Must never tell an unknown token from an expired, revoked or
+// orphaned one.
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { AppError, hashToken, isInRanges, type SystemCtx } from '../kernel/index.ts';
+import { findActiveMember } from '../member/index.ts';
+import { loadRoleRights, type Rights } from '../role/index.ts';
+import { isToken } from './format.ts';
+import { type TokenPlace, tokenRights } from './rights.ts';
+import { tokenPermissionSchema } from './schema.ts';
+
+export interface ActiveToken {
+  readonly tokenId: string;
+  readonly organizationId: OrganizationId;
+  readonly organizationSlug: string;
+  /** Null: of a service account. */
+  readonly userId: string | null;
+  readonly rights: Rights;
+}
+
+const lastUsedEveryMs = 60_000;
+
+/** System scope, because the token says which organization it is for. Throws token.address_refused. */
+export async function findActiveToken(
+  ctx: SystemCtx,
+  input: { readonly token: string; readonly ip: string | null },
+): Promise<ActiveToken | null> {
+  const row = isToken(input.token) ? await findRow(ctx, input.token) : null;
+  const now = ctx.clock.now();
+  if (row === null || row.revokedAt !== null || row.expiresAt <= now) return null;
+  const owner = await rightsOfOwner(ctx, row);
+  if (owner === null) return null;
+  // An address that nobody trusted vouches for is none: the range would hold nobody off.
+  if (row.ipRanges.length > 0 && (input.ip === null || !isInRanges(input.ip, row.ipRanges)))
+    throw new AppError('token.address_refused', { address: input.ip });
+  if (row.lastUsedAt === null || now.getTime() - row.lastUsedAt.getTime() >= lastUsedEveryMs)
+    await ctx.tx.apiToken.updateMany({ where: { id: row.id }, data: { lastUsedAt: now } });
+  const permissions = tokenPermissionSchema.options.filter((permission) => row.permissions.includes(permission));
+  return {
+    tokenId: row.id,
+    organizationId: parseId('org', row.organizationId),
+    organizationSlug: row.organization.slug,
+    userId: row.userId,
+    rights: tokenRights(owner, new Set(permissions), placeOf(row)),
+  };
+}
+
+type Row = NonNullable<Awaited<ReturnType<typeof findRow>>>;
+
+function findRow(ctx: SystemCtx, token: string) {
+  return ctx.tx.apiToken.findUnique({
+    where: { hash: hashToken(token) },
+    select: {
+      id: true,
+      organizationId: true,
+      userId: true,
+      permissions: true,
+      ipRanges: true,
+      expiresAt: true,
+      revokedAt: true,
+      lastUsedAt: true,
+      organization: { select: { slug: true } },
+      serviceAccount: { select: { role: true } },
+      project: { select: { id: true, environments: { select: { id: true } } } },
+      environment: { select: { id: true, projectId: true } },
+    },
+  });
+}
+
+/** As of now: who has left the organization, or has lost a right, has lost it for their tokens as well. */
+async function rightsOfOwner(ctx: SystemCtx, row: Row): Promise<Rights | null> {
+  const { organizationId, organization, userId, serviceAccount } = row;
+  if (userId !== null) {
+    const member = await findActiveMember(ctx, { userId, organizationSlug: organization.slug });
+    return member?.rights ?? null;
+  }
+  return serviceAccount === null
+    ? null
+    : loadRoleRights(ctx, { organizationId: parseId('org', organizationId), role: serviceAccount.role });
+}
+
+function placeOf({ project, environment }: Row): TokenPlace {
+  if (project !== null) {
+    return { kind: 'project', projectId: project.id, environmentIds: project.environments.map(({ id }) => id) };
+  }
+  if (environment === null) return { kind: 'everywhere' };
+  return { kind: 'environment', projectId: environment.projectId, environmentId: environment.id };
+}
