@@ -1,12 +1,20 @@
 // Starts the product as a user does, in a scratch folder, and tells the tests where it is by environment variables.
 import { startProduct } from '../../tools/lib/running-product.ts';
+import { startMailSink } from './mail-sink.ts';
 
 export default async function globalSetup(): Promise<() => Promise<void>> {
   const agent = process.env.FAIRLEAD_E2E_AGENT;
-  const product = await startProduct(agent === undefined ? {} : { agent });
+  const mail = await startMailSink();
+  const env = { FAIRLEAD_SMTP_URL: mail.url, FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>' };
+  const product = await startProduct(agent === undefined ? { env } : { agent, env });
   process.env.FAIRLEAD_E2E_URL = product.url;
   process.env.FAIRLEAD_E2E_TOKEN = product.setupToken ?? '';
   process.env.FAIRLEAD_E2E_HTTPS_PORT = String(product.ports.https);
   process.env.FAIRLEAD_E2E_CA = product.caFile;
-  return () => product.stop();
+  process.env.FAIRLEAD_E2E_DATA = product.data;
+  process.env.FAIRLEAD_E2E_MAILS = mail.folder;
+  return async () => {
+    await product.stop();
+    await mail.close();
+  };
 }

@@ -59,6 +59,12 @@ test('the page of signing in', async () => {
   await page.context().addCookies(cookies);
 });
 
+test('the page of an account', () => scan('/account'));
+
+for (const path of ['/forgot-password', '/reset-password#token=x', '/verify-email#token=x']) {
+  test(`the page ${path}`, () => scan(path));
+}
+
 for (const path of PAGES) test(`the page ${path || '/'} of an organization`, () => scan(`${ORGANIZATION}${path}`));
 
 for (const { list, href } of DETAILS) {

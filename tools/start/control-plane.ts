@@ -29,6 +29,11 @@ export interface ControlPlaneOptions {
 /** Host name under which the local proxy serves the control plane itself. */
 export const CONTROL_HOST = 'fairlead.localhost';
 
+/** How mail is sent is the user's to tell. */
+const MAIL_SETTINGS = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
+/** What the web app may call, and whom it names for security. */
+const WEB_SETTINGS = ['FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'];
+
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 
@@ -146,16 +151,20 @@ export class ControlPlane {
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
       FAIRLEAD_AGENT_BINARY: agentBinary,
-      ...passedOn(),
+      ...passedOn(MAIL_SETTINGS),
+      ...passedOn(WEB_SETTINGS),
     };
   }
 }
 
-/** Settings of the web app that `npm start` hands through as they are. */
-const PASSED_ON = ['FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'] as const;
-
-function passedOn(): Record<string, string> {
-  return Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+/** Of these settings, what the user's own environment has. */
+function passedOn(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined || value === '' ? [] : [[name, value]];
+    }),
+  );
 }
 
 type Log = (line: string) => void;

@@ -26,6 +26,7 @@ ${PORTS.map((port) => `  --${`${port.option} N`.padEnd(19)} ${port.what} (defaul
 
 Environment: DATABASE_URL uses that PostgreSQL instead of the embedded one. Its role must be an ordinary one that owns
 the database and may create roles, neither superuser nor BYPASSRLS.
+FAIRLEAD_SMTP_URL (smtp://user:password@host:587) or FAIRLEAD_SMTP_URL_FILE, and FAIRLEAD_MAIL_FROM let it send mail.
 `;
 
 export class OptionsError extends Error {}

@@ -230,25 +230,23 @@ export function createAccountActions(internals: Internals) {
       await noteChange(internals, userId, 'password_reset', headers);
     },
 
-    /**
-     * For the server's own command line alone: answers the path of a one-time page that sets a new password, or null when
-     * nobody has the address.
-     */
+    /** For the server's own command line alone: no procedure may lead here. */
+    find: async ({ email }: { email: string }): Promise<{ readonly userId: string } | null> => {
+      const user = await client().user.findUnique({ where: { email: email.toLowerCase() }, select: { id: true } });
+      return user === null ? null : { userId: user.id };
+    },
+
+    /** For the server's own command line alone: answers the path of a page that sets a new password, once. */
     recover: async (input: {
-      readonly email: string;
+      readonly userId: string;
       readonly removeSecondFactors: boolean;
-    }): Promise<{ readonly userId: string; readonly path: string } | null> => {
-      const user = await client().user.findUnique({
-        where: { email: input.email.toLowerCase() },
-        select: { id: true },
-      });
-      if (user === null) return null;
-      const userId = user.id;
+    }): Promise<{ readonly path: string }> => {
+      const { userId } = input;
       if (input.removeSecondFactors) await dropTwoFactor(internals, userId);
       const token = await makeLink(client(), 'reset_password', { userId, email: '' });
-      const detail = input.removeSecondFactors ? 'Two-factor sign-in removed' : null;
+      const detail = input.removeSecondFactors ? 'two-factor sign-in removed' : null;
       await recordEvent(client(), userId, 'recovered_on_server', { ip: null, userAgent: null }, detail);
-      return { userId, path: `/reset-password#token=${token}` };
+      return { path: `/reset-password#token=${token}` };
     },
   };
 }

@@ -51,21 +51,23 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
                   {passkey.isSynced ? ', synced' : ', on one device only'}
                 </p>
               </div>
-              <Button
-                size="small"
-                aria-label={`Rename ${passkey.name}`}
-                onClick={() => setAsked({ kind: 'rename', passkey })}
-              >
-                Rename
-              </Button>
-              <Button
-                size="small"
-                variant="danger-outline"
-                aria-label={`Remove ${passkey.name}`}
-                onClick={() => setAsked({ kind: 'remove', passkey })}
-              >
-                Remove
-              </Button>
+              <span className="flex gap-2">
+                <Button
+                  size="small"
+                  aria-label={`Rename ${passkey.name}`}
+                  onClick={() => setAsked({ kind: 'rename', passkey })}
+                >
+                  Rename
+                </Button>
+                <Button
+                  size="small"
+                  variant="danger-outline"
+                  aria-label={`Remove ${passkey.name}`}
+                  onClick={() => setAsked({ kind: 'remove', passkey })}
+                >
+                  Remove
+                </Button>
+              </span>
             </li>
           ))}
         </ul>

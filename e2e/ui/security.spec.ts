@@ -1,0 +1,203 @@
+// A person's own account in a browser: passkeys on a virtual authenticator, an authenticator app, recovery by mail, sessions.
+// Runs after scan.spec.ts and leaves the account as it was.
+import { join } from 'node:path';
+import { ageSessions } from '@fairlead/auth/testing/age-sessions';
+import { totpOf } from '@fairlead/auth/testing/totp';
+import { findRunning } from '@fairlead/db/embedded';
+import { expect, type Page, test } from '@playwright/test';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { findLink } from './mail-sink.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const NEXT = 'another rope that runs free';
+const mails = process.env.FAIRLEAD_E2E_MAILS ?? '';
+
+let page: Page;
+let secret: string;
+let recoveryCodes: readonly string[];
+
+test.beforeAll(async ({ browser }) => {
+  const context = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '' });
+  page = await context.newPage();
+});
+test.afterAll(() => page.context().close());
+
+const card = (title: string) =>
+  page.locator('section').filter({ has: page.getByRole('heading', { level: 2, name: title, exact: true }) });
+const overview = () => page.getByRole('heading', { level: 1, name: 'Overview' });
+
+async function openAccount(): Promise<void> {
+  await page.goto('/account');
+  await expect(page.getByRole('heading', { level: 1, name: 'Your account' })).toBeVisible();
+}
+
+async function typePassword(password = ADA.password): Promise<void> {
+  await page.goto('/sign-in');
+  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function signIn(): Promise<void> {
+  await typePassword();
+  await expect(overview()).toBeVisible();
+}
+
+async function addAuthenticator(transport: 'internal' | 'usb'): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport,
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+async function addPasskey(name: string): Promise<void> {
+  await card('Passkeys').getByRole('button', { name: 'Add a passkey' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByRole('button', { name: 'Make the passkey' }).click();
+  await expect(card('Passkeys').getByText(name)).toBeVisible();
+}
+
+test('several passkeys are added, named and removed, and one signs in', async () => {
+  await signIn();
+  await openAccount();
+  await addAuthenticator('internal');
+  await addPasskey('Laptop');
+  await addAuthenticator('usb');
+  await addPasskey('Stick');
+  await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
+  const rename = page.getByRole('dialog', { name: 'Rename the passkey' });
+  await rename.getByLabel('Name').fill('Key ring');
+  await rename.getByRole('button', { name: 'Save' }).click();
+  await expect(card('Passkeys').getByText('Key ring')).toBeVisible();
+  await card('Passkeys').getByRole('button', { name: 'Remove Key ring' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove Key ring' }).click();
+  await expect(card('Passkeys').getByText('Key ring')).toHaveCount(0);
+
+  await page.context().clearCookies();
+  await page.goto('/sign-in');
+  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await expect(overview()).toBeVisible();
+  await openAccount();
+  await expect(card('Passkeys')).toContainText('last used');
+  await expect(card('Recent activity')).toContainText('Passkey removed (Key ring)');
+});
+
+test('after a while what matters asks again who sits there, by password or by passkey', async () => {
+  const databaseUrl = await findRunning(join(process.env.FAIRLEAD_E2E_DATA ?? '', 'postgres'));
+  if (databaseUrl === null) throw new Error('the product has no database');
+  const ask = page.getByRole('dialog', { name: "Confirm that it's you" });
+  const setup = page.getByRole('dialog', { name: 'Set up two-factor sign-in' });
+
+  await ageSessions(databaseUrl);
+  await card('Two-factor sign-in').getByRole('button', { name: 'Set up' }).click();
+  await ask.getByLabel('Password').fill('not the password');
+  await ask.getByRole('button', { name: 'Confirm' }).click();
+  await expect(ask.getByText('This is not your password.')).toBeVisible();
+  await ask.getByLabel('Password').fill(ADA.password);
+  await ask.getByRole('button', { name: 'Confirm' }).click();
+  await expect(setup).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(setup).toBeHidden();
+
+  await ageSessions(databaseUrl);
+  await card('Two-factor sign-in').getByRole('button', { name: 'Set up' }).click();
+  await ask.getByRole('button', { name: 'Use a passkey' }).click();
+  await expect(setup).toBeVisible();
+});
+
+test('an authenticator app is set up by its QR code, and recovery codes are shown once', async () => {
+  const setup = page.getByRole('dialog', { name: 'Set up two-factor sign-in' });
+  await expect(setup.getByRole('img', { name: /QR code/ })).toBeVisible();
+  secret = (await setup.getByTestId('two-factor-secret').textContent()) ?? '';
+  await setup.getByLabel('Code').fill(totpOf(secret));
+  await setup.getByRole('button', { name: 'Turn it on' }).click();
+  const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
+  await expect(codes.getByRole('listitem')).toHaveCount(10);
+  recoveryCodes = await codes.getByRole('listitem').allTextContents();
+  await codes.getByRole('button', { name: 'I have kept them' }).click();
+  await expect(card('Two-factor sign-in')).toContainText('10 of 10 recovery codes left');
+});
+
+test('signing in by password asks for a code of the app, or a recovery code', async () => {
+  await typePassword();
+  await page.getByLabel('Code').fill('000000');
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expect(page.getByText('This code is wrong or was used already')).toBeVisible();
+  // The one that set it up is spent; the app's next one is right already, for clocks that go fast.
+  await page.getByLabel('Code').fill(totpOf(secret, 30_000));
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expect(overview()).toBeVisible();
+  await typePassword();
+  await page.getByLabel('Code').fill(recoveryCodes[0] ?? '');
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expect(overview()).toBeVisible();
+  await openAccount();
+  await expect(card('Two-factor sign-in')).toContainText('9 of 10 recovery codes left');
+  await card('Two-factor sign-in').getByRole('button', { name: 'Turn off' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn it off' }).click();
+  await expect(card('Two-factor sign-in').getByRole('button', { name: 'Set up' })).toBeVisible();
+});
+
+test('an address is confirmed by the link of a mail', async () => {
+  await card('E-mail').getByRole('button', { name: 'Send me a link' }).click();
+  await expect.poll(() => findLink(mails, 'verify-email')).not.toBeNull();
+  await page.goto(findLink(mails, 'verify-email') ?? '');
+  await page.getByRole('button', { name: 'Confirm this address' }).click();
+  await expect(page.getByText(`${ADA.email} is confirmed.`)).toBeVisible();
+  await openAccount();
+  await expect(card('E-mail')).toContainText('Confirmed');
+});
+
+test('a forgotten password is set anew by a mail, and all sessions end', async () => {
+  await page.goto('/sign-in');
+  await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  await page.getByLabel('E-mail').fill(ADA.email);
+  await page.getByRole('button', { name: 'Send me a link' }).click();
+  await expect(page.getByText('If there is an account with this address')).toBeVisible();
+  await expect.poll(() => findLink(mails, 'reset-password')).not.toBeNull();
+  const link = findLink(mails, 'reset-password') ?? '';
+  await page.goto(link);
+  await page.getByLabel('New password').fill(NEXT);
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await expect(page.getByText('Your password is set')).toBeVisible();
+  await page.goto('/account');
+  await expect(page).toHaveURL(/\/sign-in/);
+  await typePassword(NEXT);
+  await expect(overview()).toBeVisible();
+  // The same link again.
+  await page.goto(link);
+  await page.getByLabel('New password').fill(NEXT);
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await expect(page.getByText('This link is used or outdated')).toBeVisible();
+});
+
+test('another session is seen, and ended by a change of the password', async ({ browser }) => {
+  const other = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '' });
+  const origin = process.env.FAIRLEAD_E2E_URL ?? '';
+  const signedIn = await other.request.post('/api/auth/sign-in/email', {
+    data: { email: ADA.email, password: NEXT },
+    headers: { origin },
+  });
+  expect(signedIn.ok()).toBe(true);
+  await openAccount();
+  await expect(card('Sessions').getByRole('listitem')).toHaveCount(2);
+  await card('Password').getByLabel('Current password').fill(NEXT);
+  await card('Password').getByLabel('New password').fill(ADA.password);
+  await card('Password').getByRole('button', { name: 'Change the password' }).click();
+  await expect(card('Sessions').getByRole('listitem')).toHaveCount(1);
+  await expect(card('Sessions').getByText('This one')).toBeVisible();
+  const elsewhere = await other.newPage();
+  await elsewhere.goto('/account');
+  await expect(elsewhere).toHaveURL(/\/sign-in/);
+  await other.close();
+});

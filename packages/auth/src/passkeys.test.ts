@@ -1,0 +1,132 @@
+import { identityClient } from '@fairlead/db/identity';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Authenticator, createAuthenticator } from './testing/authenticator.ts';
+import { type Browser, startTestAuth, type TestAuth } from './testing/index.ts';
+
+let world: TestAuth;
+beforeAll(async () => {
+  world = await startTestAuth({ mail: null });
+});
+afterAll(() => world.close());
+
+const client = () => identityClient(world.db.database);
+
+type Challenge = { challenge: string; userVerification?: string };
+
+async function challengeOf(browser: Browser, kind: 'register' | 'authenticate'): Promise<Challenge> {
+  const response = await browser.send('GET', `/passkey/generate-${kind}-options`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Challenge;
+}
+
+async function add(browser: Browser, device: Authenticator, change = {}): Promise<Response> {
+  const response = device.create(await challengeOf(browser, 'register'), change);
+  return browser.send('POST', '/passkey/verify-registration', { name: 'Laptop', response });
+}
+
+async function signInWith(browser: Browser, device: Authenticator, change = {}): Promise<Response> {
+  const response = device.get(await challengeOf(browser, 'authenticate'), change);
+  return browser.send('POST', '/passkey/verify-authentication', { response });
+}
+
+async function personWithPasskey(name: string) {
+  const account = await world.newAccount(name);
+  const browser = world.browser();
+  await browser.signIn(account.email);
+  const device = createAuthenticator();
+  expect((await add(browser, device)).status).toBe(200);
+  return { ...account, browser, device };
+}
+
+test('a passkey signs in without a password and without a second step', async () => {
+  const { browser, device, userId } = await personWithPasskey('Pass');
+  const other = world.browser();
+  expect(await challengeOf(other, 'authenticate')).toMatchObject({ userVerification: 'required' });
+  const response = await signInWith(other, device);
+  expect([response.status, await response.json()]).toEqual([200, { needsCode: false }]);
+  expect((await other.session()).user.id).toBe(userId);
+  const { passkeys } = await world.auth.account.get(await browser.asker());
+  expect(passkeys).toMatchObject([{ name: 'Laptop', isSynced: false, lastUsedAt: expect.any(Date) }]);
+});
+
+test('a passkey is open while strangers have closed the password', async () => {
+  const { device, email } = await personWithPasskey('Besieged');
+  for (let time = 0; time < 12; time += 1) await world.browser().signIn(email, 'guess');
+  const browser = world.browser();
+  expect((await browser.signIn(email)).status).toBe(429);
+  expect((await signInWith(browser, device)).status).toBe(200);
+});
+
+test('a device that asked nobody, another site, an old answer and an unknown key open nothing', async () => {
+  const { browser, device } = await personWithPasskey('Liar');
+  expect((await add(browser, createAuthenticator(), { isVerified: false })).status).toBe(401);
+  expect((await add(browser, createAuthenticator(), { origin: 'https://evil.example.test' })).status).toBe(401);
+  for (const change of [{ isVerified: false }, { origin: 'https://evil.example.test' }]) {
+    const other = world.browser();
+    expect((await signInWith(other, device, change)).status).toBe(401);
+    await expect(other.session()).rejects.toThrow(/not signed in/);
+  }
+  const other = world.browser();
+  const response = device.get(await challengeOf(other, 'authenticate'));
+  expect((await other.send('POST', '/passkey/verify-authentication', { response })).status).toBe(200);
+  const thief = world.browser();
+  for (const [name, value] of other.cookies) if (name.endsWith('.passkey')) thief.cookies.set(name, value);
+  expect((await thief.send('POST', '/passkey/verify-authentication', { response })).status).toBe(401);
+  expect((await signInWith(world.browser(), createAuthenticator())).status).toBe(401);
+});
+
+test('adding and removing want a fresh session; another’s passkeys are not there', async () => {
+  const { browser, email } = await personWithPasskey('Owner');
+  const [passkey] = (await world.auth.account.get(await browser.asker())).passkeys;
+  const ref = { passkeyId: passkey?.id ?? '' };
+  const eve = await personWithPasskey('Eve');
+  const asEve = await eve.browser.asker();
+  await expect(world.auth.account.removePasskey(asEve, ref)).rejects.toMatchObject({
+    code: 'account.passkey_not_found',
+  });
+  await expect(world.auth.account.renamePasskey(asEve, { ...ref, name: 'Mine' })).rejects.toMatchObject({
+    code: 'account.passkey_not_found',
+  });
+
+  const { id } = await browser.session();
+  const old = new Date(Date.now() - 60 * 60_000);
+  await client().session.updateMany({ where: { id }, data: { createdAt: old } });
+  expect((await browser.send('GET', '/passkey/generate-register-options')).status).toBe(403);
+  await expect(world.auth.account.removePasskey(await browser.asker(), ref)).rejects.toMatchObject({
+    code: 'session.not_fresh',
+  });
+  await browser.signIn(email);
+  await world.auth.account.removePasskey(await browser.asker(), ref);
+  expect((await world.auth.account.get(await browser.asker())).passkeys).toEqual([]);
+});
+
+test('a passkey makes the open session fresh; another person’s does not, and leaves no session behind', async () => {
+  const { browser, device, userId } = await personWithPasskey('Stale');
+  const eve = await personWithPasskey('Mallory');
+  const { id } = await browser.session();
+  const old = new Date(Date.now() - 60 * 60_000);
+  await client().session.updateMany({ where: { id }, data: { createdAt: old } });
+  const confirm = async (with_: Authenticator) => {
+    const response = with_.get(await challengeOf(browser, 'authenticate'));
+    return (await browser.send('POST', '/confirm/passkey', { response })).status;
+  };
+  const before = await client().session.count();
+  expect(await confirm(eve.device)).toBe(401);
+  expect((await browser.session()).freshUntil.getTime()).toBeLessThan(Date.now());
+  expect(await confirm(device)).toBe(200);
+  const after = await browser.session();
+  expect([after.id, after.user.id]).toEqual([id, userId]);
+  expect(after.freshUntil.getTime()).toBeGreaterThan(Date.now());
+  expect(await client().session.count()).toBe(before);
+  expect((await world.browser().send('POST', '/confirm/passkey', { response: {} })).status).toBe(401);
+});
+
+test('a page of another origin adds no passkey with the cookie', async () => {
+  const { browser } = await personWithPasskey('Framed');
+  const response = createAuthenticator().create(await challengeOf(browser, 'register'));
+  const sent = { name: 'Evil', response };
+  const answer = await browser.send('POST', '/passkey/verify-registration', sent, {
+    origin: 'https://evil.example.test',
+  });
+  expect(answer.status).toBe(403);
+});

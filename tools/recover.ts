@@ -1,0 +1,67 @@
+// `npm run recover`: lets a locked-out person in again, from the machine of the control plane. Who can run it can read the
+// database anyway, so it opens no new door; it is written into the audit log of every organization that the person belongs
+// to. Prints one link; must never print a password or a secret.
+import { parseArgs } from 'node:util';
+import { RecoverFailed, recoverAccount } from '@fairlead/api/recover';
+import { findRunning } from '@fairlead/db/embedded';
+import { ROOT } from './lib/command.ts';
+import { chooseFolders } from './start/folders.ts';
+
+const HELP = `Usage: npm run recover -- --email you@example.com [options]
+
+Prints a link that sets a new password, once, within 30 minutes. Run it on the control plane's machine while it runs.
+
+  --email ADDRESS          whose account
+  --remove-second-factor   also turn two-factor sign-in off, when the app and the recovery codes are lost
+  --data DIR               the folder that npm start was given (default: as npm start chooses it)
+  --url URL                the dashboard's address (default: FAIRLEAD_PUBLIC_URL, else http://localhost:4400)
+
+Environment: DATABASE_URL names the PostgreSQL when it is not the embedded one.
+`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      email: { type: 'string' },
+      'remove-second-factor': { type: 'boolean', default: false },
+      data: { type: 'string' },
+      url: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help || values.email === undefined) {
+    process.stdout.write(HELP);
+    process.exitCode = values.help ? 0 : 1;
+    return;
+  }
+  const { path, organizations } = await recoverAccount({
+    databaseUrl: await databaseUrl(values.data),
+    email: values.email,
+    removeSecondFactors: values['remove-second-factor'],
+  });
+  const url = values.url ?? process.env.FAIRLEAD_PUBLIC_URL ?? 'http://localhost:4400';
+  const factor = values['remove-second-factor'] ? 'Two-factor sign-in is off. ' : '';
+  process.stdout.write(
+    `${factor}Written into the audit log of ${organizations} organization${organizations === 1 ? '' : 's'}.\n` +
+      `This link sets a new password, once, within 30 minutes:\n\n  ${url.replace(/\/+$/, '')}${path}\n`,
+  );
+}
+
+async function databaseUrl(data: string | undefined): Promise<string> {
+  const given = process.env.DATABASE_URL;
+  if (given !== undefined && given !== '') return given;
+  const folders = chooseFolders({ root: ROOT, data, isRoot: process.getuid?.() === 0 });
+  const running = await findRunning(folders.postgres);
+  if (running === null) {
+    throw new RecoverFailed(
+      `no database runs on ${folders.postgres}: start Fairlead first, or name its folder with --data`,
+    );
+  }
+  return running;
+}
+
+main().catch((error: unknown) => {
+  const isExpected = error instanceof RecoverFailed || (error instanceof Error && 'code' in error);
+  console.error(isExpected ? `fairlead: ${(error as Error).message}` : error);
+  process.exit(1);
+});
