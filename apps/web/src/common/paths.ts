@@ -1,5 +1,9 @@
 // Every address of the dashboard, in one place. Pure.
 
+/** One's own account: beside every organization. */
+export const accountPath = '/account';
+export const newOrganizationPath = '/new-organization';
+
 export function pathsOf(organization: string) {
   const root = `/${organization}`;
   return {
@@ -21,6 +25,7 @@ export function pathsOf(organization: string) {
     domains: `${root}/domains`,
     members: `${root}/members`,
     settings: `${root}/settings`,
+    organizationSettings: `${root}/settings/organization`,
   } as const;
 }
 

@@ -3,6 +3,7 @@ import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
 import { MeProvider } from '../../common/me.tsx';
+import { TwoFactorNeeded } from '../../features/organization/two-factor-needed.tsx';
 import { pageApi } from '../../server/page-api.tsx';
 import { Shell } from '../../shell/shell.tsx';
 
@@ -20,7 +21,7 @@ export default async function OrganizationLayout({ params, children }: Props) {
   return (
     <ApiProvider organization={slug}>
       <MeProvider me={me} organization={organization}>
-        <Shell>{children}</Shell>
+        {organization.requiresTwoFactor && !me.user.hasSecondFactor ? <TwoFactorNeeded /> : <Shell>{children}</Shell>}
       </MeProvider>
     </ApiProvider>
   );

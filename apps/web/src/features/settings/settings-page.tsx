@@ -1,17 +1,19 @@
 'use client';
 // What the reader can set for themselves, and what this organization is.
-import { Button } from '@fairlead/ui/button';
+import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { ReactNode } from 'react';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
+import { roleWords } from '../../common/roles.ts';
 import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
 export function SettingsPage() {
-  const { user, organization } = useMe();
+  const { user, organization, paths } = useMe();
   const signOut = useSignOut();
   return (
     <Page width="narrow">
@@ -30,13 +32,20 @@ export function SettingsPage() {
           </Setting>
         </Card>
         <Card>
-          <CardHeader title="Organization" />
+          <CardHeader
+            title="Organization"
+            action={
+              <HoverLink href={paths.organizationSettings} className={buttonClass('plain', 'small')}>
+                Organization settings
+              </HoverLink>
+            }
+          />
           <Facts
             className="border-line border-t px-4 py-4 sm:grid-cols-2"
             items={[
               { term: 'Name', value: organization.name },
               { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
-              { term: 'Your role', value: organization.role },
+              { term: 'Your role', value: roleWords(organization.role, organization.roleName).label },
               {
                 term: 'Id',
                 value: (
