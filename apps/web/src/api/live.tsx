@@ -54,6 +54,7 @@ export function LivePage({ topics, children }: LivePageProps) {
           trpc.overview.pathFilter(),
         ],
         benchmark: [trpc.benchmark.pathFilter()],
+        member: [trpc.member.pathFilter(), trpc.invitation.pathFilter()],
       };
       for (const [kind, all] of Object.entries(filters)) {
         if (kinds.has(kind)) for (const filter of all) void queryClient.invalidateQueries(filter);

@@ -1,5 +1,9 @@
 // Every address of the dashboard, in one place. Pure.
 
+/** One's own account: beside every organization. */
+export const accountPath = '/account';
+export const newOrganizationPath = '/new-organization';
+
 export function pathsOf(organization: string) {
   const root = `/${organization}`;
   return {
@@ -24,6 +28,7 @@ export function pathsOf(organization: string) {
     settings: `${root}/settings`,
     audit: `${root}/settings/audit`,
     tokens: `${root}/settings/tokens`,
+    organizationSettings: `${root}/settings/organization`,
   } as const;
 }
 

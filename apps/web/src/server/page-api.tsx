@@ -33,6 +33,15 @@ export async function pageApi(organization: string | null) {
         return await answer(error);
       }
     },
+    /** What a page shows to the signed in only; null for everybody else. */
+    async optional<Data>(query: Promise<Data>): Promise<Data | null> {
+      try {
+        return await query;
+      } catch (error) {
+        if (error instanceof TRPCError && error.code === 'UNAUTHORIZED') return null;
+        throw error;
+      }
+    },
     /** The page's title; the page itself answers when what it shows is not there. */
     async title<Data>(query: Promise<Data>, titleOf: (data: Data) => string): Promise<string> {
       return query.then(titleOf, () => 'Not found');

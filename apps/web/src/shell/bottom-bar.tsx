@@ -2,7 +2,7 @@
 // The rail of a phone: the four places people open most, and the rest behind "More".
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
-import { Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
+import { ArrowLeftRight, Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { HoverLink } from '../common/hover-link.tsx';
 import { useMe } from '../common/me.tsx';
@@ -11,7 +11,7 @@ import { useTheme } from '../common/use-theme.ts';
 import { type Place, placeOf } from './navigation.ts';
 
 export function BottomBar({ places, pathname }: { readonly places: readonly Place[]; readonly pathname: string }) {
-  const { organization, user } = useMe();
+  const { organization, organizations, user } = useMe();
   const router = useRouter();
   const signOut = useSignOut();
   const { isDark, setTheme } = useTheme();
@@ -50,6 +50,13 @@ export function BottomBar({ places, pathname }: { readonly places: readonly Plac
             {place.title}
           </MenuItem>
         ))}
+        {organizations
+          .filter(({ id }) => id !== organization.id)
+          .map((each) => (
+            <MenuItem key={each.id} icon={<ArrowLeftRight size={15} />} onSelect={() => router.push(`/${each.slug}`)}>
+              Go to {each.name}
+            </MenuItem>
+          ))}
         <MenuSeparator />
         <MenuItem
           icon={isDark ? <Sun size={15} /> : <Moon size={15} />}

@@ -1,9 +1,10 @@
 'use client';
 // Which organization this is, and the way to another.
-import { Menu, MenuItem, MenuLabel } from '@fairlead/ui/menu';
-import { ChevronsUpDown } from 'lucide-react';
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
+import { ChevronsUpDown, Plus } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useMe } from '../common/me.tsx';
+import { newOrganizationPath } from '../common/paths.ts';
 
 export function OrganizationMenu() {
   const { organization, organizations } = useMe();
@@ -29,6 +30,10 @@ export function OrganizationMenu() {
           {each.name}
         </MenuItem>
       ))}
+      <MenuSeparator />
+      <MenuItem icon={<Plus size={15} />} onSelect={() => router.push(newOrganizationPath)}>
+        New organization
+      </MenuItem>
     </Menu>
   );
 }

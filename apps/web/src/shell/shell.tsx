@@ -5,6 +5,7 @@ import { usePathname, useRouter } from 'next/navigation';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useMe } from '../common/me.tsx';
 import { BottomBar } from './bottom-bar.tsx';
+import { DeletionBanner } from './deletion-banner.tsx';
 import { placesOf } from './navigation.ts';
 import { Rail } from './rail.tsx';
 import { idle, pressKey } from './shortcuts.ts';
@@ -69,6 +70,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </a>
       <Rail places={places} pathname={pathname} onPalette={() => show('palette')} onHelp={() => show('help')} />
       <main id="main" tabIndex={-1} className="min-w-0 outline-none max-md:pb-16">
+        <DeletionBanner />
         {children}
       </main>
       <BottomBar places={places} pathname={pathname} />

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
 import { ConfirmIdentityProvider } from '../../common/confirm-identity.tsx';
 import { MeProvider } from '../../common/me.tsx';
+import { TwoFactorNeeded } from '../../features/organization/two-factor-needed.tsx';
 import { pageApi } from '../../server/page-api.tsx';
 import { Shell } from '../../shell/shell.tsx';
 
@@ -22,7 +23,7 @@ export default async function OrganizationLayout({ params, children }: Props) {
     <ApiProvider organization={slug}>
       <MeProvider me={me} organization={organization}>
         <ConfirmIdentityProvider>
-          <Shell>{children}</Shell>
+          {organization.requiresTwoFactor && !me.user.hasSecondFactor ? <TwoFactorNeeded /> : <Shell>{children}</Shell>}
         </ConfirmIdentityProvider>
       </MeProvider>
     </ApiProvider>

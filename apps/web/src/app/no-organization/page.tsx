@@ -1,5 +1,8 @@
+import { buttonClass } from '@fairlead/ui/button';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import type { Metadata } from 'next';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { newOrganizationPath } from '../../common/paths.ts';
 import { SignOutButton } from '../../features/identity/sign-out-button.tsx';
 
 export const metadata: Metadata = { title: 'No organization' };
@@ -7,8 +10,19 @@ export const metadata: Metadata = { title: 'No organization' };
 export default function NoOrganizationPage() {
   return (
     <main className="grid min-h-dvh place-content-center">
-      <EmptyState level={1} title="You belong to no organization" action={<SignOutButton />}>
-        Ask an owner to add you, then open this page again.
+      <EmptyState
+        level={1}
+        title="You belong to no organization"
+        action={
+          <>
+            <HoverLink href={newOrganizationPath} className={buttonClass('accent')}>
+              Make one
+            </HoverLink>
+            <SignOutButton />
+          </>
+        }
+      >
+        Make one of your own, or ask an owner for an invitation.
       </EmptyState>
     </main>
   );

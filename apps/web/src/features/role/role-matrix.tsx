@@ -43,7 +43,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
             <HeadCell className="sticky left-0 z-10 bg-surface">Permission</HeadCell>
             {roles.builtIn.map(({ role, holders }) => (
               <HeadCell key={role} className="text-center">
-                {roleLabel(role, []).label}
+                {roleLabel(role, [])}
                 <Holders count={holders} />
               </HeadCell>
             ))}

@@ -8,6 +8,7 @@ import type { ReactNode } from 'react';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
+import { roleWords } from '../../common/role-words.ts';
 import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
@@ -34,13 +35,20 @@ export function SettingsPage() {
           </Setting>
         </Card>
         <Card>
-          <CardHeader title="Organization" />
+          <CardHeader
+            title="Organization"
+            action={
+              <HoverLink href={paths.organizationSettings} className={buttonClass('plain', 'small')}>
+                Organization settings
+              </HoverLink>
+            }
+          />
           <Facts
             className="border-line border-t px-4 py-4 sm:grid-cols-2"
             items={[
               { term: 'Name', value: organization.name },
               { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
-              { term: 'Your role', value: organization.roleName },
+              { term: 'Your role', value: roleWords(organization.role, organization.roleName).label },
               {
                 term: 'Id',
                 value: (

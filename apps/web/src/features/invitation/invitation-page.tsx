@@ -1,0 +1,193 @@
+'use client';
+// The page behind an invitation's link: who is signed in joins with one press, who is new makes an account and joins.
+import { Button } from '@fairlead/ui/button';
+import { ErrorNote, ErrorState } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Spinner } from '@fairlead/ui/spinner';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
+import type { Me, Outputs } from '../../api/types.ts';
+import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { roleWords } from '../../common/role-words.ts';
+import { signIn, signOut } from '../../common/session-calls.ts';
+import { forgetInvitationToken, keepInvitationToken, useInvitationToken } from './use-invitation-token.ts';
+
+type Preview = Outputs['invitation']['read'];
+type User = Me['user'];
+
+export function InvitationPage({ user }: { readonly user: User | null }) {
+  const token = useInvitationToken();
+  const client = useTRPCClient();
+  const preview = useQuery({
+    queryKey: ['invitation', token],
+    // Sent in a body, as nothing that holds a token may stand in an address.
+    queryFn: () => client.invitation.read.mutate({ token: token ?? '' }),
+    enabled: token !== null && token !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (token === '') {
+    return (
+      <IdentityFrame title="This link is not complete" lead="Copy all of it, to its very end, and open it again.">
+        <span />
+      </IdentityFrame>
+    );
+  }
+  if (preview.error !== null) {
+    const failure = readFailure(preview.error);
+    return (
+      <IdentityFrame title="Invitation" lead="">
+        <ErrorState
+          message={failure.message}
+          {...(failure.code === 'invitation.token_invalid' ? {} : { onRetry: () => void preview.refetch() })}
+        />
+      </IdentityFrame>
+    );
+  }
+  if (token === null || preview.data === undefined) {
+    return (
+      <IdentityFrame title="Invitation" lead="Looking it up…">
+        <Spinner />
+      </IdentityFrame>
+    );
+  }
+  const { organizationName, invitedBy, role, expiresAt } = preview.data;
+  return (
+    <IdentityFrame
+      title={`Join ${organizationName}`}
+      lead={
+        <>
+          {invitedBy ?? 'Somebody'} invites you
+          {role === null ? '' : ` as ${roleWords(role).label.toLowerCase()}`}. The invitation works once and expires{' '}
+          <RelativeTime at={expiresAt} />.
+        </>
+      }
+    >
+      {user === null ? (
+        <NewAccount token={token} preview={preview.data} />
+      ) : (
+        <JoinAs token={token} user={user} preview={preview.data} />
+      )}
+    </IdentityFrame>
+  );
+}
+
+function enter(organizationSlug: string): void {
+  forgetInvitationToken();
+  // A full load: everything in memory belonged to somebody outside.
+  window.location.assign(`/${organizationSlug}`);
+}
+
+interface PartProps {
+  readonly token: string;
+  readonly preview: Preview;
+}
+
+function JoinAs({ token, preview, user }: PartProps & { readonly user: User }) {
+  const trpc = useTRPC();
+  const accept = useMutation(trpc.invitation.accept.mutationOptions());
+  const failure = accept.error === null ? null : readFailure(accept.error);
+  const isForOther = preview.email !== null && preview.email !== user.email;
+  const leave = async () => {
+    keepInvitationToken(token);
+    if (await signOut()) window.location.reload();
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      {isForOther ? (
+        <ErrorNote>{`This invitation is for ${preview.email}. You are signed in as ${user.email}.`}</ErrorNote>
+      ) : (
+        <Button
+          variant="accent"
+          size="large"
+          pending={accept.isPending || accept.isSuccess}
+          onClick={() => accept.mutate({ token }, { onSuccess: ({ organizationSlug }) => enter(organizationSlug) })}
+        >
+          Join as {user.name}
+        </Button>
+      )}
+      {failure === null ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <Button variant={isForOther ? 'accent' : 'ghost'} size="large" onClick={() => void leave()}>
+        Use another account
+      </Button>
+    </div>
+  );
+}
+
+function NewAccount({ token, preview }: PartProps) {
+  const trpc = useTRPC();
+  const claim = useMutation(trpc.invitation.claim.mutationOptions());
+  const [entering, setEntering] = useState(false);
+  const failure = claim.error === null ? null : readFailure(claim.error);
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (field: string) => String(form.get(field) ?? '');
+    const email = preview.email ?? text('email').trim();
+    const password = text('password');
+    claim.mutate(
+      { token, name: text('name').trim(), email, password },
+      {
+        onSuccess: async ({ organizationSlug }) => {
+          setEntering(true);
+          // The account exists either way: whoever can't be signed in here signs in by hand.
+          if ((await signIn(email, password)) === 'ok') enter(organizationSlug);
+          else {
+            forgetInvitationToken();
+            window.location.assign(`/sign-in?next=${encodeURIComponent(`/${organizationSlug}`)}`);
+          }
+        },
+      },
+    );
+  };
+
+  return (
+    <div className="flex flex-col gap-6">
+      <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field label="Your name" error={failure?.fields.name}>
+          {(control) => <Input {...control} name="name" autoComplete="name" autoFocus />}
+        </Field>
+        <Field
+          label="E-mail"
+          error={failure?.fields.email}
+          hint={preview.email === null ? undefined : 'The invitation is for this address.'}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              name="email"
+              type="email"
+              autoComplete="username"
+              readOnly={preview.email !== null}
+              defaultValue={preview.email ?? ''}
+            />
+          )}
+        </Field>
+        <Field
+          label="Password"
+          hint="At least 12 characters. A few words are easier to remember."
+          error={failure?.fields.password}
+        >
+          {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
+        </Field>
+        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        <Button type="submit" variant="accent" size="large" pending={claim.isPending || entering}>
+          Make my account and join
+        </Button>
+      </form>
+      <p className="text-ink-soft">
+        You have an account here?{' '}
+        <a
+          href="/sign-in?next=/invitation"
+          onClick={() => keepInvitationToken(token)}
+          className="font-medium text-accent-text underline underline-offset-2"
+        >
+          Sign in to join
+        </a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+'use client';
+// Asks somebody to join: by a mail that only their address can use, or by a link for whoever is given it.
+import { Button } from '@fairlead/ui/button';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input, Select } from '@fairlead/ui/input';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Segmented } from '@fairlead/ui/tabs';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import type { MemberRole } from '../../common/role-words.ts';
+import { useRoles } from './use-roles.ts';
+
+const WAYS = [
+  { value: 'mail', label: 'By e-mail' },
+  { value: 'link', label: 'By link' },
+] as const;
+type Way = (typeof WAYS)[number]['value'];
+
+export function InviteDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+  const { organization } = useMe();
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={`Invite to ${organization.name}`}
+      detail="It works once, for seven days. Until then you can take it back."
+    >
+      <InviteForm onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function InviteForm({ onClose }: { readonly onClose: () => void }) {
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const { giveable } = useRoles();
+  const mailAvailable = useQuery(trpc.invitation.list.queryOptions()).data?.mailAvailable ?? false;
+  const create = useMutation(trpc.invitation.create.mutationOptions());
+  const [chosen, setChosen] = useState<Way | null>(null);
+  const [role, setRole] = useState<MemberRole>('developer');
+  const way = chosen ?? (mailAvailable ? 'mail' : 'link');
+  const failure = create.error === null ? null : readFailure(create.error);
+  const given = giveable.find((choice) => choice.role === role) ?? giveable[0];
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const email = String(new FormData(event.currentTarget).get('email') ?? '').trim();
+    if (given === undefined) return;
+    create.mutate(way === 'mail' ? { role: given.role, email } : { role: given.role }, {
+      onSuccess: ({ url }) => {
+        void queryClient.invalidateQueries(trpc.invitation.pathFilter());
+        if (url !== null) return;
+        toast({ title: `${email} is invited` });
+        onClose();
+      },
+    });
+  };
+
+  if (create.data?.url)
+    return <InvitationLink url={create.data.url} expiresAt={create.data.expiresAt} onClose={onClose} />;
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <Segmented
+        label="How to invite"
+        value={way}
+        options={WAYS}
+        onValueChange={(value) => {
+          setChosen(value);
+          create.reset();
+        }}
+        className="self-start"
+      />
+      {way === 'mail' ? (
+        <Field
+          label="E-mail"
+          hint={
+            mailAvailable
+              ? 'Only this address can accept.'
+              : 'This control plane cannot send mail: FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are not set.'
+          }
+          error={failure?.fields.email}
+        >
+          {(control) => (
+            <Input {...control} name="email" type="email" autoComplete="off" autoFocus disabled={!mailAvailable} />
+          )}
+        </Field>
+      ) : (
+        <p className="text-pretty text-ink-soft">
+          You get a link to pass on. The first person to open it joins, so send it only to them.
+        </p>
+      )}
+      <Field label="Role" hint={given === undefined ? undefined : `${given.label} ${given.may}.`}>
+        {(control) => (
+          <Select
+            {...control}
+            value={given?.role ?? ''}
+            onChange={(event) => setRole(event.target.value as MemberRole)}
+          >
+            {giveable.map((choice) => (
+              <option key={choice.role} value={choice.role}>
+                {choice.label}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      {failure === null || failure.fields.email !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <div className="flex justify-end">
+        <Button
+          type="submit"
+          variant="accent"
+          pending={create.isPending}
+          disabled={given === undefined || (way === 'mail' && !mailAvailable)}
+        >
+          {way === 'mail' ? 'Send the invitation' : 'Make the link'}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface InvitationLinkProps {
+  readonly url: string;
+  readonly expiresAt: Date;
+  readonly onClose: () => void;
+}
+
+/** Shown this once: only a hash of it is kept. */
+export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps) {
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-pretty">
+        Copy it now, it is not shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.
+      </p>
+      <div className="flex items-start gap-2 rounded-control border border-line bg-sunken py-2 pr-2 pl-3">
+        <code data-testid="invitation-link" className="min-w-0 flex-1 break-all font-mono text-xs leading-5">
+          {url}
+        </code>
+        <CopyButton value={url} label="Copy the link" />
+      </div>
+      <div className="flex justify-end">
+        <Button onClick={onClose}>Done</Button>
+      </div>
+    </div>
+  );
+}

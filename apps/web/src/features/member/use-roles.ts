@@ -1,0 +1,33 @@
+'use client';
+// The organization's roles: their names, and which of them the reader may give. The API decides; this only spares a refusal.
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import { type MemberRole, roleWords } from '../../common/role-words.ts';
+
+export interface RoleChoice {
+  readonly role: MemberRole;
+  readonly label: string;
+  readonly may: string;
+}
+
+export interface Roles {
+  readonly words: (role: MemberRole) => { readonly label: string; readonly may: string };
+  readonly giveable: readonly RoleChoice[];
+}
+
+export function useRoles(): Roles {
+  const { can, organization } = useMe();
+  const trpc = useTRPC();
+  const roles = useQuery({ ...trpc.role.list.queryOptions(), enabled: can('role.read') }).data;
+  const custom = new Map<string, string>(roles?.custom.map(({ id, name }) => [id, name]) ?? []);
+  const words = (role: MemberRole) => roleWords(role, custom.get(role));
+  const all = [
+    ...(roles?.builtIn.map(({ role, permissions }) => ({ role: role as MemberRole, permissions })) ?? []),
+    ...(roles?.custom.map(({ id, permissions }) => ({ role: id as MemberRole, permissions })) ?? []),
+  ];
+  const giveable = all
+    .filter(({ role, permissions }) => (role !== 'owner' || organization.role === 'owner') && permissions.every(can))
+    .map(({ role }) => ({ role, ...words(role) }));
+  return { words, giveable };
+}

@@ -1,0 +1,115 @@
+'use client';
+// Handing the organization over, leaving it, ending it. Each says what is lost before it is done.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { useMutation } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Setting } from './setting.tsx';
+import { TransferDialog } from './transfer-dialog.tsx';
+
+export function DangerCard() {
+  const { can, organization } = useMe();
+  const [open, setOpen] = useState<'transfer' | 'leave' | 'delete' | null>(null);
+  const close = () => setOpen(null);
+  return (
+    <Card>
+      <CardHeader title="Ways out" />
+      {can('organization.transfer') ? (
+        <Setting title="Hand it over" detail="Another member becomes the owner, and you an admin.">
+          <Button onClick={() => setOpen('transfer')}>Hand over</Button>
+        </Setting>
+      ) : null}
+      <Setting title="Leave" detail="You lose access at once. An invitation brings you back.">
+        <Button variant="danger-outline" onClick={() => setOpen('leave')}>
+          Leave
+        </Button>
+      </Setting>
+      {can('organization.delete') && organization.deleteAt === null ? (
+        <Setting
+          title="Delete the organization"
+          detail="After seven days its apps stop and all that it has is gone. Until then it can be kept."
+        >
+          <Button variant="danger-outline" onClick={() => setOpen('delete')}>
+            Delete
+          </Button>
+        </Setting>
+      ) : null}
+      {open === 'transfer' ? <TransferDialog onClose={close} /> : null}
+      {open === 'leave' ? <LeaveDialog onClose={close} /> : null}
+      {open === 'delete' ? <DeleteDialog onClose={close} /> : null}
+    </Card>
+  );
+}
+
+function LeaveDialog({ onClose }: { readonly onClose: () => void }) {
+  const { organization } = useMe();
+  const trpc = useTRPC();
+  const leave = useMutation(trpc.organization.leave.mutationOptions());
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Leave ${organization.name}`}
+      footer={
+        <>
+          <Button onClick={onClose}>Stay</Button>
+          <Button
+            variant="danger"
+            pending={leave.isPending}
+            onClick={() =>
+              leave.mutate({ organizationId: organization.id }, { onSuccess: () => window.location.assign('/') })
+            }
+          >
+            Leave {organization.name}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4 text-ink-soft">
+        <p>You lose your role and every role in its projects. Invitations that you sent are taken back.</p>
+        {leave.error === null ? null : <ErrorNote>{readFailure(leave.error).message}</ErrorNote>}
+      </div>
+    </Dialog>
+  );
+}
+
+function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
+  const { organization } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const remove = useMutation(trpc.organization.delete.mutationOptions());
+  return (
+    <ConfirmDelete
+      open
+      onClose={onClose}
+      what="organization"
+      name={organization.name}
+      lost={
+        <p>
+          In seven days its apps stop on every server, and its apps, deployments, logs, domains, servers, members and
+          audit log are deleted. Until then everything runs on, and whoever may delete it can keep it.
+        </p>
+      }
+      pending={remove.isPending}
+      error={remove.error === null ? null : readFailure(remove.error).message}
+      onConfirm={(confirmName) =>
+        remove.mutate(
+          { confirmName },
+          {
+            onSuccess: () => {
+              router.refresh();
+              onClose();
+            },
+          },
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,73 @@
+'use client';
+// Name and address of the organization. A new address leaves the old one empty: links to it lead nowhere.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import type { FormEvent } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import { pathsOf } from '../../common/paths.ts';
+
+export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
+  const { organization } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const update = useMutation(trpc.organization.update.mutationOptions());
+  const failure = update.error === null ? null : readFailure(update.error);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (field: string) => String(form.get(field) ?? '').trim();
+    update.mutate(
+      { name: text('name'), slug: text('slug') },
+      {
+        onSuccess: ({ slug }) => {
+          toast({ title: 'The organization is saved' });
+          // Another address is another client and another cache: loaded anew.
+          if (slug !== organization.slug) window.location.assign(pathsOf(slug).organizationSettings);
+          else router.refresh();
+        },
+      },
+    );
+  };
+  return (
+    <Card>
+      <CardHeader title="Name" />
+      <form onSubmit={submit} noValidate className="flex flex-col gap-4 border-line border-t px-4 py-4">
+        <Field label="Name" error={failure?.fields.name}>
+          {(control) => <Input {...control} name="name" defaultValue={organization.name} disabled={readOnly} />}
+        </Field>
+        <Field
+          label="In addresses"
+          hint="Lower-case letters, digits and dashes. Links to the old address stop working."
+          error={failure?.fields.slug}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              name="slug"
+              spellCheck={false}
+              defaultValue={organization.slug}
+              disabled={readOnly}
+            />
+          )}
+        </Field>
+        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        {readOnly ? null : (
+          <div className="flex justify-end">
+            <Button type="submit" pending={update.isPending}>
+              Save
+            </Button>
+          </div>
+        )}
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,31 @@
+'use client';
+// Makes an organization; whoever makes it owns it.
+import { Button } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useMutation } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+
+export function NewOrganizationForm() {
+  const trpc = useTRPC();
+  const create = useMutation(trpc.organization.create.mutationOptions());
+  const failure = create.error === null ? null : readFailure(create.error);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
+    create.mutate({ name }, { onSuccess: ({ slug }) => window.location.assign(`/${slug}`) });
+  };
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <Field label="Name" hint="Of your company, your team or yourself." error={failure?.fields.name}>
+        {(control) => <Input {...control} name="name" autoComplete="organization" autoFocus />}
+      </Field>
+      {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <Button type="submit" variant="accent" size="large" pending={create.isPending || create.isSuccess}>
+        Make the organization
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,22 @@
+'use client';
+// What the organization is called, what it asks of its members, and the ways out of it.
+import { PageHeader } from '@fairlead/ui/page-header';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { DangerCard } from './danger-card.tsx';
+import { NameCard } from './name-card.tsx';
+import { TwoFactorCard } from './two-factor-card.tsx';
+
+export function OrganizationPage() {
+  const { can, paths } = useMe();
+  return (
+    <Page width="narrow">
+      <PageHeader breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />} title="Organization" />
+      <div className="flex flex-col gap-6">
+        <NameCard readOnly={!can('organization.write')} />
+        <TwoFactorCard readOnly={!can('organization.write')} />
+        <DangerCard />
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,115 @@
+'use client';
+// Hands the organization to another member: who, its name typed, and a password when the sign-in is not fresh.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input, Select } from '@fairlead/ui/input';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import { signIn } from '../../common/session-calls.ts';
+
+export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
+  const { organization, user } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const members = useQuery(trpc.member.list.queryOptions()).data?.items ?? [];
+  const others = members.filter((member) => member.userId !== user.id);
+  const transfer = useMutation(trpc.organization.transfer.mutationOptions());
+  const [typed, setTyped] = useState('');
+  const [passwordWrong, setPasswordWrong] = useState(false);
+  const failure = transfer.error === null ? null : readFailure(transfer.error);
+  const asksPassword = failure?.code === 'session.not_fresh';
+
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const heir = others.find(({ id }) => id === form.get('memberId'));
+    if (heir === undefined) return;
+    if (asksPassword) {
+      const outcome = await signIn(user.email, String(form.get('password') ?? ''));
+      setPasswordWrong(outcome !== 'ok');
+      if (outcome !== 'ok') return;
+    }
+    transfer.mutate(
+      { memberId: heir.id, confirmName: typed },
+      {
+        onSuccess: () => {
+          router.refresh();
+          onClose();
+        },
+      },
+    );
+  };
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Hand over ${organization.name}`}
+      detail="The new owner may do everything, also remove you. You stay as an admin."
+    >
+      <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-4">
+        {others.length === 0 ? (
+          <p className="text-ink-soft">There is nobody else here yet. Invite the new owner first.</p>
+        ) : (
+          <>
+            <Field label="New owner">
+              {(control) => (
+                <Select {...control} name="memberId">
+                  {others.map((member) => (
+                    <option key={member.id} value={member.id}>
+                      {member.name} ({member.email})
+                    </option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+            <Field
+              label={
+                <>
+                  Type <span className="font-mono">{organization.name}</span> to confirm
+                </>
+              }
+            >
+              {(control) => (
+                <Input
+                  {...control}
+                  mono
+                  autoComplete="off"
+                  spellCheck={false}
+                  value={typed}
+                  onChange={(event) => setTyped(event.target.value)}
+                />
+              )}
+            </Field>
+            {asksPassword ? (
+              <Field
+                label="Your password"
+                hint="You signed in a while ago."
+                error={passwordWrong ? 'This password was not accepted.' : undefined}
+              >
+                {(control) => <Input {...control} name="password" type="password" autoComplete="current-password" />}
+              </Field>
+            ) : null}
+          </>
+        )}
+        {failure === null || asksPassword ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Keep it</Button>
+          <Button
+            type="submit"
+            variant="danger"
+            pending={transfer.isPending}
+            disabled={typed !== organization.name || others.length === 0}
+          >
+            Hand over
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

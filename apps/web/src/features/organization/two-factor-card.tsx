@@ -1,0 +1,44 @@
+'use client';
+// Whether members need a second factor. Who has none is refused from then on, so it says so first.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { StatePill } from '@fairlead/ui/state-pill';
+import { useMutation } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { Setting } from './setting.tsx';
+
+export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
+  const { organization, user } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const required = organization.requiresTwoFactor;
+  const update = useAction(useMutation(trpc.organization.update.mutationOptions()), "The setting wasn't changed", () =>
+    router.refresh(),
+  );
+  const detail = required
+    ? 'Members without a second factor can do nothing here until they set one up.'
+    : user.hasSecondFactor
+      ? 'Members who have none are refused at once, until they set one up in their account.'
+      : 'Set up two-factor sign-in for yourself first, or you would lock yourself out.';
+  return (
+    <Card>
+      <CardHeader title="Security" />
+      <Setting title="Require two-factor sign-in" detail={detail}>
+        {readOnly ? (
+          <StatePill tone={required ? 'ok' : 'idle'}>{required ? 'Required' : 'Not required'}</StatePill>
+        ) : (
+          <Button
+            pending={update.pending}
+            disabled={!required && !user.hasSecondFactor}
+            onClick={() => update.run({ requiresTwoFactor: !required })}
+          >
+            {required ? 'Require it no longer' : 'Require it'}
+          </Button>
+        )}
+      </Setting>
+    </Card>
+  );
+}

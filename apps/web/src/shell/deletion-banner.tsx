@@ -1,0 +1,36 @@
+'use client';
+// Says on every page that the organization is going to end, when, and how to keep it.
+import { Button } from '@fairlead/ui/button';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { StateMark } from '@fairlead/ui/state-pill';
+import { useMutation } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { useTRPC } from '../api/trpc.tsx';
+import { useMe } from '../common/me.tsx';
+import { useAction } from '../common/use-action.ts';
+
+export function DeletionBanner() {
+  const { organization, can } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const keep = useAction(useMutation(trpc.organization.restore.mutationOptions()), "It couldn't be kept", () =>
+    router.refresh(),
+  );
+  if (organization.deleteAt === null) return null;
+  return (
+    <section
+      aria-label="Deletion"
+      className="flex flex-wrap items-center gap-x-3 gap-y-2 border-line border-b bg-bad-wash px-4 py-2 sm:px-8"
+    >
+      <StateMark tone="bad" shape="bang" />
+      <p className="min-w-0 flex-1 basis-56 text-bad-text">
+        {organization.name} will be deleted with all that it has <RelativeTime at={organization.deleteAt} />.
+      </p>
+      {can('organization.delete') ? (
+        <Button size="small" pending={keep.pending} onClick={() => keep.run()}>
+          Keep it
+        </Button>
+      ) : null}
+    </section>
+  );
+}
