@@ -6,6 +6,8 @@ import type { Database } from '@fairlead/db';
 import type { AnyRouter } from '@trpc/server';
 import { answerRequest } from '../../answer-request.ts';
 import type { ApiParts } from '../../context.ts';
+import { answerAuditExport } from '../../export-audit.ts';
+import { answerHttp } from '../../http/answer-http.ts';
 import { apiRouter } from '../../router.ts';
 import type { TestApi } from '../test-api.ts';
 import { type Answer, callProcedure } from './call.ts';
@@ -45,7 +47,7 @@ const examples: Examples = {
 export interface MatrixOptions {
   /** Another one in the tests of this check only. */
   readonly router?: AnyRouter;
-  /** Route files to call; without them, the two that the API has itself. */
+  /** Route files to call; without them, those that the API has itself. */
   readonly routes?: RouteHandlers;
 }
 
@@ -244,10 +246,13 @@ export async function checkMatrix(
 
 function routesOf(parts: ApiParts): RouteHandlers {
   const api = (request: Request) => answerRequest(parts, request);
+  const http = (request: Request) => answerHttp(parts, request);
   const auth = (request: Request) => parts.auth.handler(request);
   return {
     'api/auth/[...all]/route.ts': { GET: auth, POST: auth },
     'api/trpc/[trpc]/route.ts': { GET: api, POST: api },
+    'api/audit/export/route.ts': { GET: (request) => answerAuditExport(parts, request) },
+    'api/v1/[...path]/route.ts': { GET: http, POST: http },
   };
 }
 

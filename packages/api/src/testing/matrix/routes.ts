@@ -3,6 +3,7 @@
 
 import type { AuthOptions } from '@fairlead/auth';
 import { libraryPaths } from '@fairlead/auth/testing';
+import { permissionsOf } from '@fairlead/core/role';
 import { origin } from '../test-api.ts';
 import type { Person, Stage } from './stage.ts';
 
@@ -21,8 +22,8 @@ interface DeclaredRoute {
 interface DeclaredRequest {
   readonly method: string;
   readonly path: string;
-  /** The same for everybody. */
-  readonly status: number;
+  /** The same for everybody, or by who asks. */
+  readonly status: number | ((person: Person) => number);
 }
 
 const get = (path: string, status: number): DeclaredRequest => ({ method: 'GET', path, status });
@@ -54,6 +55,25 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
       { method: 'POST', path: '/api/trpc/no.such', status: 404 },
     ],
   },
+  'api/audit/export/route.ts': {
+    methods: ['GET'],
+    who: 'members who may read the audit log (audit.read)',
+    requests: (stage) => [
+      { method: 'GET', path: '/api/audit/export?organization=ours', status: (person) => ofExport(stage, person) },
+      { method: 'GET', path: '/api/audit/export', status: (person) => (person === stage.nobody ? 401 : 404) },
+    ],
+  },
+  // What a token opens has tests of its own; a session opens nothing here.
+  'api/v1/[...path]/route.ts': {
+    methods: ['GET', 'POST'],
+    who: 'API tokens: the procedures above; everybody: the document',
+    requests: (stage) => [
+      get('/api/v1/openapi.json', 200),
+      get('/api/v1/app/list', 401),
+      get(`/api/v1/${stage.foreign.get('app')}`, 401),
+      { method: 'POST', path: '/api/v1/app/delete', status: 401 },
+    ],
+  },
   // The same script and program for everybody: a new server has no session.
   'install/agent.sh/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/install/agent.sh', 200)] },
   'install/agent/[target]/route.ts': {
@@ -64,6 +84,13 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   },
   'healthz/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/healthz', 200)] },
 };
+
+function ofExport(stage: Stage, person: Person): number {
+  if (person === stage.nobody) return 401;
+  const member = stage.roles.find((each) => each === person);
+  if (member === undefined) return 404;
+  return permissionsOf(member.role).includes('audit.read') ? 200 : 403;
+}
 
 export interface RoutesReport {
   readonly calls: number;
@@ -98,8 +125,9 @@ export async function checkRoutes(
         calls += 1;
         const response = await handler(requestOf(method, path, person), declared?.context);
         const text = await response.text();
-        if (response.status !== status) {
-          leaks.push(`${method} ${path} as ${person.name} answered ${response.status} where ${status} is declared`);
+        const expected = typeof status === 'number' ? status : status(person);
+        if (response.status !== expected) {
+          leaks.push(`${method} ${path} as ${person.name} answered ${response.status} where ${expected} is declared`);
         }
         const trace = stage.foreignTraces.find((each) => text.includes(each) && !path.includes(each));
         if (trace !== undefined) leaks.push(`${method} ${path} as ${person.name} told of a foreign row: ${trace}`);
