@@ -90,7 +90,8 @@ export class ControlPlane {
     if (webServer === undefined) throw new Error('this control plane has no web app');
     const ready = () => answers(`http://127.0.0.1:${ports.web}/healthz`);
     const service = this.#service('web', webServer, ready);
-    await supervisor.start({ ...service, env: { ...service.env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
+    const env = { ...service.env, ...mailEnvironment() };
+    await supervisor.start({ ...service, env: { ...env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
   }
 
   async start(): Promise<void> {
@@ -148,6 +149,12 @@ export class ControlPlane {
       FAIRLEAD_AGENT_BINARY: agentBinary,
     };
   }
+}
+
+/** How the web app sends mail, as whoever starts it says. Its password is a secret, so no other process gets it. */
+function mailEnvironment(): Record<string, string> {
+  const names = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 type Log = (line: string) => void;
