@@ -24,6 +24,7 @@ const PAGES = [
   '/domains',
   '/members',
   '/settings',
+  '/settings/organization',
 ];
 /** Pages of one thing, entered by the first link of their list. */
 const DETAILS = [

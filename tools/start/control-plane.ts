@@ -29,7 +29,7 @@ export interface ControlPlaneOptions {
 /** Host name under which the local proxy serves the control plane itself. */
 export const CONTROL_HOST = 'fairlead.localhost';
 
-/** How mail is sent is the user's to tell. */
+/** How mail is sent. Its password is a secret, so only who sends gets it. */
 const MAIL_SETTINGS = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
 /** What the web app may call, and whom it names for security. */
 const WEB_SETTINGS = ['FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'];
@@ -87,7 +87,8 @@ export class ControlPlane {
     const before = existsSync(log) ? readFileSync(log).length : 0;
     const isReady = async () =>
       existsSync(log) && /"msg":"ready"/.test(readFileSync(log).subarray(before).toString('utf8'));
-    await this.#options.supervisor.start(this.#service('worker', 'apps/worker/src/main.ts', isReady));
+    const service = this.#service('worker', 'apps/worker/src/main.ts', isReady);
+    await this.#options.supervisor.start({ ...service, env: { ...service.env, ...passedOn(MAIL_SETTINGS) } });
   }
 
   async startWeb(): Promise<void> {
@@ -95,7 +96,8 @@ export class ControlPlane {
     if (webServer === undefined) throw new Error('this control plane has no web app');
     const ready = () => answers(`http://127.0.0.1:${ports.web}/healthz`);
     const service = this.#service('web', webServer, ready);
-    await supervisor.start({ ...service, env: { ...service.env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
+    const env = { ...service.env, ...passedOn([...MAIL_SETTINGS, ...WEB_SETTINGS]) };
+    await supervisor.start({ ...service, env: { ...env, PORT: String(ports.web), HOSTNAME: '127.0.0.1' } });
   }
 
   async start(): Promise<void> {
@@ -151,8 +153,6 @@ export class ControlPlane {
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
       FAIRLEAD_AGENT_BINARY: agentBinary,
-      ...passedOn(MAIL_SETTINGS),
-      ...passedOn(WEB_SETTINGS),
     };
   }
 }

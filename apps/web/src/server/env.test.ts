@@ -72,3 +72,10 @@ describe('where agents dial', () => {
     );
   });
 });
+
+test('where mail goes is a secret: a wrong address of it is named, not shown', () => {
+  const wrong = { ...complete, FAIRLEAD_SMTP_URL: 'http://fairlead:hunter2@mail.example.com' };
+  expect(() => readEnv(wrong)).toThrow(/FAIRLEAD_SMTP_URL/);
+  expect(() => readEnv(wrong)).not.toThrow(/hunter2/);
+  expect(readEnv({ ...complete, FAIRLEAD_SMTP_URL: 'smtps://mail.example.com' }).FAIRLEAD_MAIL_FROM).toBeUndefined();
+});

@@ -1,0 +1,153 @@
+// A team comes together in the browser: an organization of one's own, an invitation by link, somebody new who joins, another
+// role, the end of a membership, the announcement of the organization's end and its taking back.
+import { type BrowserContext, expect, type Page, test } from '@playwright/test';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { findFaults } from './accessibility.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const GRACE = { name: 'Grace Example', email: 'grace@example.com', password: 'a sail fills with wind' };
+const PHONE = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
+
+let owner: Page;
+let joiner: BrowserContext;
+let guest: Page;
+let link = '';
+
+test.beforeAll(async ({ browser }) => {
+  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
+  const context = await browser.newContext({ baseURL });
+  const { email, password } = ADA;
+  const signedIn = await context.request.post('/api/auth/sign-in/email', {
+    data: { email, password },
+    headers: { origin: baseURL },
+  });
+  expect(signedIn.ok()).toBe(true);
+  owner = await context.newPage();
+  joiner = await browser.newContext({ baseURL });
+  guest = await joiner.newPage();
+});
+test.afterAll(async () => {
+  await owner.context().close();
+  await joiner.close();
+});
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
+const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+
+/** What axe finds in both themes, and whether the page is wider than a phone. */
+async function look(page: Page): Promise<void> {
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    expect(await findFaults(page, theme)).toEqual([]);
+  }
+  await page.setViewportSize(PHONE);
+  const over = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await expect.poll(over).toBeLessThanOrEqual(0);
+  await page.setViewportSize(WIDE);
+}
+
+test('anybody makes an organization of their own from the switcher', async () => {
+  await owner.goto('/my-organization');
+  await owner.getByRole('button', { name: 'My organization' }).click();
+  await owner.getByRole('menuitem', { name: 'New organization' }).click();
+  await expect(heading(owner, 'New organization')).toBeVisible();
+  await look(owner);
+  await owner.getByLabel('Name').fill('Ropes & Rings');
+  await owner.getByRole('button', { name: 'Make the organization' }).click();
+  await expect(owner).toHaveURL(/\/ropes-rings$/);
+});
+
+test('an invitation by link is shown once', async () => {
+  await owner.goto('/ropes-rings/members');
+  await expect(owner.getByText('Nobody is asked to join')).toBeVisible();
+  await owner.getByRole('button', { name: 'Invite', exact: true }).click();
+  const dialog = owner.getByRole('dialog', { name: 'Invite to Ropes & Rings' });
+  await dialog.getByRole('button', { name: 'By link' }).click();
+  await dialog.getByLabel('Role').selectOption({ label: 'Viewer' });
+  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  link = (await dialog.getByTestId('invitation-link').textContent()) ?? '';
+  expect(link).toMatch(/\/invitation#token=invite_/);
+  await look(owner);
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await expect(rowOf(owner, 'Whoever has the link')).toContainText('Viewer');
+  await look(owner);
+});
+
+test('somebody new makes an account and joins; the token is sent in no address', async () => {
+  const addresses: string[] = [];
+  guest.on('request', (request) => addresses.push(request.url()));
+  await guest.goto(link);
+  await expect(heading(guest, 'Join Ropes & Rings')).toBeVisible();
+  await look(guest);
+  await guest.getByLabel('Your name').fill(GRACE.name);
+  await guest.getByLabel('E-mail').fill(GRACE.email);
+  await guest.getByLabel('Password').fill(GRACE.password);
+  await guest.getByRole('button', { name: 'Make my account and join' }).click();
+  await expect(guest).toHaveURL(/\/ropes-rings$/);
+  await expect(heading(guest, 'Overview')).toBeVisible();
+  expect(addresses.filter((address) => address.includes('invite_'))).toEqual([]);
+  // Who may not invite is not offered to.
+  await guest.goto('/ropes-rings/members');
+  await expect(rowOf(guest, GRACE.name)).toContainText('Viewer');
+  await expect(guest.getByRole('button', { name: 'Invite', exact: true })).toHaveCount(0);
+});
+
+test('the link works once', async () => {
+  await guest.goto('/');
+  await guest.goto(link);
+  await expect(guest.getByText('This invitation was used, has expired or was taken back.')).toBeVisible();
+});
+
+test('a role is changed by keyboard, and taken back', async () => {
+  await expect(rowOf(owner, GRACE.name)).toContainText('Viewer');
+  await owner.getByRole('button', { name: `Change ${GRACE.name}` }).focus();
+  await owner.keyboard.press('ArrowDown');
+  await owner.keyboard.press('D');
+  await owner.keyboard.press('D');
+  await expect(owner.getByRole('menuitemradio', { name: 'Developer' })).toBeFocused();
+  await owner.keyboard.press('Enter');
+  await expect(rowOf(owner, GRACE.name)).toContainText('Developer');
+  await owner.getByRole('button', { name: 'Undo' }).click();
+  await expect(rowOf(owner, GRACE.name)).toContainText('Viewer');
+});
+
+test('who is removed is out at once', async () => {
+  await owner.getByRole('button', { name: `Change ${GRACE.name}` }).click();
+  await owner.getByRole('menuitem', { name: `Remove ${GRACE.name}` }).click();
+  const dialog = owner.getByRole('dialog', { name: `Remove ${GRACE.name}` });
+  await expect(dialog).toContainText(GRACE.email);
+  await dialog.getByRole('button', { name: `Remove ${GRACE.name}` }).click();
+  await expect(rowOf(owner, GRACE.name)).toHaveCount(0);
+  await guest.goto('/ropes-rings');
+  await expect(heading(guest, 'Overview')).toHaveCount(0);
+  await guest.goto('/');
+  await expect(heading(guest, 'You belong to no organization')).toBeVisible();
+});
+
+test('the end of an organization is announced, seen everywhere and taken back', async () => {
+  await owner.goto('/ropes-rings/settings/organization');
+  await expect(heading(owner, 'Organization')).toBeVisible();
+  await look(owner);
+  await owner.getByRole('button', { name: 'Delete', exact: true }).click();
+  const dialog = owner.getByRole('dialog', { name: 'Delete the organization Ropes & Rings' });
+  const confirm = dialog.getByRole('button', { name: 'Delete Ropes & Rings' });
+  await expect(confirm).toBeDisabled();
+  await dialog.getByRole('textbox').fill('Ropes & Rings');
+  await confirm.click();
+  const banner = owner.getByRole('region', { name: 'Deletion' });
+  await expect(banner).toContainText('will be deleted');
+  await look(owner);
+  await owner.goto('/ropes-rings');
+  await banner.getByRole('button', { name: 'Keep it' }).click();
+  await expect(banner).toHaveCount(0);
+});
+
+test('the last owner cannot leave', async () => {
+  await owner.goto('/ropes-rings/settings/organization');
+  await owner.getByRole('button', { name: 'Leave', exact: true }).click();
+  const dialog = owner.getByRole('dialog', { name: 'Leave Ropes & Rings' });
+  await dialog.getByRole('button', { name: 'Leave Ropes & Rings' }).click();
+  await expect(dialog.getByText('An organization needs an owner.')).toBeVisible();
+});
