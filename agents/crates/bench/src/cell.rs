@@ -15,10 +15,11 @@ use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::worker::{self, Share};
 
-/// How long nothing at all may answer before the target counts as unreachable.
-const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the slowest client may take to its first answer; then those that have one are measured.
-const READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long no further client may have its first answer. Then those that have one are measured; without any the target counts as
+/// unreachable.
+const NEXT_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long all of them may take together.
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
 const READY_POLL: Duration = Duration::from_millis(5);
 
 /// What to measure.
@@ -105,13 +106,16 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
 /// Waits until all clients, or as many as will, have had an answer; `false` when none has.
 async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
     let begun = Instant::now();
+    let (mut answered, mut moved) = (0, begun);
     loop {
-        let waited = begun.elapsed();
-        match ready.load(Ordering::Relaxed) {
-            0 if waited >= FIRST_ANSWER_TIMEOUT => return false,
-            answered if answered >= clients || waited >= READY_TIMEOUT => return answered > 0,
-            _ => tokio::time::sleep(READY_POLL).await,
+        let now = ready.load(Ordering::Relaxed);
+        if now > answered {
+            (answered, moved) = (now, Instant::now());
         }
+        if answered >= clients || moved.elapsed() >= NEXT_ANSWER_TIMEOUT || begun.elapsed() >= READY_TIMEOUT {
+            return answered > 0;
+        }
+        tokio::time::sleep(READY_POLL).await;
     }
 }
 

@@ -22,7 +22,7 @@ use crate::mode::Mode;
 const STREAMS_PER_CONNECTION: u32 = 16;
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Idle connections that one worker opens at once.
+/// First connections that one worker opens at once.
 pub(crate) const OPENINGS_MAX: usize = 32;
 
 /// The protocol a client speaks.
@@ -86,7 +86,8 @@ pub(crate) struct Tally {
 pub(crate) struct Shared {
     pub(crate) destination: Destination,
     pub(crate) mode: Mode,
-    /// Idle connections that open at once: what a server needs for a rush of thousands is not what their silence costs.
+    /// First connections of HTTP/1 clients that open at once: what a server needs for a rush of thousands is neither what
+    /// their silence costs nor what their requests do.
     pub(crate) openings: Semaphore,
     pub(crate) window: Cell<Option<Window>>,
     pub(crate) tally: RefCell<Tally>,

@@ -2,9 +2,9 @@
 
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 
 use fairlead_route::Client;
 use rustls::ServerConfig;
@@ -122,15 +122,19 @@ async fn client_of(socket: &TcpStream, peer: SocketAddr, alarm: &Alarm) -> Optio
 
 /// Runs the handshake; `false` when it failed or took too long. Its last bytes leave with the first response.
 async fn shake(core: &Rc<Core>, transport: &mut Transport, input: &mut Vec<u8>, alarm: &Alarm) -> bool {
-    poll_fn(|cx| {
-        while transport.is_handshaking() {
-            match transport.poll_read(cx, core, input) {
-                Poll::Ready(Ok(Received::Some)) => {}
-                Poll::Ready(Ok(Received::End) | Err(_)) => return Poll::Ready(false),
-                Poll::Pending => return alarm.poll(cx).map(|()| false),
-            }
+    while transport.is_handshaking() {
+        // Bytes that have come wait for their turn in the kernel.
+        if !matches!(poll_fn(|cx| h1::or_alarm(transport.poll_arrival(cx, core), alarm, cx)).await, Some(Ok(()))) {
+            return false;
         }
-        Poll::Ready(true)
-    })
-    .await
+        let mut step = pin!(core.handshakes.step());
+        if poll_fn(|cx| h1::or_alarm(step.as_mut().poll(cx), alarm, cx)).await.is_none() {
+            return false;
+        }
+        let read = poll_fn(|cx| h1::or_alarm(transport.poll_read(cx, core, input), alarm, cx)).await;
+        if !matches!(read, Some(Ok(Received::Some))) {
+            return false;
+        }
+    }
+    true
 }

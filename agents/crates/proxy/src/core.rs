@@ -6,6 +6,7 @@ mod app;
 mod buffers;
 mod clients;
 mod farewell;
+mod handshakes;
 mod outbox;
 mod stats;
 
@@ -28,6 +29,7 @@ pub(crate) use outbox::Outbox;
 pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
 
 use farewell::Draining;
+use handshakes::Handshakes;
 
 use crate::access_log::AccessLog;
 use crate::limits::Limits;
@@ -67,6 +69,7 @@ pub(crate) struct Core {
     pub(crate) open_connections: Cell<u32>,
     pub(crate) malformed_requests: Cell<u64>,
     pub(crate) clients: Clients,
+    pub(crate) handshakes: Handshakes,
     /// Times that accepting paused.
     pub(crate) accept_pauses: Cell<u32>,
     /// Connections beyond what one client may have.
@@ -114,6 +117,7 @@ impl Core {
             open_connections: Cell::new(0),
             malformed_requests: Cell::new(0),
             clients: Clients::default(),
+            handshakes: Handshakes::new(),
             accept_pauses: Cell::new(0),
             refused_connections: Cell::new(0),
             panics: Cell::new(0),

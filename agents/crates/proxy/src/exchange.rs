@@ -52,10 +52,9 @@ pub(crate) struct Origin {
 }
 
 /// What becomes of a request.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once; a box would cost each request an allocation")]
 pub(crate) enum Begun {
-    /// It goes to an app.
-    Forward(Exchange),
+    /// It goes to an app. In a box: it would be copied from hand to hand, and each idle connection would keep room for it.
+    Forward(Box<Exchange>),
     /// It is answered here.
     Answer(Reply),
 }
@@ -161,7 +160,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let made_id = core.ids.next();
     let id = facts.request_id.unwrap_or(&made_id);
     let id = encode_request(line, facts, headers, client, id, &edit, &mut head);
-    let exchange = Exchange {
+    let exchange = Box::new(Exchange {
         core: Rc::clone(core),
         tally: Tally::begin(&app),
         app,
@@ -183,7 +182,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         check,
         _admission: admission,
         journal: Journal { client: client.ip(), version: line.version, secure: client.is_secure(), instance: None },
-    };
+    });
     Begun::Forward(exchange)
 }
 
@@ -198,7 +197,7 @@ impl Exchange {
     }
 
     /// Carries the exchange out. `alarm` is the stream's; it is left unset.
-    pub(crate) async fn run<D: Downstream>(mut self, downstream: &mut D, alarm: &Alarm) -> Ended {
+    pub(crate) async fn run<D: Downstream>(mut self: Box<Self>, downstream: &mut D, alarm: &Alarm) -> Ended {
         alarm.clear();
         let refused = match self.check.take() {
             None => None,

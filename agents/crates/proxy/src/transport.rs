@@ -52,6 +52,17 @@ impl Transport {
         self.records.as_ref().is_some_and(|records| records.is_http2())
     }
 
+    /// Ready when there is something to read, as far as the runtime knows. Before it waits, it sends what is due.
+    pub(crate) fn poll_arrival(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
+        let arrived = self.socket.poll_read_ready(cx);
+        if arrived.is_pending()
+            && let Poll::Ready(Err(error)) = self.poll_flush(cx, core)
+        {
+            return Poll::Ready(Err(error));
+        }
+        arrived
+    }
+
     /// Reads once and appends what it means to `plaintext`. Before it waits, it sends what is due.
     pub(crate) fn poll_read(
         &mut self,

@@ -5,6 +5,7 @@ mod connections;
 mod connector;
 mod http2;
 mod socket;
+mod unix;
 
 use std::cell::Cell;
 use std::io;

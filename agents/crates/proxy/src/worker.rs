@@ -92,6 +92,8 @@ impl Worker {
 async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<CoreCommand>) {
     let core = Core::new(options.limits, options.ports, AccessLog::new(options.access_log));
     tokio::task::spawn_local(tick(Rc::clone(&core)));
+    let laps = Rc::clone(&core);
+    tokio::task::spawn_local(async move { laps.handshakes.count_laps().await });
     let mut accepting = Vec::new();
     let mut mail = options.mail.into_iter();
     for listener in options.listeners {

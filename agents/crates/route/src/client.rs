@@ -19,14 +19,11 @@ const HOPS_MAX: usize = 16;
 pub struct Client {
     ip: IpAddr,
     secure: bool,
-    /// The value of X-Forwarded-For.
+    /// The value of X-Forwarded-For: its own address, then those of the proxies. All that is kept in text, for every idle
+    /// connection has one of these.
     chain: Box<str>,
-    /// As RFC 7239, 6 wants it: an IPv6 address quoted and in brackets.
-    node: Box<str>,
     /// What only a client behind a trusted proxy has.
     passed_on: Option<Box<PassedOn>>,
-    /// All fields about the client of a connection, in three pieces: the host goes between them.
-    lines: [Box<str>; 3],
 }
 
 #[derive(Debug, Clone)]
@@ -44,15 +41,7 @@ impl Client {
     pub fn new(address: IpAddr, secure: bool) -> Self {
         // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 client; apps expect the plain form.
         let ip = address.to_canonical();
-        let text: Box<str> = ip.to_string().into();
-        let node: Box<str> = if ip.is_ipv6() { node(ip).into() } else { text.clone() };
-        let scheme = if secure { "https" } else { "http" };
-        let lines = [
-            format!("x-forwarded-for: {text}\r\nx-forwarded-host: ").into(),
-            format!("\r\nx-forwarded-proto: {scheme}\r\nforwarded: for={node};host=\"").into(),
-            format!("\";proto={scheme}\r\n").into(),
-        ];
-        Self { ip, secure, chain: text, node, passed_on: None, lines }
+        Self { ip, secure, chain: ip.to_string().into(), passed_on: None }
     }
 
     /// Its address: what limits and address rules go by.
@@ -69,13 +58,23 @@ impl Client {
         if self.secure { b"https" } else { b"http" }
     }
 
+    /// Its address as RFC 7239, 6 wants it, in three pieces: that of IPv6 is quoted and in brackets.
+    fn node(&self) -> [&[u8]; 3] {
+        let chain = self.chain.as_bytes();
+        let first = self.passed_on.as_ref().and_then(|_| memchr::memchr(b',', chain));
+        let address = &chain[..first.unwrap_or(chain.len())];
+        if self.ip.is_ipv6() { [b"\"[", address, b"]\""] } else { [b"", address, b""] }
+    }
+
     /// Appends all fields that tell an app about the client.
     pub(crate) fn encode_all(&self, host: &[u8], out: &mut Vec<u8>) {
         if self.passed_on.is_some() {
             return self.encode(host, |_| false, out);
         }
-        let [first, second, third] = &self.lines;
-        push(out, &[first.as_bytes(), host, second.as_bytes(), host, third.as_bytes()]);
+        push(out, &[b"x-forwarded-for: ", self.chain.as_bytes(), b"\r\nx-forwarded-host: ", host]);
+        push(out, &[b"\r\nx-forwarded-proto: ", self.scheme(), b"\r\nforwarded: for="]);
+        push(out, &self.node());
+        push(out, &[b";host=\"", host, b"\";proto=", self.scheme(), b"\r\n"]);
     }
 
     /// Appends the fields that tell an app about the client, but for those that `drops` names.
@@ -93,8 +92,9 @@ impl Client {
         }
         if !drops(b"forwarded") {
             let nodes = passed_on.map_or(&[][..], |passed_on| passed_on.nodes.as_bytes());
-            push(out, &[b"forwarded: for=", self.node.as_bytes(), b";host=\"", host, b"\";proto="]);
-            push(out, &[self.scheme(), nodes, b"\r\n"]);
+            out.extend_from_slice(b"forwarded: for=");
+            push(out, &self.node());
+            push(out, &[b";host=\"", host, b"\";proto=", self.scheme(), nodes, b"\r\n"]);
         }
         if passed_on.is_some_and(|passed_on| passed_on.by_cloudflare) && !drops(b"cf-connecting-ip") {
             let first = self.chain.split(',').next().unwrap_or_default();
@@ -182,14 +182,7 @@ fn client_of(hops: &[IpAddr], secure: bool, host: Option<&[u8]>, by_cloudflare: 
         chain.push_str(&hop.to_string());
     }
     let passed_on = PassedOn { nodes: nodes.into(), host: host.map(Into::into), by_cloudflare };
-    Client {
-        ip,
-        secure,
-        chain: chain.into(),
-        node: node(ip).into(),
-        passed_on: Some(Box::new(passed_on)),
-        lines: Default::default(),
-    }
+    Client { ip, secure, chain: chain.into(), passed_on: Some(Box::new(passed_on)) }
 }
 
 /// What a proxy says of the client.

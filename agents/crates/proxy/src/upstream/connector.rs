@@ -10,11 +10,12 @@ use fairlead_tls::{ClientConfigError, client_config};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::UpstreamSocket;
+use super::unix::UnixSocket;
 
 /// An app whose machine has gone says nothing: the kernel asks after so long, and again, and then gives up.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(20);
@@ -114,7 +115,7 @@ impl Connector {
                 }
                 UpstreamSocket::Tcp(socket)
             }
-            UpstreamAddress::Unix(path) => UpstreamSocket::Unix(UnixStream::connect(path).await?),
+            UpstreamAddress::Unix(path) => UpstreamSocket::Unix(UnixSocket::connect(path).await?),
         };
         let Some(tls) = &self.tls else { return Ok(socket) };
         let connector = TlsConnector::from(Arc::clone(&tls.app.config));

@@ -5,14 +5,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
+
+use super::unix::UnixSocket;
 
 /// One connection to an app.
 #[derive(Debug)]
 pub(crate) enum UpstreamSocket {
     Tcp(TcpStream),
-    Unix(UnixStream),
+    Unix(UnixSocket),
     /// Over one of the others.
     Tls(Box<TlsStream<UpstreamSocket>>),
 }
