@@ -396,6 +396,46 @@ async fn requests_at_once_are_counted_until_they_end_however_they_end() {
 }
 
 #[tokio::test]
+async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its_end() {
+    let app = App::echo().await;
+    let policy = RoutePolicy { request_body_bytes_max: 10, ..RoutePolicy::default() };
+    let mut proxy = with_policy(&app, policy).await;
+    // Told by its length: the app gets no connection.
+    let mut client = client::tls(&proxy).await;
+    let ask = format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
+    let answer = client.ask(&ask).await;
+    assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
+    assert!(client.at_end().await);
+    let h2 = support::http2::connect(&proxy).await;
+    let post = |length: Option<&str>| {
+        let mut request = support::http2::request("POST", "/");
+        length.map(|length| request.headers_mut().insert("content-length", length.parse().unwrap()));
+        request
+    };
+    let (response, _upload) = h2.clone().send_request(post(Some("11")), false).unwrap();
+    assert_eq!(response.await.unwrap().status(), 413);
+    assert_eq!(app.connections(), 0);
+    // Exactly as large as may be.
+    let whole = "\r\n5\r\nhello\r\n5\r\nworld\r\n0\r\n\r\n";
+    let head = format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n");
+    let mut client = client::tls(&proxy).await;
+    client.send(&format!("{head}{whole}")).await;
+    let answer = client.response(false).await.unwrap();
+    assert!(answer.status == 200 && answer.text().ends_with("helloworld"), "{answer:?}");
+    // Grown beyond it: the app answers only what is whole.
+    client.send(&format!("{head}\r\n5\r\nhello\r\n6\r\nworlds\r\n0\r\n\r\n")).await;
+    assert_eq!(client.response(false).await.unwrap().status, 413);
+    let (response, mut upload) = h2.clone().send_request(post(None), false).unwrap();
+    upload.send_data(Bytes::from_static(b"hello"), false).unwrap();
+    upload.send_data(Bytes::from_static(b"worlds"), false).unwrap();
+    assert_eq!(response.await.unwrap().status(), 413);
+    // The stream alone is over, not its connection.
+    assert_eq!(support::http2::get(&h2, "/").await.0, 200);
+    let refused = |stats: &ProxyStats| stats.routes.iter().map(|route| route.body_too_large).sum::<u32>();
+    proxy.stats_until(|stats| refused(stats) == 4).await;
+}
+
+#[tokio::test]
 async fn what_a_route_answers_itself_is_counted() {
     let app = App::echo().await;
     let auth =

@@ -207,6 +207,37 @@ async fn http_1_to_http_1() {
     over_http1(&proxy).await;
 }
 
+/// A client of HTTP/2 whose WebSocket is open when the proxy leaves: told between two frames, it answers, and all ends.
+async fn told_of_a_drain(proxy: &Proxy) {
+    let mut client = connect(proxy).await;
+    let (response, mut send) = client.send_request(extended_connect("/ws"), false).unwrap();
+    let mut body = response.await.unwrap().into_body();
+    // The greeting is no frame, but its bytes are followed as if: a header that promises 101 bytes, of which four came.
+    hear(&mut body, b"hello ").await;
+    send_all(&mut send, vec![b'a'; 97].into(), false).await;
+    hear(&mut body, &[b'A'; 97]).await;
+    proxy.drain(60_000).await;
+    hear(&mut body, &[0x88, 2, 0x03, 0xf4]).await;
+    send_all(&mut send, Bytes::from_static(&[0x88, 0x80, 0, 0, 0, 0]), true).await;
+    // What the app says after that is not for the client.
+    while let Some(data) = body.data().await {
+        assert!(data.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_http_2_is_told_of_a_drain_as_one_of_http_1_is() {
+    let app = http1_app().await;
+    let mut proxy = Proxy::before(app.address).await;
+    told_of_a_drain(&proxy).await;
+    // Nothing is left to wait for.
+    (&mut proxy.served).await.unwrap().unwrap();
+    let app = http2_app().await;
+    let mut proxy = proxy_before(app.address).await;
+    told_of_a_drain(&proxy).await;
+    (&mut proxy.served).await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn an_app_whose_http_2_has_no_websockets_is_a_bad_gateway_and_no_other_tunnel_is_opened() {
     let app = Http2App::new(http2::echo).await;

@@ -106,13 +106,14 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
 }
 
 fn add_route(sum: &mut ProxyRouteStats, other: &ProxyRouteStats) {
-    let ProxyRouteStats { route: _, rate_limited, denied, redirected, unauthorized, maintenance } = other;
+    let ProxyRouteStats { route: _, rate_limited, denied, redirected, unauthorized, maintenance, body_too_large } = other;
     for (sum, count) in [
         (&mut sum.rate_limited, rate_limited),
         (&mut sum.denied, denied),
         (&mut sum.redirected, redirected),
         (&mut sum.unauthorized, unauthorized),
         (&mut sum.maintenance, maintenance),
+        (&mut sum.body_too_large, body_too_large),
     ] {
         *sum = sum.saturating_add(*count);
     }

@@ -388,6 +388,7 @@ fn route_stats(key: &str, numbers: &RouteNumbers) -> ProxyRouteStats {
         redirected: saturate(numbers.redirected),
         unauthorized: saturate(numbers.unauthorized),
         maintenance: saturate(numbers.maintenance),
+        body_too_large: saturate(numbers.body_too_large),
     }
 }
 

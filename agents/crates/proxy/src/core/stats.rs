@@ -85,6 +85,8 @@ pub(crate) struct RouteNumbers {
     pub(crate) unauthorized: u64,
     /// 503 by the maintenance page.
     pub(crate) maintenance: u64,
+    /// 413.
+    pub(crate) body_too_large: u64,
 }
 
 impl RouteNumbers {
@@ -96,6 +98,7 @@ impl RouteNumbers {
             Reason::Redirected => &mut self.redirected,
             Reason::Unauthorized => &mut self.unauthorized,
             Reason::Maintenance => &mut self.maintenance,
+            Reason::BodyTooLarge => &mut self.body_too_large,
         } += 1;
     }
 
@@ -106,6 +109,7 @@ impl RouteNumbers {
         self.redirected += other.redirected;
         self.unauthorized += other.unauthorized;
         self.maintenance += other.maintenance;
+        self.body_too_large += other.body_too_large;
     }
 }
 

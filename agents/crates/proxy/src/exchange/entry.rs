@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairlead_route::{Client, RequestLine, https_location};
+use fairlead_route::{Client, RequestBody, RequestLine, https_location};
 
 use super::Reply;
 use crate::core::{App, Core, Destination};
@@ -26,6 +26,7 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     client: &Client,
     host: &[u8],
     line: &RequestLine<'_>,
+    body: RequestBody,
     headers: impl Fn() -> H,
 ) -> Result<Entered, Reply> {
     let https_port = if client.is_secure() { None } else { core.https_port };
@@ -41,7 +42,7 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         Destination::NoPath => return Err(to_https(core, https_port, host, line).unwrap_or_else(Reply::not_found)),
         Destination::NoHost => return Err(Reply::not_found()),
     };
-    let asker = Asker { address: client.ip(), https_port, host };
+    let asker = Asker { address: client.ip(), https_port, host, body };
     match policy.judge(&asker, line, headers, &core.good_answers) {
         Verdict::Answer(reason, reply) => {
             core.count(&policy.key, reason);

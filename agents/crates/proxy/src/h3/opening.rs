@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
 use fairlead_h3::{Code, Event, Fault, Fields, MessageReader, decode, request};
-use fairlead_route::{Malformed, RequestBody, RequestLine, Target, Version};
+use fairlead_route::{Malformed, RequestBody, RequestLine, Target, Version, is_grpc};
 
 use super::endpoint::Driver;
 use crate::core::Core;
-use crate::exchange::{self, Begun, Origin};
+use crate::exchange::{self, Begun, Framing, Origin};
 use crate::limits::HEADERS_MAX;
 
 /// What has come of a stream.
@@ -47,6 +47,8 @@ pub(crate) struct BegunStream {
     /// The fields break HTTP/3's own rules: an error of the stream, not an answer (RFC 9114, 4.1.2).
     pub(crate) is_malformed: bool,
     pub(crate) is_head: bool,
+    /// The outcome is told in trailers.
+    pub(crate) is_grpc: bool,
     pub(crate) reader: MessageReader,
     pub(crate) input: Bytes,
     pub(crate) ended: bool,
@@ -166,9 +168,9 @@ impl Head {
             Err(Fault::HeadTooLarge) => (Err(Malformed::HeadTooLarge), false),
             Err(Fault::Connection(code) | Fault::Stream(code)) => return Err(code),
         };
-        let (begun, body) = match begun {
-            Ok((begun, body)) => (Ok(begun), body),
-            Err(error) => (Err(error), RequestBody::None),
+        let (begun, body, is_grpc) = match begun {
+            Ok((begun, framing)) => (Ok(begun), framing.body, framing.grpc),
+            Err(error) => (Err(error), RequestBody::None, says_grpc(&fields)),
         };
         let body_left = match body {
             RequestBody::Length(length) => Some(length),
@@ -177,7 +179,7 @@ impl Head {
         };
         let Self { reader, input, ended, .. } = self;
         let is_head = request(&fields).is_some_and(|head| head.method == b"HEAD");
-        Ok(BegunStream { begun, is_malformed, is_head, reader, input, ended, body_left })
+        Ok(BegunStream { begun, is_malformed, is_head, is_grpc, reader, input, ended, body_left })
     }
 
     fn exchange(
@@ -186,7 +188,7 @@ impl Head {
         origin: &Origin,
         fields: &Fields,
         content: Option<u64>,
-    ) -> Result<(Begun, RequestBody), Malformed> {
+    ) -> Result<(Begun, Framing), Malformed> {
         let Some(head) = request(fields) else { return Err(Malformed::Syntax) };
         if fields.len() - head.pseudo_count > HEADERS_MAX {
             return Err(Malformed::HeadTooLarge);
@@ -203,12 +205,16 @@ impl Head {
             unsized_body: content != Some(0),
         };
         let regular = || fields.iter().skip(head.pseudo_count).map(|(name, value)| (name, value.trim_ascii()));
-        let (begun, facts) = exchange::begin(core, origin, &line, regular)?;
-        if let RequestBody::Length(length) = facts.body
+        let (begun, framing) = exchange::begin(core, origin, &line, regular)?;
+        if let RequestBody::Length(length) = framing.body
             && content.is_some_and(|content| content != length)
         {
             return Err(Malformed::ContentLength);
         }
-        Ok((begun, facts.body))
+        Ok((begun, framing))
     }
+}
+
+fn says_grpc(fields: &Fields) -> bool {
+    fields.iter().any(|(name, value)| name == b"content-type" && is_grpc(value))
 }
