@@ -154,7 +154,8 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
             folded.as_bytes()
         }
     };
-    let Entered { app, policy, admission, check } = match enter(core, client, name, line, facts.body, &headers) {
+    let Entered { app, policy, admission, served, check } = match enter(core, client, name, line, facts.body, &headers)
+    {
         Ok(entered) => entered,
         Err(reply) => return Begun::Answer(reply),
     };
@@ -165,10 +166,10 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core.buffers.lend(&mut head);
     let made_id = core.ids.next();
     let id = facts.request_id.unwrap_or(&made_id);
-    let id = encode_request(line, facts, headers, client, id, &edit, &mut head);
+    let id = encode_request(line, facts, &headers, client, id, &edit, &mut head);
     let exchange = Exchange {
         core: Rc::clone(core),
-        tally: Tally::begin(&app),
+        tally: Tally::begin(&app, served),
         app,
         method: 0..line.method.len(),
         id,

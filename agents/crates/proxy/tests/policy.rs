@@ -436,6 +436,47 @@ async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its
 }
 
 #[tokio::test]
+async fn each_route_s_requests_are_counted_apart_over_cores_and_tables() {
+    let app = App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let status = if request.head.contains("/bad") { "500 Oops" } else { "404 Not Found" };
+            peer.write(&format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")).await;
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let table = |proxy: &Proxy, extra: &str| {
+        let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+        let route = |path: &str| ProxyRoute { path_prefix: path.to_owned(), ..snapshot.routes[0].clone() };
+        // The one in front changes the place of the others.
+        let routes = [route(extra), route("/api"), snapshot.routes[0].clone()];
+        snapshot.routes = routes.into();
+        snapshot
+    };
+    proxy.apply(table(&proxy, "/one")).await.unwrap();
+    for mut client in Asker::both(&proxy).await {
+        for path in ["/", "/bad", "/api/x", "/api"] {
+            client.get(path).await;
+        }
+    }
+    let mut swapped = table(&proxy, "/one");
+    swapped.routes.remove(0);
+    proxy.apply(swapped).await.unwrap();
+    client::tls(&proxy).await.ask(&get("/api/bad")).await;
+    let of = |stats: &ProxyStats, path: &str| {
+        let mine =
+            stats.served.iter().filter(|served| served.route == format!("{HOST}{path}") && served.app_key == APP);
+        mine.fold((0, 0, 0, 0), |sum, served| {
+            let latencies = sum.3 + served.latency_count.iter().sum::<u64>();
+            (sum.0 + served.requests, sum.1 + served.errors, sum.2 + served.client_errors, latencies)
+        })
+    };
+    let stats = proxy.stats_until(|stats| of(stats, "/").0 + of(stats, "/api/").0 >= 9).await;
+    assert_eq!((of(&stats, "/"), of(&stats, "/api/"), of(&stats, "/one/")), ((4, 2, 2, 4), (5, 1, 4, 5), (0, 0, 0, 0)));
+    assert_eq!(stats.apps[0].requests, 9);
+}
+
+#[tokio::test]
 async fn what_a_route_answers_itself_is_counted() {
     let app = App::echo().await;
     let auth =

@@ -2,6 +2,7 @@
 
 use fairlead_telemetry::Histogram;
 
+use super::served::ServedStats;
 use crate::policy::Reason;
 
 /// Numbers of one app on one core since the last collection.
@@ -137,6 +138,8 @@ impl AppStats {
 pub(crate) struct CoreStats {
     pub(crate) apps: Vec<AppStats>,
     pub(crate) routes: Vec<RouteStats>,
+    /// Those with any requests.
+    pub(crate) served: Vec<ServedStats>,
     /// (instance id, exchanges in flight).
     pub(crate) instances: Vec<(Box<str>, u32)>,
     pub(crate) open_connections: u32,
