@@ -69,6 +69,11 @@ impl Opening {
         }
     }
 
+    /// What it keeps until the head is whole.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.input.len() + self.block.as_ref().map_or(0, Bytes::len)
+    }
+
     /// Adds what has come.
     pub(crate) fn push(&mut self, bytes: Bytes) {
         append(&mut self.input, bytes);
