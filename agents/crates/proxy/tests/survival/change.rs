@@ -150,14 +150,16 @@ pub async fn upgrades(scale: &Scale) -> Outcome {
     stand.stats_until(|stats| stats.apps.iter().all(|app| app.in_flight == 0)).await;
     stand.stop().await;
     let long = Counts::read(&counts.long);
-    let (quic, moved) = (Counts::read(&counts.http3), Counts::read(&counts.http3_connections));
+    let (quic, downloads) = (Counts::read(&counts.http3), Counts::read(&counts.downloads));
+    let moved = Counts::read(&counts.http3_connections);
     let note = format!(
-        "{} upgrades, {told} sockets told, {long} long responses, {quic} requests over {moved} QUIC connections",
+        "{} upgrades, {told} sockets told, {long} long responses, {quic} requests and {downloads} downloads over {moved} QUIC \
+         connections",
         scale.upgrades
     );
     let sum = outcome(&counts, note);
     // Each kind of client went over to a successor.
-    let stayed = u64::from(told < ALL_KINDS.sockets as u64) + u64::from(moved < 2 || quic == 0);
+    let stayed = u64::from(told < ALL_KINDS.sockets as u64) + u64::from(moved < 2 || quic == 0 || downloads == 0);
     Outcome { failed: sum.failed + stayed, ..sum }
 }
 

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::app::{ECHO_TEXT, LONG_BYTES};
+use super::app::{DOWNLOAD_BYTES, ECHO_TEXT, LONG_BYTES};
 use crate::quic;
 use crate::support::client::{Client, get};
 use crate::support::{HOST, client_tls};
@@ -29,6 +29,7 @@ pub struct Counts {
     pub long: AtomicU64,
     pub echoes: AtomicU64,
     pub http3: AtomicU64,
+    pub downloads: AtomicU64,
     /// HTTP/3 connections that were begun.
     pub http3_connections: AtomicU64,
     /// WebSockets that were told to come back.
@@ -86,7 +87,7 @@ pub struct Mix {
     pub long: usize,
     /// WebSockets that are echoed.
     pub sockets: usize,
-    /// HTTP/3, three streams at a time and a long response beside them.
+    /// HTTP/3, three streams at a time and a long download beside them.
     pub http3: usize,
 }
 
@@ -270,7 +271,7 @@ async fn http3(target: Target, counts: Arc<Counts>) {
         counts.http3_connections.fetch_add(1, Ordering::Relaxed);
         let driving = tokio::spawn(async move { drop(std::future::poll_fn(|cx| driver.poll_close(cx)).await) });
         let mut streams = Vec::new();
-        for path in ["/", "/", "/", "/long"] {
+        for path in ["/", "/", "/", "/download"] {
             streams.push(tokio::spawn(http3_stream(send.clone(), Arc::clone(&counts), path)));
         }
         for stream in streams {
@@ -285,7 +286,7 @@ async fn http3(target: Target, counts: Arc<Counts>) {
 /// Requests until the connection takes no more. What the server says that it has not looked at, another connection asks again
 /// (RFC 9114, 5.2); all else that has no whole response is a failure.
 async fn http3_stream(mut send: quic::Send, counts: Arc<Counts>, path: &'static str) {
-    let length = if path == "/long" { LONG_BYTES } else { 2 };
+    let length = if path == "/download" { DOWNLOAD_BYTES } else { 2 };
     while !counts.stops() {
         let Ok(mut stream) = send.send_request(quic::request("GET", path)).await else { return };
         let ended = async {
@@ -295,7 +296,7 @@ async fn http3_stream(mut send: quic::Send, counts: Arc<Counts>, path: &'static 
         };
         match ended.await {
             Ok((status, bytes)) if status == 200 && bytes == length => {
-                counts.done(if path == "/long" { &counts.long } else { &counts.http3 });
+                counts.done(if path == "/download" { &counts.downloads } else { &counts.http3 });
             }
             Ok((status, bytes)) => counts.fail(&format!("http/3 {path}: {status}, {bytes} bytes")),
             Err(h3::error::StreamError::RemoteTerminate { code, .. })
