@@ -399,13 +399,14 @@ fn route_stats(key: &str, numbers: &RouteNumbers) -> ProxyRouteStats {
     }
 }
 
-/// Numbers by app and route.
-type ServedBy = BTreeMap<(Box<str>, Arc<str>), ServedNumbers>;
+/// An app and one of its routes.
+type ServedKey = (Box<str>, Arc<str>);
+type ServedBy = BTreeMap<ServedKey, ServedNumbers>;
 
 /// Those that go into a frame: the busiest, and what is left of each app as its empty route.
-fn busiest(mut served: ServedBy) -> impl Iterator<Item = ((Box<str>, Arc<str>), ServedNumbers)> {
+fn busiest(mut served: ServedBy) -> impl Iterator<Item = (ServedKey, ServedNumbers)> {
     if served.len() > ROUTES_MAX {
-        let mut order: Vec<(u64, (Box<str>, Arc<str>))> =
+        let mut order: Vec<(u64, ServedKey)> =
             served.iter().map(|(key, numbers)| (numbers.requests, key.clone())).collect();
         order.sort_unstable_by(|one, other| other.cmp(one));
         for (_, key) in order.drain(ROUTES_MAX..) {
@@ -451,7 +452,7 @@ mod tests {
             .collect();
         let told: Vec<_> = busiest(served).collect();
         assert_eq!(told.len(), ROUTES_MAX + 2);
-        assert_eq!(told.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum());
+        assert_eq!(told.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum::<u64>());
         let rest =
             |app: &str| told.iter().find(|((of, route), _)| &**of == app && route.is_empty()).unwrap().1.requests;
         assert_eq!(rest("even"), (1..=136).filter(|number| number % 2 == 0).sum::<u64>());
