@@ -90,7 +90,8 @@ export async function seedLarge({ url, replace, owner, note }: LargeOptions): Pr
 
 async function deleteEarlier(loader: Loader, organizationId: string, note: Note): Promise<void> {
   note('deleting the earlier load');
-  for (const table of ['app_1h', 'app_1m', 'app_1s', 'server_1h', 'server_1m', 'server_1s', 'roll_up_due']) {
+  const sampled = ['app', 'route', 'server'].flatMap((kind) => ['1h', '1m', '1s'].map((step) => `${kind}_${step}`));
+  for (const table of [...sampled, 'roll_up_due']) {
     await loader.query(`DELETE FROM metric.${table} WHERE organization_id = $1`, [organizationId]);
   }
   await loader.query(`DELETE FROM "user" WHERE email LIKE $1`, [`%@${largeDomain}`]);

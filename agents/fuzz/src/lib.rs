@@ -11,10 +11,12 @@ mod h1;
 mod bodies;
 mod heads;
 mod policies;
+mod proxy_headers;
 mod reference;
 mod routes;
 
 pub use bodies::chunked;
 pub use heads::{request_head, response_head};
 pub use policies::policy;
+pub use proxy_headers::proxy_protocol;
 pub use routes::routing;

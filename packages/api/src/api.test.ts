@@ -190,6 +190,7 @@ test('every list and page answers on an organization that has next to nothing', 
   const app = await caller.app.get({ slug });
   const metric = await caller.metric.app({ appId: app.id, range: '15m' });
   expect(metric.points).toHaveLength(180);
+  expect((await caller.metric.routes({ appId: app.id, range: '24h' })).routes).toEqual([]);
   expect(metric.totals).toEqual({ requests: 0, errors: 0, p50Ms: null, p95Ms: null, p99Ms: null });
   await expect(caller.benchmark.create({ appId: app.id, plan: {} })).rejects.toThrow('Deploy it first');
 });

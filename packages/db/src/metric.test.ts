@@ -90,7 +90,10 @@ test('tables are kept as long as the contract says', async () => {
   const rows = await identityClient(db.database).$queryRaw<{ name: string; keptMs: number }[]>`
     SELECT table_name AS name, (extract(epoch FROM kept) * 1000)::float8 AS "keptMs" FROM metric.kept_tables()`;
   const expected = metricResolutions.flatMap((resolution) =>
-    ['app', 'server'].map((kind) => ({ name: `${kind}_${resolution}`, keptMs: metricRetentionMs[resolution] })),
+    ['app', 'server', 'route'].map((kind) => ({
+      name: `${kind}_${resolution}`,
+      keptMs: metricRetentionMs[resolution],
+    })),
   );
   expect(rows).toEqual(expected);
 });

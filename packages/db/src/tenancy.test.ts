@@ -157,7 +157,7 @@ test('every table is forced to row-level security with both policies, or is on t
   const tenantPolicy = "= current_setting('fairlead.organization_id'::text, true))";
   const metricTables = await client.$queryRaw<{ name: string }[]>`
     SELECT relname AS name FROM pg_class WHERE relkind = 'p' AND relnamespace = 'metric'::regnamespace`;
-  expect(metricTables).toHaveLength(6);
+  expect(metricTables).toHaveLength(9);
   for (const table of [...(await tenantTables()), ...metricTables.map((row) => row.name)]) {
     const policies = await client.$queryRaw<{ name: string; roles: string[]; using: string; check: string }[]>`
       SELECT policyname::text AS name, roles::text[] AS roles, qual AS using, with_check AS check

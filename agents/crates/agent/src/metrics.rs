@@ -24,7 +24,7 @@ const BOUNDS_US: [u64; 14] = [
 ];
 
 /// Why requests are answered in place of their app.
-const REASONS: [&str; 5] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance"];
+const REASONS: [&str; 6] = ["rate_limited", "denied", "redirected", "unauthorized", "maintenance", "body_too_large"];
 
 /// Totals, shared by whoever adds to them and the endpoint.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Metrics(Arc<Mutex<Totals>>);
 struct Totals {
     apps: BTreeMap<String, AppTotals>,
     /// By route, then in the order of `REASONS`.
-    routes: BTreeMap<String, [u64; 5]>,
+    routes: BTreeMap<String, [u64; 6]>,
     instances: BTreeMap<String, u32>,
     open_connections: u32,
     malformed_requests: u64,
@@ -83,7 +83,14 @@ impl Metrics {
         totals.instances =
             stats.instances.iter().map(|instance| (instance.instance_id.clone(), instance.in_flight)).collect();
         for route in &stats.routes {
-            let counts = [route.rate_limited, route.denied, route.redirected, route.unauthorized, route.maintenance];
+            let counts = [
+                route.rate_limited,
+                route.denied,
+                route.redirected,
+                route.unauthorized,
+                route.maintenance,
+                route.body_too_large,
+            ];
             let totals = totals.routes.entry(route.route.clone()).or_default();
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += u64::from(count));
         }

@@ -56,6 +56,8 @@ pub struct RoutePolicy {
     pub priority: Priority,
     /// Compress answers where it helps.
     pub compress: bool,
+    /// Bytes of a request's body, as it is sent; zero for no bound.
+    pub request_body_bytes_max: u64,
 }
 
 /// What requests over plain HTTP get.

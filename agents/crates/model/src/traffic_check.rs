@@ -13,6 +13,8 @@ const VALUE_BYTES_MAX: usize = 4096;
 /// An hour: longer waits are mistakes.
 const MILLISECONDS_MAX: u32 = 3_600_000;
 const COUNT_MAX: u32 = 1_000_000;
+/// A PiB: larger bounds are mistakes.
+const BODY_BYTES_MAX: u64 = 1 << 50;
 
 /// Headers that frame a message or belong to one hop: the proxy writes them, no rule does.
 const NOT_FOR_RULES: [&str; 12] = [
@@ -68,6 +70,10 @@ impl RoutePolicy {
             ("limits.concurrent", limits.concurrent),
         ] {
             within(name, value, 0, COUNT_MAX)?;
+        }
+        if self.request_body_bytes_max > BODY_BYTES_MAX {
+            let reason = format!("is {}, more than {BODY_BYTES_MAX}", self.request_body_bytes_max);
+            return wrong("request_body_bytes_max", reason);
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod clients;
 mod farewell;
 mod handshakes;
 mod outbox;
+mod served;
 mod stats;
 
 use std::cell::{Cell, RefCell};
@@ -26,6 +27,8 @@ use clients::Clients;
 pub use farewell::DrainOrder;
 pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
+use served::ServedRoutes;
+pub(crate) use served::{Served, ServedNumbers};
 pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
 
 use farewell::Draining;
@@ -42,8 +45,8 @@ const ALT_SVC_SECONDS: u32 = 24 * 60 * 60;
 
 /// Where a request leads on this core.
 pub(crate) enum Destination {
-    /// `None` for a route with nothing but defaults.
-    App(Rc<App>, Option<Arc<Policy>>),
+    /// The policy is `None` for a route with nothing but defaults, the numbers for one that is not reported.
+    App(Rc<App>, Option<Arc<Policy>>, Option<Rc<Served>>),
     Redirect(Arc<Policy>),
     NoPath,
     NoHost,
@@ -98,6 +101,7 @@ struct Routes {
     snapshot: Option<Arc<Snapshot>>,
     /// Parallel to the snapshot's apps.
     apps: Vec<Rc<App>>,
+    served: ServedRoutes,
     /// Apps and instances that are no longer in the snapshot but still in use or uncollected.
     retired_apps: Vec<Rc<App>>,
     instances: HashMap<Box<str>, Rc<Instance>>,
@@ -134,13 +138,17 @@ impl Core {
 
     /// Looks a host (lower case) and path up in the snapshot in use.
     pub(crate) fn find(&self, host: &[u8], path: &[u8]) -> Destination {
-        let routes = self.routes.borrow();
-        let Some(snapshot) = &routes.snapshot else { return Destination::NoHost };
+        let mut routes = self.routes.borrow_mut();
+        let Routes { snapshot: Some(snapshot), apps, served, .. } = &mut *routes else { return Destination::NoHost };
         match snapshot.table.find(host, path) {
             RouteMatch::Found(index) => {
-                let RouteEntry { app, policy } = &snapshot.routes[index as usize];
+                let RouteEntry { key, app, policy } = &snapshot.routes[index as usize];
                 match (app, policy) {
-                    (Some(app), policy) => Destination::App(Rc::clone(&routes.apps[*app as usize]), policy.clone()),
+                    (Some(app), policy) => {
+                        let spec = &snapshot.apps[*app as usize];
+                        let served = if spec.measured { served.of(index as usize, key, &spec.key) } else { None };
+                        Destination::App(Rc::clone(&apps[*app as usize]), policy.clone(), served)
+                    }
                     (None, Some(policy)) => Destination::Redirect(Arc::clone(policy)),
                     (None, None) => Destination::NoPath,
                 }
@@ -237,6 +245,7 @@ impl Core {
             routes.retired_apps.push(app);
         }
         self.trusts_any.set(snapshot.trust.is_some());
+        routes.served.apply(&snapshot);
         self.access_log.set(&snapshot.settings.access_log, &snapshot.access_log_path);
         routes.snapshot = Some(snapshot);
         self.routes_ready.notify_waiters();
@@ -256,6 +265,7 @@ impl Core {
         CoreStats {
             apps,
             instances,
+            served: routes.served.collect(),
             routes: self.route_numbers.take().into_iter().map(|(key, numbers)| RouteStats { key, numbers }).collect(),
             open_connections: self.open_connections.get(),
             malformed_requests: self.malformed_requests.take(),

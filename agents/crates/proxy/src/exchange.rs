@@ -21,11 +21,12 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use fairlead_model::Priority;
 use fairlead_route::{
     Client, Malformed, RequestBody, RequestEdit, RequestFacts, RequestLine, Version, client_key, encode_request,
-    may_retry,
+    grpc_timeout_ms, may_retry,
 };
 
 pub(crate) use download::{Download, HeadKind};
@@ -36,7 +37,7 @@ pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
 
 use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Slot};
-use crate::policy::{Admission, Check, Policy, Proof};
+use crate::policy::{Admission, Check, Policy, Proof, Reason};
 use crate::upstream::{Instance, Link};
 use entry::{Entered, enter};
 use journal::Journal;
@@ -87,6 +88,8 @@ pub(crate) struct Exchange {
     /// What proves that a WebSocket that this side asked for is one.
     websocket_accept: Option<Box<str>>,
     grpc: bool,
+    /// How long a call's caller waits; zero when it does not say.
+    call_timeout_ms: u32,
     priority: Priority,
     affinity: Affinity,
     /// The client came over TLS.
@@ -111,6 +114,8 @@ pub(crate) struct Framing {
     pub(crate) body: RequestBody,
     /// The client wants no request after this one.
     pub(crate) close: bool,
+    /// A call of gRPC, whose outcome is told in trailers.
+    pub(crate) grpc: bool,
 }
 
 /// Reads a request's head and decides where it goes. An error is the client's fault and ends its connection.
@@ -122,7 +127,7 @@ pub(crate) fn begin<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     headers: impl Fn() -> H,
 ) -> Result<(Begun, Framing), Malformed> {
     let facts = RequestFacts::gather(line, headers())?;
-    let framing = Framing { body: facts.body, close: facts.close };
+    let framing = Framing { body: facts.body, close: facts.close, grpc: facts.grpc };
     let behind = if core.trusts_any() { core.client_behind(&origin.client, headers()) } else { None };
     let client = behind.as_ref().unwrap_or(&origin.client);
     let begun = decide(core, client, line, &facts, headers);
@@ -148,7 +153,8 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
             folded.as_bytes()
         }
     };
-    let Entered { app, policy, admission, check } = match enter(core, client, name, line, &headers) {
+    let Entered { app, policy, admission, served, check } = match enter(core, client, name, line, facts.body, &headers)
+    {
         Ok(entered) => entered,
         Err(reply) => return Begun::Answer(reply),
     };
@@ -159,10 +165,10 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     core.buffers.lend(&mut head);
     let made_id = core.ids.next();
     let id = facts.request_id.unwrap_or(&made_id);
-    let id = encode_request(line, facts, headers, client, id, &edit, &mut head);
+    let id = encode_request(line, facts, &headers, client, id, &edit, &mut head);
     let exchange = Box::new(Exchange {
         core: Rc::clone(core),
-        tally: Tally::begin(&app),
+        tally: Tally::begin(&app, served),
         app,
         method: 0..line.method.len(),
         id,
@@ -173,6 +179,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         expects_continue: facts.expects_continue,
         websocket_accept: None,
         grpc: facts.grpc,
+        call_timeout_ms: if facts.grpc { call_timeout_ms(headers()) } else { 0 },
         priority: policy.as_ref().map_or_else(Priority::default, |policy| policy.priority),
         affinity,
         secure: client.is_secure(),
@@ -189,6 +196,16 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
 impl Exchange {
     pub(crate) fn body(&self) -> RequestBody {
         self.body
+    }
+
+    /// From the end of the request to the head of its response. A call may take as long as its caller says it waits.
+    fn response_timeout(&self) -> Duration {
+        self.app.bounds().response_timeout.max(Duration::from_millis(u64::from(self.call_timeout_ms)))
+    }
+
+    /// Bytes that the request's body may have.
+    fn body_bytes_max(&self) -> u64 {
+        self.policy.as_ref().map_or(u64::MAX, |policy| policy.body_bytes_max)
     }
 
     /// For a client whose protocol opens tunnels otherwise: anything but a WebSocket with this proof is the app's mistake.
@@ -345,6 +362,12 @@ impl Exchange {
             Failure::Client(ClientError::Gone) => Ended::Broken,
             Failure::Client(ClientError::BadBody) => self.answer(Reply::malformed(Malformed::Body)),
             Failure::BodyStalled => self.answer(Reply::request_timeout()),
+            Failure::BodyTooLarge => {
+                if let Some(policy) = &self.policy {
+                    self.core.count(&policy.key, Reason::BodyTooLarge);
+                }
+                self.answer(Reply::content_too_large())
+            }
             Failure::ResponseTimeout | Failure::AppStalled => self.answer(Reply::gateway_timeout(self.id())),
             Failure::Refused => self.answer(Reply::unavailable(self.id())),
             Failure::Closed
@@ -368,6 +391,12 @@ impl Exchange {
     fn id(&self) -> &str {
         std::str::from_utf8(&self.head[self.id.clone()]).unwrap_or_default()
     }
+}
+
+/// What a call's `grpc-timeout` says; zero for none that can be used.
+fn call_timeout_ms<'a>(mut headers: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> u32 {
+    let said = headers.find(|(name, _)| name.eq_ignore_ascii_case(b"grpc-timeout"));
+    said.and_then(|(_, value)| grpc_timeout_ms(value)).unwrap_or(0)
 }
 
 /// The Cookie fields among a request's headers.

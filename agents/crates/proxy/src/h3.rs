@@ -11,6 +11,7 @@ mod opening;
 mod settings;
 mod socket;
 mod stream;
+mod timers;
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use fairlead_model::{PlainHttp, Priority, Redirect, RoutePolicy, TrafficError};
 use fairlead_route::{
-    AddressRules, HeaderRules, RequestEdit, RequestLine, https_location, redirect_location, strip_prefix,
+    AddressRules, HeaderRules, RequestBody, RequestEdit, RequestLine, https_location, redirect_location, strip_prefix,
 };
 
 pub(crate) use auth::{Check, GoodAnswers, Proof};
@@ -49,6 +49,8 @@ pub(crate) struct Policy {
     pub(crate) priority: Priority,
     /// Answers may be compressed.
     pub(crate) compress: bool,
+    /// Bytes that a request's body may have.
+    pub(crate) body_bytes_max: u64,
 }
 
 /// Who asks, and over what.
@@ -59,6 +61,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) https_port: Option<u16>,
     /// Host in lower case, without port.
     pub(crate) host: &'a [u8],
+    /// What the head says of the body.
+    pub(crate) body: RequestBody,
 }
 
 /// What becomes of a request at its route.
@@ -77,6 +81,7 @@ pub(crate) enum Reason {
     Redirected,
     Unauthorized,
     Maintenance,
+    BodyTooLarge,
 }
 
 impl Policy {
@@ -111,12 +116,13 @@ impl Policy {
             redirect,
             priority: said.priority,
             compress: said.compress,
+            body_bytes_max: if said.request_body_bytes_max == 0 { u64::MAX } else { said.request_body_bytes_max },
             key,
         }))
     }
 
-    /// Decides about a request: address, plain HTTP, maintenance, limits, password, redirect, in this order. Limits go before
-    /// passwords, so that nobody can have many checked; the way to HTTPS goes before them, so that none is sent in the clear.
+    /// Decides about a request: address, plain HTTP, maintenance, limits, size, password, redirect, in this order. Limits go
+    /// before passwords, so that nobody can have many checked; the way to HTTPS goes before them, so that none is sent in the clear.
     pub(crate) fn judge<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         &self,
         asker: &Asker<'_>,
@@ -144,6 +150,9 @@ impl Policy {
                 return self.answer(Reason::RateLimited, Reply::too_many_requests(wait.retry_after_seconds));
             }
         };
+        if matches!(asker.body, RequestBody::Length(length) if length > self.body_bytes_max) {
+            return self.answer(Reason::BodyTooLarge, Reply::content_too_large());
+        }
         let check = match self.auth.as_ref().map(|auth| auth.enter(asker.address, headers(), good)) {
             None | Some(Entry::Known) => None,
             Some(Entry::Unproved(check)) => Some(Box::new(check)),

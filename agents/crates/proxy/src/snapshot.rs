@@ -32,6 +32,8 @@ pub(crate) struct Snapshot {
 /// One route.
 #[derive(Debug)]
 pub(crate) struct RouteEntry {
+    /// Host and path prefix with a final slash: what its numbers are kept under.
+    pub(crate) key: Arc<str>,
     /// An index of `apps`; `None` for a redirect, which its policy knows.
     pub(crate) app: Option<u32>,
     /// `None` for the default, which most routes have.
@@ -164,7 +166,9 @@ fn read_route(
     let redirect = route.redirect.as_ref().map(redirect).transpose().map_err(policy_error)?;
     let policy = route.policy.as_ref().map(route_policy).transpose().map_err(policy_error)?.unwrap_or_default();
     let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect, shared).map_err(policy_error)?;
-    Ok(RouteEntry { app, policy: policy.map(Arc::new) })
+    let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
+    let key = format!("{}{prefix}/", route.host).into();
+    Ok(RouteEntry { key, app, policy: policy.map(Arc::new) })
 }
 
 fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSpec, SnapshotError> {

@@ -71,6 +71,10 @@ impl Transport {
         plaintext: &mut Vec<u8>,
     ) -> Poll<io::Result<Received>> {
         loop {
+            // It may have come in one piece with data, which was handed over first; the socket may stay open after it.
+            if self.records.as_ref().is_some_and(|records| records.is_peer_closed()) {
+                return Poll::Ready(Ok(Received::End));
+            }
             let mut scratch = core.buffers.read();
             let carried = self.records.as_ref().map_or(0, |records| records.unload(&mut scratch));
             let mut buffer = ReadBuf::new(&mut scratch[carried..]);
@@ -99,21 +103,15 @@ impl Transport {
             let opened =
                 records.open(&mut scratch[..filled], plaintext, self.outbox.buffer(&core.buffers), &core.buffers);
             drop(scratch);
-            let closed = match opened {
-                Ok(closed) => closed,
-                Err(error) => {
-                    // The alert that says why; whether it still arrives is the network's business.
-                    return match self.poll_flush(cx, core) {
-                        Poll::Ready(Err(io_error)) => Poll::Ready(Err(io_error)),
-                        _ => Poll::Ready(Err(error)),
-                    };
-                }
-            };
+            if let Err(error) = opened {
+                // The alert that says why; whether it still arrives is the network's business.
+                return match self.poll_flush(cx, core) {
+                    Poll::Ready(Err(io_error)) => Poll::Ready(Err(io_error)),
+                    _ => Poll::Ready(Err(error)),
+                };
+            }
             if plaintext.len() > before || was_handshaking {
                 return Poll::Ready(Ok(Received::Some));
-            }
-            if closed {
-                return Poll::Ready(Ok(Received::End));
             }
         }
     }

@@ -2,6 +2,7 @@
 //! has to say is said there.
 #![cfg(test)]
 
+mod quic;
 mod support;
 
 use std::time::Duration;
@@ -177,6 +178,74 @@ async fn what_the_proxy_has_to_say_of_a_call_is_a_status_of_grpc() {
     let snapshot = http2::snapshot(&proxy, vec![upstream("ins_2", nobody)], AppTraffic::default());
     proxy.apply(snapshot).await.unwrap();
     assert_eq!(status_of("/hello.Greeter/Unary", HOST).await, "14");
+}
+
+#[tokio::test]
+async fn the_same_is_said_over_http_3() {
+    let app = Http2App::new(service).await;
+    let mut proxy = Proxy::bare(quick()).await;
+    let slow = AppTraffic { response_timeout_ms: 50, ..AppTraffic::default() };
+    let snapshot = http2::snapshot(&proxy, vec![upstream("ins_1", app.address)], slow);
+    proxy.apply(snapshot).await.unwrap();
+    let client = quic::connect(&proxy).await;
+    let ask = async |path: &str, host: &str| {
+        let mut ask = call(path);
+        *ask.uri_mut() = format!("https://{host}{path}").parse().unwrap();
+        quic::ask(&client.send, ask).await
+    };
+    for (path, host, status) in [
+        ("/hello.Greeter/Never", HOST, "4"),
+        ("/hello.Greeter/Unary", "nobody.localhost", "12"),
+        ("/hello.Greeter/Denied", HOST, "7"),
+    ] {
+        let (response, body) = ask(path, host).await.unwrap();
+        assert_eq!((response.status().as_u16(), body.len()), (200, 0));
+        assert!(!response.headers().contains_key("content-length"));
+        assert_eq!(response.headers()["grpc-status"], status, "{path}");
+    }
+    let reset = ask("/hello.Greeter/Calm", HOST).await.unwrap_err();
+    let h3::error::StreamError::RemoteTerminate { code, .. } = reset else { panic!("{reset}") };
+    assert_eq!(code, h3::error::Code::H3_EXCESSIVE_LOAD);
+    // A whole call, with its status in trailers.
+    let mut stream = client.send.clone().send_request(call("/hello.Greeter/Unary")).await.unwrap();
+    stream.send_data(message("over QUIC")).await.unwrap();
+    stream.finish().await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().status(), 200);
+    assert_eq!(quic::read(&mut stream).await.unwrap(), message("over QUIC"));
+    assert_eq!(stream.recv_trailers().await.unwrap().unwrap()["grpc-status"], "0");
+}
+
+#[tokio::test]
+async fn a_call_may_take_as_long_as_its_caller_says_it_waits() {
+    let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    let opened = std::sync::Arc::clone(&gate);
+    let app = Http2App::new(move |(_, mut respond): Stream| {
+        let gate = std::sync::Arc::clone(&opened);
+        async move {
+            gate.acquire().await.unwrap().forget();
+            let mut response = grpc_response();
+            response.headers_mut().extend(trailers("grpc-status", "0"));
+            // One that was given up is gone.
+            drop(respond.send_response(response, true));
+        }
+    })
+    .await;
+    let mut proxy = Proxy::bare(quick()).await;
+    let slow = AppTraffic { response_timeout_ms: 50, ..AppTraffic::default() };
+    let snapshot = http2::snapshot(&proxy, vec![upstream("ins_1", app.address)], slow);
+    proxy.apply(snapshot).await.unwrap();
+    let mut send = connect(&proxy).await;
+    let mut begin = |timeout: &'static str| {
+        let mut ask = call("/hello.Greeter/Slow");
+        ask.headers_mut().extend(trailers("grpc-timeout", timeout));
+        send.send_request(ask, true).unwrap().0
+    };
+    let (patient, hasty) = (begin("1M"), begin("1m"));
+    // When the hasty one is given up by the app's own bound, the patient one would be too.
+    assert_eq!(hasty.await.unwrap().headers()["grpc-status"], "4");
+    proxy.stats_until(|stats| stats.instances[0].in_flight == 1).await;
+    gate.add_permits(2);
+    assert_eq!(patient.await.unwrap().headers()["grpc-status"], "0");
 }
 
 #[tokio::test]

@@ -3,10 +3,15 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_proxy::Limits;
 use fairlead_wire::traffic::AppTraffic;
+use rustls::{ClientConfig, RootCertStore};
 use support::app::App;
 use support::client::{self, get};
-use support::{HOST, Proxy, upstream};
+use support::{HOST, Proxy, quick, upstream};
 
 #[tokio::test]
 async fn a_request_reaches_the_app_with_its_clients_address_and_connections_are_used_again() {
@@ -30,6 +35,34 @@ async fn a_request_reaches_the_app_with_its_clients_address_and_connections_are_
         assert_eq!(client.ask(&get("/again")).await.status, 200);
     }
     assert_eq!(app.connections(), 1);
+}
+
+/// A client may say that it is done together with its request, and leave the ending of the connection to us.
+#[tokio::test]
+async fn a_close_notify_that_comes_with_a_request_ends_the_connection_after_its_response() {
+    let app = App::echo().await;
+    // Whoever idles here idles for ever.
+    let day = Duration::from_secs(24 * 3600);
+    let limits = Limits { idle_timeout: day, half_closed_timeout: day, ..quick() };
+    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
+        let mut roots = RootCertStore::empty();
+        roots.add(proxy.authority.root_der().to_vec().into()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]).unwrap();
+        let config = Arc::new(builder.with_root_certificates(roots).with_no_client_auth());
+        let mut client = client::handshake(&proxy, &config, HOST).await.unwrap();
+        let (socket, tls) = client.stream.get_mut();
+        let mut bytes = Vec::new();
+        std::io::Write::write_all(&mut tls.writer(), get("/last").as_bytes()).unwrap();
+        tls.send_close_notify();
+        while tls.wants_write() {
+            tls.write_tls(&mut bytes).unwrap();
+        }
+        tokio::io::AsyncWriteExt::write_all(socket, &bytes).await.unwrap();
+        assert!(client.response(false).await.unwrap().text().starts_with("GET /last "));
+        assert!(client.at_end().await);
+    }
 }
 
 #[tokio::test]

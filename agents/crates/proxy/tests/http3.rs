@@ -102,6 +102,31 @@ async fn bodies_without_a_length_stream_both_ways_with_their_trailers() {
 }
 
 #[tokio::test]
+async fn a_body_beyond_its_route_s_bound_is_refused() {
+    let app = App::echo().await;
+    let mut proxy = Proxy::before(app.address).await;
+    let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    snapshot.routes[0].policy = Some(RoutePolicy { request_body_bytes_max: 10, ..RoutePolicy::default() });
+    proxy.apply(snapshot).await.unwrap();
+    let client = connect(&proxy).await;
+    let mut told = request("POST", "/");
+    told.headers_mut().insert("content-length", "11".parse().unwrap());
+    let mut stream = client.send.clone().send_request(told).await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().status(), 413);
+    assert_eq!(app.connections(), 0);
+    for (bytes, status) in [(10, 200), (11, 413)] {
+        let mut stream = client.send.clone().send_request(request("POST", "/")).await.unwrap();
+        stream.send_data(vec![b'x'; 5].into()).await.unwrap();
+        stream.send_data(vec![b'x'; bytes - 5].into()).await.unwrap();
+        if status == 200 {
+            stream.finish().await.unwrap();
+        }
+        assert_eq!(stream.recv_response().await.unwrap().status(), status);
+    }
+    proxy.stats_until(|stats| stats.routes.iter().map(|route| route.body_too_large).sum::<u32>() == 2).await;
+}
+
+#[tokio::test]
 async fn a_body_is_compressed_for_those_who_take_it() {
     let text = "a line of the page\n".repeat(5000);
     let page = text.clone();

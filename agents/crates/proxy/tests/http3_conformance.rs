@@ -116,6 +116,24 @@ fn post_with(more: &[(&'static str, &'static str)], rest: &[u8]) -> Vec<u8> {
     [headers(&[&POST[..], more].concat()), rest.to_vec()].concat()
 }
 
+#[tokio::test]
+async fn heads_that_are_never_whole_do_not_fill_the_memory() {
+    let proxy = proxy().await;
+    let (_endpoint, connection) = connect(&proxy).await;
+    let _control = uni(&connection, SETTINGS).await;
+    // Each is within what one may be; all together are more than one client has to say.
+    let unfinished = &frame(0x1, &[0; 60_000])[..50_000];
+    let mut streams = Vec::new();
+    for _ in 0..100 {
+        let Ok((mut send, receive)) = connection.open_bi().await else { break };
+        if send.write_all(unfinished).await.is_err() {
+            break;
+        }
+        streams.push((send, receive));
+    }
+    assert_eq!(closed(&connection).await, Seen::Closed(0x107));
+}
+
 async fn proxy() -> Proxy {
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
     Proxy::with(quick(), vec![upstream("ins_1", app.address)]).await

@@ -396,6 +396,87 @@ async fn requests_at_once_are_counted_until_they_end_however_they_end() {
 }
 
 #[tokio::test]
+async fn a_body_beyond_its_bound_is_refused_before_the_app_hears_of_it_or_of_its_end() {
+    let app = App::echo().await;
+    let policy = RoutePolicy { request_body_bytes_max: 10, ..RoutePolicy::default() };
+    let mut proxy = with_policy(&app, policy).await;
+    // Told by its length: the app gets no connection.
+    let mut client = client::tls(&proxy).await;
+    let ask = format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
+    let answer = client.ask(&ask).await;
+    assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
+    assert!(client.at_end().await);
+    let h2 = support::http2::connect(&proxy).await;
+    let post = |length: Option<&str>| {
+        let mut request = support::http2::request("POST", "/");
+        length.map(|length| request.headers_mut().insert("content-length", length.parse().unwrap()));
+        request
+    };
+    let (response, _upload) = h2.clone().send_request(post(Some("11")), false).unwrap();
+    assert_eq!(response.await.unwrap().status(), 413);
+    assert_eq!(app.connections(), 0);
+    // Exactly as large as may be.
+    let whole = "\r\n5\r\nhello\r\n5\r\nworld\r\n0\r\n\r\n";
+    let head = format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n");
+    let mut client = client::tls(&proxy).await;
+    client.send(&format!("{head}{whole}")).await;
+    let answer = client.response(false).await.unwrap();
+    assert!(answer.status == 200 && answer.text().ends_with("helloworld"), "{answer:?}");
+    // Grown beyond it: the app answers only what is whole.
+    client.send(&format!("{head}\r\n5\r\nhello\r\n6\r\nworlds\r\n0\r\n\r\n")).await;
+    assert_eq!(client.response(false).await.unwrap().status, 413);
+    let (response, mut upload) = h2.clone().send_request(post(None), false).unwrap();
+    upload.send_data(Bytes::from_static(b"hello"), false).unwrap();
+    upload.send_data(Bytes::from_static(b"worlds"), false).unwrap();
+    assert_eq!(response.await.unwrap().status(), 413);
+    // The stream alone is over, not its connection.
+    assert_eq!(support::http2::get(&h2, "/").await.0, 200);
+    let refused = |stats: &ProxyStats| stats.routes.iter().map(|route| route.body_too_large).sum::<u32>();
+    proxy.stats_until(|stats| refused(stats) == 4).await;
+}
+
+#[tokio::test]
+async fn each_route_s_requests_are_counted_apart_over_cores_and_tables() {
+    let app = App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let status = if request.head.contains("/bad") { "500 Oops" } else { "404 Not Found" };
+            peer.write(&format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")).await;
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let table = |proxy: &Proxy, extra: &str| {
+        let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+        let route = |path: &str| ProxyRoute { path_prefix: path.to_owned(), ..snapshot.routes[0].clone() };
+        // The one in front changes the place of the others.
+        let routes = [route(extra), route("/api"), snapshot.routes[0].clone()];
+        snapshot.routes = routes.into();
+        snapshot
+    };
+    proxy.apply(table(&proxy, "/one")).await.unwrap();
+    for mut client in Asker::both(&proxy).await {
+        for path in ["/", "/bad", "/api/x", "/api"] {
+            client.get(path).await;
+        }
+    }
+    let mut swapped = table(&proxy, "/one");
+    swapped.routes.remove(0);
+    proxy.apply(swapped).await.unwrap();
+    client::tls(&proxy).await.ask(&get("/api/bad")).await;
+    let of = |stats: &ProxyStats, path: &str| {
+        let mine =
+            stats.served.iter().filter(|served| served.route == format!("{HOST}{path}") && served.app_key == APP);
+        mine.fold((0, 0, 0, 0), |sum, served| {
+            let latencies = sum.3 + served.latency_count.iter().sum::<u64>();
+            (sum.0 + served.requests, sum.1 + served.errors, sum.2 + served.client_errors, latencies)
+        })
+    };
+    let stats = proxy.stats_until(|stats| of(stats, "/").0 + of(stats, "/api/").0 >= 9).await;
+    assert_eq!((of(&stats, "/"), of(&stats, "/api/"), of(&stats, "/one/")), ((4, 2, 2, 4), (5, 1, 4, 5), (0, 0, 0, 0)));
+    assert_eq!(stats.apps[0].requests, 9);
+}
+
+#[tokio::test]
 async fn what_a_route_answers_itself_is_counted() {
     let app = App::echo().await;
     let auth =

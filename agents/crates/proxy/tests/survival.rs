@@ -5,6 +5,7 @@
 // Not `cfg(test)` to the lints, because it has its own `main`.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
+mod quic;
 mod support;
 mod survival {
     pub mod app;

@@ -50,7 +50,7 @@ async fn http1_app() -> App {
         let accept = if request.head.starts_with("GET /wrong") { ACCEPT.to_owned() } else { accept(key) };
         peer.write(&format!(
             "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: {accept}\r\n\
-             Sec-WebSocket-Protocol: chat\r\n\r\nhello "
+             Sec-WebSocket-Protocol: chat\r\n\r\naloha "
         ))
         .await;
         while peer.fill().await {
@@ -87,7 +87,7 @@ async fn http2_app() -> Http2App {
         }
         let response = Response::builder().header("sec-websocket-protocol", "chat").body(()).unwrap();
         let mut send = respond.send_response(response, false).unwrap();
-        send_all(&mut send, Bytes::from_static(b"hello "), false).await;
+        send_all(&mut send, Bytes::from_static(b"aloha "), false).await;
         let mut body = request.into_body();
         while let Some(data) = body.data().await {
             let data = data.unwrap();
@@ -111,7 +111,7 @@ async fn hear(body: &mut RecvStream, expected: &[u8]) {
 
 /// A conversation of an HTTP/2 client: there, back, much, and the end from its side.
 async fn converse(mut send: SendStream<Bytes>, body: &mut RecvStream) {
-    hear(body, b"hello ").await;
+    hear(body, b"aloha ").await;
     for said in ["a", "second", "and third"] {
         send_all(&mut send, Bytes::from(said), false).await;
         hear(body, said.to_ascii_uppercase().as_bytes()).await;
@@ -138,7 +138,7 @@ async fn over_http1(proxy: &Proxy) {
     while client.unread.len() < 11 {
         assert!(client.fill().await);
     }
-    assert_eq!(client.unread, b"hello THERE");
+    assert_eq!(client.unread, b"aloha THERE");
 }
 
 #[tokio::test]
@@ -205,6 +205,35 @@ async fn http_1_to_http_1() {
     let app = http1_app().await;
     let proxy = Proxy::before(app.address).await;
     over_http1(&proxy).await;
+}
+
+/// A client of HTTP/2 whose WebSocket is open when the proxy leaves: told between two frames, it answers, and all ends.
+async fn told_of_a_drain(proxy: &Proxy) {
+    let mut client = connect(proxy).await;
+    let (response, mut send) = client.send_request(extended_connect("/ws"), false).unwrap();
+    let mut body = response.await.unwrap().into_body();
+    // The greeting is followed as if it were frames: a text's header that promises 108 bytes, of which four came.
+    hear(&mut body, b"aloha ").await;
+    send_all(&mut send, vec![b'a'; 104].into(), false).await;
+    hear(&mut body, &[b'A'; 104]).await;
+    proxy.drain(20_000).await;
+    hear(&mut body, &[0x88, 2, 0x03, 0xf4]).await;
+    send_all(&mut send, Bytes::from_static(&[0x88, 0x80, 0, 0, 0, 0]), true).await;
+    // What the app says after that is not for the client.
+    while let Some(data) = body.data().await {
+        assert!(data.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_http_2_is_told_of_a_drain_as_one_of_http_1_is() {
+    let (one, other) = (http1_app().await, http2_app().await);
+    let (mut proxy, mut other) = (Proxy::before(one.address).await, proxy_before(other.address).await);
+    tokio::join!(told_of_a_drain(&proxy), told_of_a_drain(&other));
+    // Nothing is left to wait for.
+    for proxy in [&mut proxy, &mut other] {
+        (&mut proxy.served).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

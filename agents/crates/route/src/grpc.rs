@@ -1,10 +1,33 @@
 //! gRPC as a proxy sees it: HTTP/2 whose outcome is in trailers, so that the proxy's own answers must be told there too.
 
+/// A caller may not keep an app's place for longer, whatever it asks for.
+const TIMEOUT_MS_MAX: u64 = 3_600_000;
+
 /// Whether a Content-Type is gRPC's: `application/grpc`, with or without a format or parameters. Not gRPC-Web, which is another.
 pub fn is_grpc(content_type: &[u8]) -> bool {
     const NAME: &[u8] = b"application/grpc";
     let Some((name, rest)) = content_type.split_at_checked(NAME.len()) else { return false };
     name.eq_ignore_ascii_case(NAME) && matches!(rest.first(), None | Some(b'+' | b';' | b' '))
+}
+
+/// How long a call's caller waits, in milliseconds rounded up and at most an hour; `None` for what is no timeout. The value
+/// of `grpc-timeout` is at most eight digits and a unit.
+pub fn grpc_timeout_ms(value: &[u8]) -> Option<u32> {
+    let (unit, digits) = value.split_last()?;
+    if !(1..=8).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let amount = digits.iter().fold(0u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let ms = match unit {
+        b'H' => amount * 3_600_000,
+        b'M' => amount * 60_000,
+        b'S' => amount * 1000,
+        b'm' => amount,
+        b'u' => amount.div_ceil(1000),
+        b'n' => amount.div_ceil(1_000_000),
+        _ => return None,
+    };
+    u32::try_from(ms.min(TIMEOUT_MS_MAX)).ok()
 }
 
 /// What `grpc-status` says for an answer of the proxy that HTTP would give this status.
@@ -42,6 +65,25 @@ mod tests {
         }
         for kind in ["application/grpc-web", "application/grpc-web+proto", "application/json", "", "application/grp"] {
             assert!(!is_grpc(kind.as_bytes()), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_digits_and_a_unit_and_no_longer_than_an_hour() {
+        for (value, ms) in [
+            ("1H", 3_600_000),
+            ("2M", 120_000),
+            ("30S", 30_000),
+            ("1500m", 1500),
+            ("1001u", 2),
+            ("1n", 1),
+            ("0S", 0),
+            ("99999999H", 3_600_000),
+        ] {
+            assert_eq!(grpc_timeout_ms(value.as_bytes()), Some(ms), "{value}");
+        }
+        for value in ["", "S", "1", "1s", "123456789m", "-1S", "+1S", "1.5S", " 1S", "1 S"] {
+            assert_eq!(grpc_timeout_ms(value.as_bytes()), None, "{value}");
         }
     }
 

@@ -37,7 +37,7 @@ pub use client::{Client, Trust, forwarded_address};
 pub use credentials::Credentials;
 pub use encoding::{Coding, has_token, is_compressible, negotiate};
 pub use framing::{RequestBody, ResponseBody, content_length};
-pub use grpc::{grpc_status, is_grpc};
+pub use grpc::{grpc_status, grpc_timeout_ms, is_grpc};
 pub use header::trailer_forwards;
 pub use health::{Health, is_good_health};
 pub use host::{Authority, HostName};

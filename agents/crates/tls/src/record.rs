@@ -145,6 +145,9 @@ pub struct RecordLayer {
     /// Derives the keys that follow.
     next_keys: Box<KernelConnection<ServerConnectionData>>,
     rekey_after: u64,
+    /// The peer asked for new keys of ours. It gets them with our next data, once however often it asked: else it could make
+    /// us say so without end while it reads nothing (RFC 8446, 4.6.3).
+    owes_keys: bool,
     idle_records: u32,
 }
 
@@ -168,14 +171,15 @@ impl RecordLayer {
             send: Half::new(secrets.tx),
             next_keys: Box::new(next_keys),
             rekey_after: REKEY_AFTER,
+            owes_keys: false,
             idle_records: 0,
         })
     }
 
-    /// Opens the record at the front of `incoming`, in place. Answers of the protocol itself are appended to `outgoing`, also
-    /// the alert that tells of an error; after an error the connection is of no more use.
+    /// Opens the record at the front of `incoming`, in place. The alert that tells of an error is appended to `outgoing`;
+    /// after an error the connection is of no more use.
     pub fn open<'i>(&mut self, incoming: &'i mut [u8], outgoing: &mut Vec<u8>) -> Result<Opened<'i>, RecordError> {
-        match self.open_record(incoming, outgoing) {
+        match self.open_record(incoming) {
             Err(error) => {
                 if let Some(alert) = error.alert() {
                     // The first error is the one to tell of.
@@ -187,7 +191,7 @@ impl RecordLayer {
         }
     }
 
-    fn open_record<'i>(&mut self, incoming: &'i mut [u8], outgoing: &mut Vec<u8>) -> Result<Opened<'i>, RecordError> {
+    fn open_record<'i>(&mut self, incoming: &'i mut [u8]) -> Result<Opened<'i>, RecordError> {
         let Some((header, rest)) = incoming.split_first_chunk_mut::<HEADER_BYTES>() else { return Ok(Opened::Partial) };
         let [kind, _, _, high, low] = *header;
         let length = usize::from(u16::from_be_bytes([high, low]));
@@ -222,9 +226,7 @@ impl RecordLayer {
             // Alone in its record: no message may stand behind a change of keys (RFC 8446, 5.1).
             (HANDSHAKE, [KEY_UPDATE, 0, 0, 1, wants_ours @ (0 | 1)]) => {
                 self.receive = Half::new(self.next_keys.update_rx_secret().map_err(key_error)?);
-                if *wants_ours == 1 {
-                    self.change_keys(outgoing)?;
-                }
+                self.owes_keys |= *wants_ours == 1;
                 Ok(Opened::Data(consumed, &[]))
             }
             _ => Err(RecordError::Unexpected),
@@ -234,7 +236,7 @@ impl RecordLayer {
     /// Seals `data` as records to the front of `out`; tells their length. A change of keys goes to `outgoing`, which must be
     /// sent before. Each record takes `RECORD_OVERHEAD_BYTES` more than its data.
     pub fn seal(&mut self, data: &[u8], out: &mut [u8], outgoing: &mut Vec<u8>) -> Result<usize, RecordError> {
-        if self.send.sequence >= self.rekey_after {
+        if self.owes_keys || self.send.sequence >= self.rekey_after {
             self.change_keys(outgoing)?;
         }
         let mut length = 0;
@@ -258,6 +260,7 @@ impl RecordLayer {
     fn change_keys(&mut self, outgoing: &mut Vec<u8>) -> Result<(), RecordError> {
         self.append(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], outgoing)?;
         self.send = Half::new(self.next_keys.update_tx_secret().map_err(key_error)?);
+        self.owes_keys = false;
         Ok(())
     }
 

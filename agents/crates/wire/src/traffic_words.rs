@@ -47,6 +47,7 @@ pub fn route_policy(message: &wire::RoutePolicy) -> Parsed<model::RoutePolicy> {
             Err(_) => return unknown("priority"),
         },
         compress: message.compress,
+        request_body_bytes_max: message.request_body_bytes_max,
     };
     policy.check()?;
     Ok(policy)
@@ -86,6 +87,7 @@ pub fn route_policy_message(policy: &model::RoutePolicy) -> Option<wire::RoutePo
         }
         .into(),
         compress: policy.compress,
+        request_body_bytes_max: policy.request_body_bytes_max,
     })
 }
 
@@ -371,6 +373,7 @@ mod tests {
             },
             priority: Priority::High,
             compress: true,
+            request_body_bytes_max: 1 << 40,
         };
         assert_eq!(route_policy(&route_policy_message(&policy).unwrap()), Ok(policy));
         let traffic = model::AppTraffic {
@@ -423,6 +426,8 @@ mod tests {
         assert_eq!(route_policy(&policy).unwrap_err().field, "allow");
         let policy = wire::RoutePolicy { priority: 77, ..Default::default() };
         assert_eq!(route_policy(&policy).unwrap_err().field, "priority");
+        let policy = wire::RoutePolicy { request_body_bytes_max: u64::MAX, ..Default::default() };
+        assert_eq!(route_policy(&policy).unwrap_err().field, "request_body_bytes_max");
         let one = wire::RoutePolicy { allow: vec!["192.0.2.7".into()], ..Default::default() };
         assert_eq!(route_policy(&one).unwrap().allow[0].to_string(), "192.0.2.7/32");
     }

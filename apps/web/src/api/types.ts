@@ -13,6 +13,7 @@ export type DeploymentDetail = Outputs['deployment']['get'];
 export type ServerSummary = Outputs['server']['list']['items'][number];
 export type ServerDetail = Outputs['server']['get'];
 export type AppMetric = Outputs['metric']['app'];
+export type RouteMetric = Outputs['metric']['routes']['routes'][number];
 export type ServerMetric = Outputs['metric']['server'];
 export type BenchmarkSummary = Outputs['benchmark']['list']['items'][number];
 export type BenchmarkDetail = Outputs['benchmark']['get'];

@@ -4,6 +4,8 @@ import {
   appMetricSchema,
   getAppMetric,
   getServerMetric,
+  listRouteMetrics,
+  routeMetricsSchema,
   serverMetricInputSchema,
   serverMetricSchema,
 } from '@fairlead/core/metric';
@@ -15,6 +17,11 @@ export const metricRouter = router({
     .input(appMetricInputSchema)
     .output(appMetricSchema)
     .query(({ ctx, input }) => getAppMetric(ctx.core, input)),
+
+  routes: memberProcedure('metric.read')
+    .input(appMetricInputSchema)
+    .output(routeMetricsSchema)
+    .query(({ ctx, input }) => listRouteMetrics(ctx.core, input)),
 
   server: memberProcedure('metric.read')
     .input(serverMetricInputSchema)

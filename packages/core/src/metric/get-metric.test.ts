@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { FrameSchema } from '@fairlead/contract/agent';
+import { FrameSchema, RouteSampleSchema } from '@fairlead/contract/agent';
 import { bucketIndex, histogramToWire } from '@fairlead/contract/histogram';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,18 +7,19 @@ import { getApp } from '../app/index.ts';
 import { forOrganization } from '../kernel/index.ts';
 import { loadServers } from '../server/index.ts';
 import { type CreatedTestApp, type TestWorld, testWorld } from '../testing/index.ts';
-import { getAppMetric, getServerMetric, recordFrames } from './index.ts';
+import { getAppMetric, getServerMetric, listRouteMetrics, recordFrames } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
 let app: CreatedTestApp;
 const slowUs = 80_000;
+let environmentId: string;
 
 beforeAll(async () => {
   db = await testDatabase();
   world = await testWorld(db.database);
   app = await world.createApp('Shop');
-  const { environmentId } = await world.tenant((ctx) => getApp(ctx, { slug: app.slug }, { localHttpsPort: 4443 }));
+  ({ environmentId } = await world.tenant((ctx) => getApp(ctx, { slug: app.slug }, { localHttpsPort: 4443 })));
   const nowMs = world.clock.now().getTime();
   // Two minutes of 10 requests a second, one of them slow, one of them failed.
   const frames = Array.from({ length: 120 }, (_, second) =>
@@ -50,6 +51,12 @@ beforeAll(async () => {
           inFlight: 3,
         },
       ],
+      routes: [
+        routeSample('shop.test', '/', 7, 1000),
+        routeSample('shop.test', '/api', 2, slowUs, { errors: 1, clientErrors: 1 }),
+        routeSample('', '', 1, 1000),
+        { ...routeSample('other.test', '/', 99, 1000), appId: 'app_of_another_server' },
+      ],
     }),
   );
   await world.system((ctx) =>
@@ -57,6 +64,52 @@ beforeAll(async () => {
   );
 });
 afterAll(() => db.drop());
+
+function routeSample(host: string, pathPrefix: string, requests: number, latencyUs: number, change = {}) {
+  const latency = histogramToWire({
+    counts: new Map([[bucketIndex(latencyUs), requests]]),
+    sumUs: latencyUs * requests,
+  });
+  return create(RouteSampleSchema, { appId: app.appId, environmentId, host, pathPrefix, requests, latency, ...change });
+}
+
+test('routes of an app are told apart, the busiest first, with their own quantiles', async () => {
+  for (const range of ['15m', '24h'] as const) {
+    const { routes, from, to } = await world.tenant((ctx) => listRouteMetrics(ctx, { appId: app.appId, range }));
+    expect(to.getTime() - from.getTime()).toBeGreaterThanOrEqual(range === '15m' ? 900_000 : 86_400_000);
+    expect(routes.map(({ host, pathPrefix, requests }) => [host, pathPrefix, requests])).toEqual([
+      ['shop.test', '/', 840],
+      ['shop.test', '/api', 240],
+      ['', '', 120],
+    ]);
+    expect(routes[0]?.p99Ms).toBeCloseTo(1, 1);
+    expect(routes[1]).toMatchObject({ errors: 120, clientErrors: 120 });
+    expect(routes[1]?.p50Ms).toBeGreaterThan(75);
+  }
+});
+
+test('routes that no agent has are refused', async () => {
+  const long = `/${'x'.repeat(2048)}`;
+  for (const [host, path] of [
+    ['shop.test\0', '/'],
+    ['SHOP.test', '/'],
+    ['shop.test', '/a b'],
+    ['shop.test', long],
+  ] as const) {
+    const frame = create(FrameSchema, {
+      agentUnixMs: BigInt(world.clock.now().getTime()),
+      routes: [routeSample(host, path, 1, 1000)],
+    });
+    const recorded = world.system((ctx) =>
+      recordFrames(forOrganization(ctx, world.organizationId), {
+        serverId: world.serverId,
+        frames: [frame],
+        clockOffsetMs: 0,
+      }),
+    );
+    await expect(recorded).rejects.toMatchObject({ code: 'link.malformed' });
+  }
+});
 
 test('a chart of an app shows rates, true quantiles, CPU and memory of each step', async () => {
   const metric = await world.tenant((ctx) => getAppMetric(ctx, { appId: app.appId, range: '15m' }));

@@ -1,6 +1,7 @@
 // The door to metrics.
 export { getAppMetric } from './get-app-metric.ts';
 export { getServerMetric } from './get-server-metric.ts';
+export { listRouteMetrics } from './list-route-metrics.ts';
 export { loadTraffic, noTraffic, type Traffic, type TrafficTarget } from './load-traffic.ts';
 export { prepareMetrics, pruneMetrics } from './prune-metrics.ts';
 export { recordFrames } from './record-frames.ts';

@@ -19,6 +19,40 @@ export interface AppMetricRow {
   readonly in_flight_max: number;
 }
 
+export interface RouteMetricRow {
+  readonly organization_id: string;
+  readonly app_id: string;
+  readonly environment_id: string;
+  readonly server_id: string;
+  readonly host: string;
+  readonly path_prefix: string;
+  readonly seconds: number;
+  readonly requests: bigint;
+  readonly errors: bigint;
+  readonly client_errors: bigint;
+  readonly latency: Uint8Array;
+}
+
+/** Groups rows by app, environment, server and route, and merges each group. */
+export function mergeRouteRows(rows: readonly RouteMetricRow[]): RouteMetricRow[] {
+  const key = (row: RouteMetricRow) =>
+    `${row.app_id} ${row.environment_id} ${row.server_id} ${row.host} ${row.path_prefix}`;
+  return [...Map.groupBy(rows, key).values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    return [
+      {
+        ...first,
+        seconds: group.reduce((sum, row) => sum + row.seconds, 0),
+        requests: sum(group, (row) => row.requests),
+        errors: sum(group, (row) => row.errors),
+        client_errors: sum(group, (row) => row.client_errors),
+        latency: encodeHistogram(mergeHistograms(group.map((row) => decodeHistogram(row.latency)))),
+      },
+    ];
+  });
+}
+
 /** Groups rows by app, environment and server, and merges each group. */
 export function mergeAppRows(rows: readonly AppMetricRow[]): AppMetricRow[] {
   const groups = Map.groupBy(rows, (row) => `${row.app_id}/${row.environment_id}/${row.server_id}`);
@@ -48,6 +82,6 @@ export function mergeAppRows(rows: readonly AppMetricRow[]): AppMetricRow[] {
   });
 }
 
-function sum(rows: readonly AppMetricRow[], pick: (row: AppMetricRow) => bigint): bigint {
+function sum<Row>(rows: readonly Row[], pick: (row: Row) => bigint): bigint {
   return rows.reduce((total, row) => total + pick(row), 0n);
 }

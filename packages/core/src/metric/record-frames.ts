@@ -1,6 +1,6 @@
-// Owns the storing of frames: one row per second, app and server. A second that is stored already stays as it is, so a
+// Owns the storing of frames: one row per second, app, route and server. A second that is stored already stays as it is, so a
 // frame that comes twice changes nothing.
-import type { AppSample, Frame, HostSample } from '@fairlead/contract/agent';
+import type { AppSample, Frame, HostSample, RouteSample } from '@fairlead/contract/agent';
 import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
 import { metricRetentionMs } from '@fairlead/contract/metrics';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
@@ -19,6 +19,13 @@ interface AppRow {
   readonly latencyHex: string;
 }
 
+interface RouteRow {
+  readonly at: Date;
+  readonly seconds: number;
+  readonly sample: RouteSample;
+  readonly latencyHex: string;
+}
+
 interface HostRow {
   readonly at: Date;
   readonly seconds: number;
@@ -34,30 +41,41 @@ const pastMaxMs = metricRetentionMs['1s'] - 60_000;
 const secondsMax = 60;
 // An hour of frames still fits the columns: 3600 times this is below 2^62.
 const amountMax = 2n ** 50n;
+// An agent tells of 64 and one of each app; two proxies serve while one is upgraded.
+const routesMax = 1024;
+// RFC 1035's longest name, as an agent's routes have it; a path of the table is far shorter than this.
+const hostPattern = /^[a-z0-9.*:_[\]-]{0,260}$/;
+const pathPattern = /^[\x21-\x7e]{0,2048}$/;
 
 /**
  * Answers what was stored: samples of apps that don't live on this server are left out, and frames of another day. Throws
- * link.malformed on a histogram that cannot be.
+ * link.malformed on a histogram or route that cannot be.
  */
 export async function recordFrames(ctx: OrganizationCtx, input: RecordFramesInput): Promise<Frame[]> {
   const nowMs = ctx.clock.now().getTime();
   const placed = await placedApps(ctx, input.serverId);
   const apps: AppRow[] = [];
+  const routes: RouteRow[] = [];
   const hosts: HostRow[] = [];
   const timely: Frame[] = [];
   for (const frame of input.frames) {
     const unixMs = Number(frame.agentUnixMs) - input.clockOffsetMs;
     if (!(unixMs > nowMs - pastMaxMs && unixMs < nowMs + futureMaxMs)) continue;
     const own = frame.apps.filter((sample) => placed.has(`${sample.appId}/${sample.environmentId}`));
-    timely.push({ ...frame, apps: own });
+    const ownRoutes = frame.routes.filter((sample) => placed.has(`${sample.appId}/${sample.environmentId}`));
+    timely.push({ ...frame, apps: own, routes: ownRoutes });
     const at = new Date(Math.floor(unixMs / secondMs) * secondMs);
     const seconds = Math.min(Math.max(1, Math.round(frame.durationMs / secondMs)), secondsMax);
     if (frame.host !== undefined) hosts.push({ at, seconds, host: frame.host });
     for (const sample of own) apps.push({ at, seconds, sample, latencyHex: latencyHexOf(sample) });
+    for (const sample of requireRoutes(ownRoutes)) {
+      routes.push({ at, seconds, sample, latencyHex: latencyHexOf(sample) });
+    }
   }
   const untimely = input.frames.length - timely.length;
   if (untimely > 0) ctx.log.warn({ serverId: input.serverId, untimely }, 'frames too old or too new were dropped');
   await insertApps(ctx, input.serverId, apps);
+  await insertRoutes(ctx, input.serverId, routes);
   await insertHosts(ctx, input.serverId, hosts);
   await markDue(ctx, input.serverId, [...apps, ...hosts]);
   return timely;
@@ -71,7 +89,14 @@ async function placedApps(ctx: OrganizationCtx, serverId: string): Promise<Reado
   return new Set(placements.map((placement) => `${placement.appId}/${placement.environmentId}`));
 }
 
-function latencyHexOf(sample: AppSample): string {
+/** PostgreSQL takes no NUL in a text, and nobody needs routes without end. */
+function requireRoutes(samples: readonly RouteSample[]): readonly RouteSample[] {
+  const wrong = samples.find(({ host, pathPrefix }) => !(hostPattern.test(host) && pathPattern.test(pathPrefix)));
+  if (wrong !== undefined || samples.length > routesMax) throw new AppError('link.malformed', { field: 'routes' });
+  return samples;
+}
+
+function latencyHexOf(sample: AppSample | RouteSample): string {
   const histogram = histogramFromWire(sample.latency);
   if (histogram === null) throw new AppError('link.malformed', { field: 'latency', appId: sample.appId });
   return Buffer.from(encodeHistogram(histogram)).toString('hex');
@@ -95,6 +120,23 @@ async function insertApps(ctx: OrganizationCtx, serverId: string, rows: readonly
       ${rows.map((row) => int(row.sample.inFlight))}::int[]
     ) AS sample (app_id, environment_id, at, seconds, requests, errors, client_errors, latency, bytes_received, bytes_sent,
       cpu_millis, memory_bytes, in_flight)
+    ON CONFLICT DO NOTHING`;
+}
+
+async function insertRoutes(ctx: OrganizationCtx, serverId: string, rows: readonly RouteRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await ctx.tx.$executeRaw`
+    INSERT INTO metric.route_1s (organization_id, app_id, environment_id, server_id, host, path_prefix, at, seconds,
+      requests, errors, client_errors, latency)
+    SELECT ${ctx.organizationId}, app_id, environment_id, ${serverId}, host, path_prefix, at, seconds, requests, errors,
+      client_errors, decode(latency, 'hex')
+    FROM unnest(
+      ${rows.map((row) => row.sample.appId)}::text[], ${rows.map((row) => row.sample.environmentId)}::text[],
+      ${rows.map((row) => row.sample.host)}::text[], ${rows.map((row) => row.sample.pathPrefix)}::text[],
+      ${rows.map((row) => row.at.toISOString())}::timestamptz[], ${rows.map((row) => row.seconds)}::int[],
+      ${rows.map((row) => row.sample.requests)}::bigint[], ${rows.map((row) => row.sample.errors)}::bigint[],
+      ${rows.map((row) => row.sample.clientErrors)}::bigint[], ${rows.map((row) => row.latencyHex)}::text[]
+    ) AS sample (app_id, environment_id, host, path_prefix, at, seconds, requests, errors, client_errors, latency)
     ON CONFLICT DO NOTHING`;
 }
 

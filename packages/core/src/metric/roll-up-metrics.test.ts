@@ -1,11 +1,17 @@
 import { create } from '@bufbuild/protobuf';
-import { AppSampleSchema, FrameSchema, HistogramSchema, HostSampleSchema } from '@fairlead/contract/agent';
+import {
+  AppSampleSchema,
+  FrameSchema,
+  HistogramSchema,
+  HostSampleSchema,
+  RouteSampleSchema,
+} from '@fairlead/contract/agent';
 import { bucketIndex, decodeHistogram, histogramToWire, quantileUs } from '@fairlead/contract/histogram';
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forOrganization, type Log, type SystemCtx } from '../kernel/index.ts';
-import type { AppMetricRow } from './merge-samples.ts';
+import type { AppMetricRow, RouteMetricRow } from './merge-samples.ts';
 import { recordFrames } from './record-frames.ts';
 import { rollUpMetrics } from './roll-up-metrics.ts';
 
@@ -46,7 +52,10 @@ function record(
   const cpuMillis = change.cpuMillis ?? 100;
   const sample = create(AppSampleSchema, { appId, environmentId, requests, latency, cpuMillis, memoryBytes: 7n });
   const host = create(HostSampleSchema, { cpuMillis, networkSentBytes: 10n, openConnections: requests });
-  const frame = create(FrameSchema, { agentUnixMs: BigInt(unixMs), durationMs: 1000, host, apps: [sample] });
+  const routes = ['/', '/api'].map((pathPrefix) =>
+    create(RouteSampleSchema, { appId, environmentId, host: 'a.test', pathPrefix, requests, errors: 1, latency }),
+  );
+  const frame = create(FrameSchema, { agentUnixMs: BigInt(unixMs), durationMs: 1000, host, apps: [sample], routes });
   return at(unixMs, (ctx) =>
     recordFrames(forOrganization(ctx, parseId('org', organizationId)), { serverId, frames: [frame], clockOffsetMs: 0 }),
   );
@@ -78,12 +87,29 @@ test('a minute is rolled up when it is over: sums, weighed averages, and quantil
   expect(quantileUs(latency, 0.95)).toBeGreaterThan(800_000);
 });
 
+test('routes are rolled up each by itself', async () => {
+  const found = await at(
+    hour,
+    ({ tx }) => tx.$queryRaw<(RouteMetricRow & { at: Date })[]>`SELECT * FROM metric.route_1m ORDER BY at, path_prefix`,
+  );
+  expect(found).toMatchObject([
+    { host: 'a.test', path_prefix: '/', seconds: 10, requests: 100n, errors: 10n, at: new Date(hour) },
+    { host: 'a.test', path_prefix: '/api', seconds: 10, requests: 100n, errors: 10n, at: new Date(hour) },
+  ]);
+  expect(quantileUs(decodeHistogram(found[1]?.latency ?? new Uint8Array()), 0.95)).toBeGreaterThan(800_000);
+});
+
 test('late samples are rolled up again into the same row, and the hour follows', async () => {
   await record(hour + 20_000, 1000, 50, { cpuMillis: 1200 });
   await record(hour + 120_000, 1000, 1);
   await rollUpAll(hour + 2 * hourMs);
   expect(await appRow('1m', hour)).toMatchObject({ seconds: 11, requests: 150n, cpu_millis_avg: 200 });
   expect(await appRow('1h', hour)).toMatchObject({ seconds: 12, requests: 151n });
+  const routes = await at(hour, ({ tx }) => tx.$queryRaw<object[]>`SELECT seconds, requests FROM metric.route_1h`);
+  expect(routes).toEqual([
+    { seconds: 12, requests: 151n },
+    { seconds: 12, requests: 151n },
+  ]);
   const servers = await at(
     hour,
     ({ tx }) => tx.$queryRaw<object[]>`SELECT seconds, network_sent_bytes, open_connections_max FROM metric.server_1h`,

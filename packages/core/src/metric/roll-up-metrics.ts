@@ -3,7 +3,7 @@
 import type { ScopedTx } from '@fairlead/db';
 import { Prisma } from '@fairlead/db';
 import { attempt, type SystemCtx } from '../kernel/index.ts';
-import { type AppMetricRow, mergeAppRows } from './merge-samples.ts';
+import { type AppMetricRow, mergeAppRows, mergeRouteRows, type RouteMetricRow } from './merge-samples.ts';
 
 interface DueRow {
   readonly at: Date;
@@ -126,6 +126,41 @@ async function rollUp(tx: ScopedTx, level: Level, at: Date, serverIds: readonly 
       AND sample.server_id = placement.server_id AND sample.at >= ${at} AND sample.at < ${until}
     WHERE placement.server_id = ANY (${serverIds}::text[])`;
   await upsertApps(tx, target('app'), at, mergeAppRows(samples));
+
+  const routes = await tx.$queryRaw<RouteMetricRow[]>`
+    SELECT sample.organization_id, sample.app_id, sample.environment_id, sample.server_id, sample.host, sample.path_prefix,
+      sample.seconds, sample.requests, sample.errors, sample.client_errors, sample.latency
+    FROM placement
+    JOIN ${source('route')} sample ON sample.app_id = placement.app_id AND sample.environment_id = placement.environment_id
+      AND sample.server_id = placement.server_id AND sample.at >= ${at} AND sample.at < ${until}
+    WHERE placement.server_id = ANY (${serverIds}::text[])`;
+  await upsertRoutes(tx, target('route'), at, mergeRouteRows(routes));
+}
+
+async function upsertRoutes(
+  tx: ScopedTx,
+  target: Prisma.Sql,
+  at: Date,
+  rows: readonly RouteMetricRow[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.$executeRaw`
+    INSERT INTO ${target} (organization_id, app_id, environment_id, server_id, host, path_prefix, at, seconds, requests,
+      errors, client_errors, latency)
+    SELECT organization_id, app_id, environment_id, server_id, host, path_prefix, ${at}, seconds, requests, errors,
+      client_errors, decode(latency, 'hex')
+    FROM unnest(
+      ${rows.map((row) => row.organization_id)}::text[], ${rows.map((row) => row.app_id)}::text[],
+      ${rows.map((row) => row.environment_id)}::text[], ${rows.map((row) => row.server_id)}::text[],
+      ${rows.map((row) => row.host)}::text[], ${rows.map((row) => row.path_prefix)}::text[],
+      ${rows.map((row) => row.seconds)}::int[], ${rows.map((row) => String(row.requests))}::bigint[],
+      ${rows.map((row) => String(row.errors))}::bigint[], ${rows.map((row) => String(row.client_errors))}::bigint[],
+      ${rows.map((row) => Buffer.from(row.latency).toString('hex'))}::text[]
+    ) AS sample (organization_id, app_id, environment_id, server_id, host, path_prefix, seconds, requests, errors,
+      client_errors, latency)
+    ON CONFLICT (app_id, environment_id, server_id, at, host, path_prefix) DO UPDATE SET seconds = excluded.seconds,
+      requests = excluded.requests, errors = excluded.errors, client_errors = excluded.client_errors,
+      latency = excluded.latency`;
 }
 
 async function upsertApps(tx: ScopedTx, target: Prisma.Sql, at: Date, rows: readonly AppMetricRow[]): Promise<void> {

@@ -54,6 +54,26 @@ export const appMetricSchema = z.object({
 });
 export type AppMetric = z.infer<typeof appMetricSchema>;
 
+/** A route of an app over a range. Both names empty: all routes that were too many to be told apart. */
+export const routeMetricSchema = z.object({
+  host: z.string(),
+  pathPrefix: z.string(),
+  requests: z.number(),
+  errors: z.number(),
+  clientErrors: z.number(),
+  p50Ms: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+});
+export type RouteMetric = z.infer<typeof routeMetricSchema>;
+
+/** The busiest first; at most a hundred. */
+export const routeMetricsSchema = z.object({
+  from: z.date(),
+  to: z.date(),
+  routes: z.array(routeMetricSchema),
+});
+export type RouteMetrics = z.infer<typeof routeMetricsSchema>;
+
 export const serverMetricInputSchema = z.object({ serverId: serverIdSchema, range: rangeSchema });
 export type ServerMetricInput = z.infer<typeof serverMetricInputSchema>;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlead_wire::agent;
-use fairlead_wire::local::{ProxyAppStats, ProxyStats};
+use fairlead_wire::local::{ProxyAppStats, ProxyRouteTraffic, ProxyStats};
 
 /// How far a frame may lie from its second before the count starts anew.
 const DRIFT_MAX_MS: u64 = 700;
@@ -69,6 +69,31 @@ pub(crate) fn app_samples(stats: &ProxyStats, uses: &BTreeMap<String, AppUse>) -
     keys.into_iter().filter_map(sample).collect()
 }
 
+/// The routes' part of a frame. Those of fixed addresses belong to no app.
+pub(crate) fn route_samples(stats: &ProxyStats) -> Vec<agent::RouteSample> {
+    let sample = |served: &ProxyRouteTraffic| {
+        let (app_id, environment_id) = served.app_key.split_once('/').filter(|(app, _)| *app != "address")?;
+        let (host, path) = served.route.split_at(served.route.find('/').unwrap_or(served.route.len()));
+        let latency = agent::Histogram {
+            index: served.latency_index.clone(),
+            count: served.latency_count.clone(),
+            sum_us: served.latency_sum_us,
+        };
+        Some(agent::RouteSample {
+            app_id: app_id.into(),
+            environment_id: environment_id.into(),
+            host: host.into(),
+            // "/api/" is how the proxy writes the prefix "/api".
+            path_prefix: if path.len() > 1 { path.trim_end_matches('/') } else { path }.into(),
+            requests: served.requests,
+            errors: served.errors,
+            client_errors: served.client_errors,
+            latency: Some(latency),
+        })
+    };
+    stats.served.iter().filter_map(sample).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +106,29 @@ mod tests {
         assert_eq!(stamps, [10_000, 11_000, 12_000, 13_000, 14_000]);
         assert_eq!(clock.stamp(60_250), 60_000);
         assert_eq!(clock.stamp(20_250), 20_000);
+    }
+
+    #[test]
+    fn routes_are_told_by_host_and_prefix_and_those_of_fixed_addresses_are_not() {
+        let served = |app_key: &str, route: &str| ProxyRouteTraffic {
+            app_key: app_key.into(),
+            route: route.into(),
+            requests: 3,
+            latency_index: vec![7],
+            latency_count: vec![3],
+            ..ProxyRouteTraffic::default()
+        };
+        let served = vec![
+            served("app_1/env_1", "a.test/"),
+            served("app_1/env_1", "*.a.test/api/v1/"),
+            served("app_1/env_1", ""),
+            served("address/127.0.0.1:4400", "b.test/"),
+        ];
+        let samples = route_samples(&ProxyStats { served, ..ProxyStats::default() });
+        let places: Vec<_> = samples.iter().map(|route| (route.host.as_str(), route.path_prefix.as_str())).collect();
+        assert_eq!(places, [("a.test", "/"), ("*.a.test", "/api/v1"), ("", "")]);
+        assert_eq!((samples[0].app_id.as_str(), samples[0].environment_id.as_str()), ("app_1", "env_1"));
+        assert_eq!(samples[0].latency.as_ref().unwrap().count, [3]);
     }
 
     #[test]

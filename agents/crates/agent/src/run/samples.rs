@@ -10,7 +10,7 @@ use fairlead_telemetry::{HostSample, HostSampler, ProcessSampler, SampleError, c
 use fairlead_wire::agent;
 use fairlead_wire::local::ProxyStats;
 
-use super::frame::{AppUse, FrameClock, app_samples};
+use super::frame::{AppUse, FrameClock, app_samples, route_samples};
 
 /// PSS walks a process's pages: often enough for a chart, seldom enough to cost nothing.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(15);
@@ -78,6 +78,7 @@ impl Samples {
                 open_connections: stats.open_connections,
             }),
             apps: app_samples(stats, &self.app_uses(view)),
+            routes: route_samples(stats),
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fairlead_wire::local::{ProxyAppStats, ProxyBalanceStats, ProxyInstanceStats, ProxyRouteStats, ProxyStats};
+use fairlead_wire::local::{
+    ProxyAppStats, ProxyBalanceStats, ProxyInstanceStats, ProxyRouteStats, ProxyRouteTraffic, ProxyStats,
+};
 
 /// What one draining proxy adds to the next frame: counts since the last one, and what is in flight now.
 #[derive(Debug, Default)]
@@ -56,6 +58,7 @@ impl Share {
             panics: std::mem::take(&mut frame.panics),
             access_log_dropped: std::mem::take(&mut frame.access_log_dropped),
             routes: std::mem::take(&mut frame.routes),
+            served: std::mem::take(&mut frame.served),
             ..ProxyStats::default()
         };
         for app in &mut frame.apps {
@@ -81,6 +84,7 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
         panics,
         access_log_dropped,
         routes,
+        served,
     } = other;
     sum.malformed_requests += malformed_requests;
     sum.accept_pauses += accept_pauses;
@@ -91,6 +95,12 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
         match sum.routes.iter_mut().find(|known| known.route == route.route) {
             Some(known) => add_route(known, route),
             None => sum.routes.push(route.clone()),
+        }
+    }
+    for route in served {
+        match sum.served.iter_mut().find(|known| known.app_key == route.app_key && known.route == route.route) {
+            Some(known) => add_served(known, route),
+            None => sum.served.push(route.clone()),
         }
     }
     for app in apps {
@@ -106,13 +116,15 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
 }
 
 fn add_route(sum: &mut ProxyRouteStats, other: &ProxyRouteStats) {
-    let ProxyRouteStats { route: _, rate_limited, denied, redirected, unauthorized, maintenance } = other;
+    let ProxyRouteStats { route: _, rate_limited, denied, redirected, unauthorized, maintenance, body_too_large } =
+        other;
     for (sum, count) in [
         (&mut sum.rate_limited, rate_limited),
         (&mut sum.denied, denied),
         (&mut sum.redirected, redirected),
         (&mut sum.unauthorized, unauthorized),
         (&mut sum.maintenance, maintenance),
+        (&mut sum.body_too_large, body_too_large),
     ] {
         *sum = sum.saturating_add(*count);
     }
@@ -141,13 +153,34 @@ fn add_app(sum: &mut ProxyAppStats, other: &ProxyAppStats) {
     if let Some(balance) = balance {
         add_balance(sum.balance.get_or_insert_default(), balance);
     }
+    add_latency((&mut sum.latency_index, &mut sum.latency_count), (latency_index, latency_count));
+}
+
+fn add_served(sum: &mut ProxyRouteTraffic, other: &ProxyRouteTraffic) {
+    let ProxyRouteTraffic {
+        app_key: _,
+        route: _,
+        requests,
+        errors,
+        client_errors,
+        latency_index,
+        latency_count,
+        latency_sum_us,
+    } = other;
+    sum.requests = sum.requests.saturating_add(*requests);
+    sum.errors = sum.errors.saturating_add(*errors);
+    sum.client_errors = sum.client_errors.saturating_add(*client_errors);
+    sum.latency_sum_us += latency_sum_us;
+    add_latency((&mut sum.latency_index, &mut sum.latency_count), (latency_index, latency_count));
+}
+
+/// Adds the buckets of one histogram to another's.
+fn add_latency((indexes, counts): (&mut Vec<u32>, &mut Vec<u64>), (index, count): (&[u32], &[u64])) {
     let mut latency: BTreeMap<u32, u64> = BTreeMap::new();
-    for (index, count) in
-        sum.latency_index.iter().zip(&sum.latency_count).chain(latency_index.iter().zip(latency_count))
-    {
+    for (index, count) in indexes.iter().zip(&*counts).chain(index.iter().zip(count)) {
         *latency.entry(*index).or_default() += count;
     }
-    (sum.latency_index, sum.latency_count) = latency.into_iter().unzip();
+    (*indexes, *counts) = latency.into_iter().unzip();
 }
 
 /// How things stand now is told by the one that serves.
@@ -184,9 +217,18 @@ mod tests {
             latency_count: vec![1, 2],
             ..ProxyAppStats::default()
         };
+        let served = ProxyRouteTraffic {
+            app_key: "a".into(),
+            route: format!("{}.test/", generation % 2),
+            requests,
+            latency_index: vec![requests],
+            latency_count: vec![1],
+            ..ProxyRouteTraffic::default()
+        };
         let instance = |id: &str| ProxyInstanceStats { instance_id: id.into(), in_flight };
         ProxyStats {
             apps: vec![app],
+            served: vec![served],
             instances: vec![instance("ins_1"), instance(&format!("ins_of_{generation}"))],
             open_connections: in_flight,
             malformed_requests: 1,
@@ -210,6 +252,14 @@ mod tests {
         );
         let in_flight: Vec<_> = first.instances.iter().map(|i| (i.instance_id.as_str(), i.in_flight)).collect();
         assert_eq!(in_flight, [("ins_1", 5), ("ins_of_9", 1), ("ins_of_7", 4)]);
+        assert_eq!((first.served.len(), first.served[0].requests), (1, 31));
+        assert_eq!(
+            (&first.served[0].latency_index, &first.served[0].latency_count),
+            (&vec![1, 10, 20], &vec![1, 1, 1])
+        );
+        let mut second = frame(8, 1, 1);
+        share.give(&mut second);
+        assert_eq!((second.served.len(), second.served[0].requests), (1, 1));
         let mut second = frame(9, 1, 1);
         share.give(&mut second);
         assert_eq!((second.apps[0].requests, second.apps[0].in_flight, second.generation), (1, 5, 7));

@@ -10,7 +10,7 @@ use fairlead_base::{CancellationToken, clock};
 use fairlead_tls::{CertificateStore, Tickets};
 use fairlead_wire::local::{
     ProxyAppStats, ProxyBalanceStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxyRouteStats,
-    ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event,
+    ProxyRouteTraffic, ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event,
 };
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use tokio::net::{UnixListener, UnixStream};
@@ -20,7 +20,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until, timeou
 use crate::access_log::{LogFile, Message};
 
 use super::{ProxyError, ProxyKeys, Sockets};
-use crate::core::{AppStats, CoreStats, DrainOrder, RouteNumbers};
+use crate::core::{AppStats, CoreStats, DrainOrder, RouteNumbers, ServedNumbers};
 use crate::health::Probes;
 use crate::policy::Shared;
 use crate::snapshot::Snapshot;
@@ -29,6 +29,8 @@ use crate::worker::{CoreCommand, Worker};
 /// A `run` that takes nothing for so long is as good as gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const STATS_EVERY: Duration = Duration::from_secs(1);
+/// Routes that are told of apart in one frame: those of a server with thousands of domains must not fill it.
+const ROUTES_MAX: usize = 64;
 /// For exchanges in flight when the proxy is told to end by a signal.
 const SIGNAL_DRAIN: DrainOrder = DrainOrder { patience: Duration::from_secs(10), spread: Duration::ZERO };
 
@@ -319,6 +321,7 @@ fn is_ours(stream: &UnixStream) -> bool {
 fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     let mut apps: BTreeMap<Box<str>, AppStats> = BTreeMap::new();
     let mut routes: BTreeMap<Box<str>, RouteNumbers> = BTreeMap::new();
+    let mut served = ServedBy::new();
     let mut instances: BTreeMap<Box<str>, u32> = BTreeMap::new();
     let mut stats = ProxyStats {
         duration_ms: saturate(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
@@ -340,6 +343,9 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
         for route in core.routes {
             routes.entry(route.key).or_default().merge(&route.numbers);
         }
+        for route in core.served {
+            served.entry((route.app, route.route)).or_default().merge(&route.numbers);
+        }
         for (instance, in_flight) in core.instances {
             *instances.entry(instance).or_default() += in_flight;
         }
@@ -347,6 +353,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     stats.apps = apps.into_values().map(app_stats).collect();
     stats.routes = routes.into_iter().map(|(key, numbers)| route_stats(&key, &numbers)).collect();
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
+    stats.served = busiest(served).map(|((app, route), numbers)| served_stats(app, &route, &numbers)).collect();
     stats.instances = instances.into_iter().map(instance).collect();
     stats
 }
@@ -388,9 +395,70 @@ fn route_stats(key: &str, numbers: &RouteNumbers) -> ProxyRouteStats {
         redirected: saturate(numbers.redirected),
         unauthorized: saturate(numbers.unauthorized),
         maintenance: saturate(numbers.maintenance),
+        body_too_large: saturate(numbers.body_too_large),
+    }
+}
+
+/// An app and one of its routes.
+type ServedKey = (Box<str>, Arc<str>);
+type ServedBy = BTreeMap<ServedKey, ServedNumbers>;
+
+/// Those that go into a frame: the busiest, and what is left of each app as its empty route.
+fn busiest(mut served: ServedBy) -> impl Iterator<Item = (ServedKey, ServedNumbers)> {
+    if served.len() > ROUTES_MAX {
+        let mut order: Vec<(u64, ServedKey)> =
+            served.iter().map(|(key, numbers)| (numbers.requests, key.clone())).collect();
+        order.sort_unstable_by(|one, other| other.cmp(one));
+        for (_, key) in order.drain(ROUTES_MAX..) {
+            if let Some(numbers) = served.remove(&key) {
+                served.entry((key.0, Arc::from(""))).or_default().merge(&numbers);
+            }
+        }
+    }
+    served.into_iter()
+}
+
+fn served_stats(app_key: Box<str>, route: &str, numbers: &ServedNumbers) -> ProxyRouteTraffic {
+    let (latency_index, latency_count) = numbers.latency.sparse().unzip();
+    ProxyRouteTraffic {
+        app_key: app_key.into(),
+        route: route.to_owned(),
+        requests: saturate(numbers.requests),
+        errors: saturate(numbers.errors),
+        client_errors: saturate(numbers.client_errors),
+        latency_index,
+        latency_count,
+        latency_sum_us: numbers.latency.sum_us(),
     }
 }
 
 fn saturate(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_routes_are_told_apart_and_no_request_of_the_others_is_lost() {
+        let numbers = |requests| ServedNumbers { requests, ..ServedNumbers::default() };
+        let route = |number: u64| (Box::from(if number % 2 == 0 { "even" } else { "odd" }), format!("{number}.test/"));
+        let served: ServedBy = (1..=200)
+            .map(|number| {
+                let (app, route) = route(number);
+                ((app, route.into()), numbers(number))
+            })
+            .collect();
+        let told: Vec<_> = busiest(served).collect();
+        assert_eq!(told.len(), ROUTES_MAX + 2);
+        assert_eq!(told.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum::<u64>());
+        let rest =
+            |app: &str| told.iter().find(|((of, route), _)| &**of == app && route.is_empty()).unwrap().1.requests;
+        assert_eq!(rest("even"), (1..=136).filter(|number| number % 2 == 0).sum::<u64>());
+        assert!(told.iter().any(|((app, route), _)| &**app == "even" && &**route == "138.test/"));
+        assert!(!told.iter().any(|((_, route), _)| &**route == "136.test/"));
+        let few: ServedBy = BTreeMap::from([(("a".into(), "a.test/".into()), numbers(1))]);
+        assert_eq!(busiest(few).count(), 1);
+    }
 }

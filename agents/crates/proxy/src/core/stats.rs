@@ -2,6 +2,7 @@
 
 use fairlead_telemetry::Histogram;
 
+use super::served::ServedStats;
 use crate::policy::Reason;
 
 /// Numbers of one app on one core since the last collection.
@@ -85,6 +86,8 @@ pub(crate) struct RouteNumbers {
     pub(crate) unauthorized: u64,
     /// 503 by the maintenance page.
     pub(crate) maintenance: u64,
+    /// 413.
+    pub(crate) body_too_large: u64,
 }
 
 impl RouteNumbers {
@@ -96,6 +99,7 @@ impl RouteNumbers {
             Reason::Redirected => &mut self.redirected,
             Reason::Unauthorized => &mut self.unauthorized,
             Reason::Maintenance => &mut self.maintenance,
+            Reason::BodyTooLarge => &mut self.body_too_large,
         } += 1;
     }
 
@@ -106,6 +110,7 @@ impl RouteNumbers {
         self.redirected += other.redirected;
         self.unauthorized += other.unauthorized;
         self.maintenance += other.maintenance;
+        self.body_too_large += other.body_too_large;
     }
 }
 
@@ -133,6 +138,8 @@ impl AppStats {
 pub(crate) struct CoreStats {
     pub(crate) apps: Vec<AppStats>,
     pub(crate) routes: Vec<RouteStats>,
+    /// Those with any requests.
+    pub(crate) served: Vec<ServedStats>,
     /// (instance id, exchanges in flight).
     pub(crate) instances: Vec<(Box<str>, u32)>,
     pub(crate) open_connections: u32,

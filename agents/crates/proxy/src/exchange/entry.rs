@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairlead_route::{Client, RequestLine, https_location};
+use fairlead_route::{Client, RequestBody, RequestLine, https_location};
 
 use super::Reply;
-use crate::core::{App, Core, Destination};
+use crate::core::{App, Core, Destination, Served};
 use crate::policy::{ACME_PATH, Admission, Asker, Check, Policy, Reason, Verdict};
 
 /// What a request that may go on has.
@@ -16,6 +16,8 @@ pub(super) struct Entered {
     pub(super) policy: Option<Arc<Policy>>,
     /// Counted in its limits for as long as this is held.
     pub(super) admission: Option<Admission>,
+    /// Its route's numbers.
+    pub(super) served: Option<Rc<Served>>,
     /// To be passed first.
     pub(super) check: Option<Box<Check>>,
 }
@@ -26,29 +28,30 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     client: &Client,
     host: &[u8],
     line: &RequestLine<'_>,
+    body: RequestBody,
     headers: impl Fn() -> H,
 ) -> Result<Entered, Reply> {
     let https_port = if client.is_secure() { None } else { core.https_port };
-    let (app, policy) = match core.find(host, line.target.path()) {
-        Destination::App(app, None) => {
+    let (app, policy, served) = match core.find(host, line.target.path()) {
+        Destination::App(app, None, served) => {
             return match to_https(core, https_port, host, line) {
-                None => Ok(Entered { app, policy: None, admission: None, check: None }),
+                None => Ok(Entered { app, policy: None, admission: None, served, check: None }),
                 Some(reply) => Err(reply),
             };
         }
-        Destination::App(app, Some(policy)) => (Some(app), policy),
-        Destination::Redirect(policy) => (None, policy),
+        Destination::App(app, Some(policy), served) => (Some(app), policy, served),
+        Destination::Redirect(policy) => (None, policy, None),
         Destination::NoPath => return Err(to_https(core, https_port, host, line).unwrap_or_else(Reply::not_found)),
         Destination::NoHost => return Err(Reply::not_found()),
     };
-    let asker = Asker { address: client.ip(), https_port, host };
+    let asker = Asker { address: client.ip(), https_port, host, body };
     match policy.judge(&asker, line, headers, &core.good_answers) {
         Verdict::Answer(reason, reply) => {
             core.count(&policy.key, reason);
             Err(reply)
         }
         Verdict::Pass(admission, check) => match app {
-            Some(app) => Ok(Entered { app, policy: Some(policy), admission, check }),
+            Some(app) => Ok(Entered { app, policy: Some(policy), admission, served, check }),
             None => Err(Reply::not_found()),
         },
     }

@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Client(#[from] ClientError),
     #[error("the client stopped sending its body")]
     BodyStalled,
+    #[error("the request's body outgrew its route's bound")]
+    BodyTooLarge,
     #[error("the client stopped taking the response")]
     ClientStalled,
     #[error("the app did not answer in time")]
@@ -62,7 +64,7 @@ impl Failure {
 
     /// The client ended it: nothing is wrong with the app.
     pub(crate) fn is_the_clients(&self) -> bool {
-        matches!(self, Self::Client(_) | Self::ClientStalled | Self::BodyStalled)
+        matches!(self, Self::Client(_) | Self::ClientStalled | Self::BodyStalled | Self::BodyTooLarge)
     }
 }
 
@@ -224,6 +226,11 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             if let Poll::Ready(progress) = self.download.downstream.poll_body(cx, &mut self.upload, out) {
                 progress?;
                 moved = true;
+                // Before it goes on: the app never sees the end of a body that is refused. A tunnel has no body.
+                let most = self.download.exchange.body_bytes_max();
+                if self.upload.bytes() > most && !self.download.is_tunnel() {
+                    return Err(Failure::BodyTooLarge);
+                }
             }
         }
         if self.upstream.owes(&self.upload) {
@@ -311,7 +318,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 Wait::Client => Some(after(moved, limits.write_stall_timeout)),
                 Wait::Body | Wait::App => Some(after(moved, limits.body_stall_timeout)),
                 // Counted from its beginning, whatever comes before the response.
-                Wait::Response => Some(after(since, self.download.exchange.app.bounds().response_timeout)),
+                Wait::Response => Some(after(since, self.download.exchange.response_timeout())),
                 Wait::Tunnel => Some(after(moved, limits.tunnel_idle_timeout)),
                 Wait::HalfClosed => Some(after(moved, limits.half_closed_timeout)),
             };

@@ -62,6 +62,10 @@ impl Reply {
         Self::new(408, "Request Timeout", "the request did not arrive in time.")
     }
 
+    pub(crate) fn content_too_large() -> Self {
+        Self::new(413, "Content Too Large", "the request's body is larger than is allowed here.")
+    }
+
     pub(crate) fn bad_gateway(id: &str) -> Self {
         Self::new(502, "Bad Gateway", &format!("the app did not answer properly (request {id})."))
     }

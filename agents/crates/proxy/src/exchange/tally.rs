@@ -1,14 +1,16 @@
-//! The numbers of one exchange, added to its app when the exchange ends, however it ends.
+//! The numbers of one exchange, added to its app and its route when the exchange ends, however it ends.
 
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::core::App;
+use crate::core::{App, Served};
 
 /// Counts one exchange while it lives.
 #[derive(Debug)]
 pub(crate) struct Tally {
     app: Rc<App>,
+    /// Its route's numbers.
+    served: Option<Rc<Served>>,
     began: Instant,
     status: Option<u16>,
     /// Set early for responses that stay open for hours, whose end says nothing about the app.
@@ -20,11 +22,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn begin(app: &Rc<App>) -> Self {
+    pub(crate) fn begin(app: &Rc<App>, served: Option<Rc<Served>>) -> Self {
         app.in_flight.set(app.in_flight.get() + 1);
         let app = Rc::clone(app);
         Self {
             app,
+            served,
             began: Instant::now(),
             status: None,
             latency_us: None,
@@ -77,6 +80,9 @@ impl Drop for Tally {
             return;
         }
         let latency_us = self.status.map(|_| self.latency_us.unwrap_or_else(|| self.elapsed_us()));
+        if let Some(served) = &self.served {
+            served.count(self.status, latency_us);
+        }
         let mut numbers = self.app.numbers.borrow_mut();
         numbers.count(self.status, latency_us);
         numbers.bytes_received += self.bytes_received;

@@ -24,6 +24,8 @@ use crate::flood::Flood;
 
 /// Most bytes taken from a stream at once.
 const READ_BYTES_MAX: usize = 64 * 1024;
+/// Heads of one connection that are not whole: no client has so much under way that does not come at once.
+const OPENING_BYTES_MAX: usize = 512 * 1024;
 /// Silence after which a client with requests under way is asked whether it still lives, before QUIC takes it for gone.
 const PING_AFTER: Duration = Duration::from_secs(10);
 
@@ -201,14 +203,14 @@ impl H3Connection {
     }
 
     /// A task is done with its stream. `reset`: what was sent of the response is to be forgotten. `stop`: what is still to
-    /// come of the request is not wanted.
-    pub(crate) fn leave_stream(&self, id: StreamId, reset: Option<Code>, stop: Option<Code>) {
+    /// come of the request is not wanted. `taken_back`: it was the client that did not want the response.
+    pub(crate) fn leave_stream(&self, id: StreamId, reset: Option<Code>, stop: Option<Code>, taken_back: bool) {
         let mut state = self.state.borrow_mut();
         let now_ms = self.core.alarms.now_ms();
         state.end_stream(id, reset, stop);
         if let Some(Stream::Served { since_ms, .. }) = state.streams.remove(&id) {
             state.flood.ended();
-            if reset == Some(Code::RequestCancelled) {
+            if taken_back {
                 state.flood.taken_back(now_ms - since_ms);
             }
         }
@@ -471,6 +473,9 @@ impl State {
                 Read::Blocked if opening.has_head_only() && !opening.awaits_end() => break opening.finish(false),
                 Read::Blocked => {
                     self.streams.insert(id, Stream::Opening(opening));
+                    if self.opening_bytes() > OPENING_BYTES_MAX {
+                        self.close(Code::ExcessiveLoad);
+                    }
                     return;
                 }
                 Read::Gone => {
@@ -494,6 +499,12 @@ impl State {
                 Err(code) => self.close(code),
             },
         }
+    }
+
+    /// Bytes of heads that are not whole.
+    fn opening_bytes(&self) -> usize {
+        let held = |stream: &Stream| if let Stream::Opening(opening) = stream { opening.held_bytes() } else { 0 };
+        self.streams.values().map(held).sum()
     }
 
     /// Requests are the client's at the address that it has now.

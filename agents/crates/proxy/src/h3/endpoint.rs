@@ -2,8 +2,6 @@
 //! core's connections, so that what many streams have to say leaves together.
 
 use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -22,6 +20,7 @@ use super::mail::Mail;
 use super::neighbour::Neighbours;
 use super::settings::QuicSettings;
 use super::socket::{Datagram, Socket};
+use super::timers::Timers;
 use crate::client::OpenConnection;
 use crate::core::{Alarm, Core};
 
@@ -79,7 +78,7 @@ pub(crate) async fn serve(
         neighbours,
         blocked: None,
         out: Vec::new(),
-        timers: BinaryHeap::new(),
+        timers: Timers::default(),
         sleep: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
         alarm,
         drained: false,
@@ -103,8 +102,7 @@ struct Serving {
     /// What the socket did not take; nothing is sent before it.
     blocked: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
-    /// Connections by the moment at which they want to be looked at; entries that came too early are put back.
-    timers: BinaryHeap<Reverse<(Instant, usize)>>,
+    timers: Timers,
     sleep: Pin<Box<Sleep>>,
     alarm: Alarm,
     drained: bool,
@@ -169,14 +167,14 @@ impl Serving {
 
     /// Looks after connections whose time has come.
     fn fire(&mut self, now: Instant, cx: &mut Context<'_>) {
-        while let Some(Reverse((at, key))) = self.timers.peek().copied() {
+        while let Some((at, key)) = self.timers.first() {
             if at > now {
                 self.sleep.as_mut().reset(at.into());
                 if self.sleep.as_mut().poll(cx).is_pending() {
                     return;
                 }
             }
-            self.timers.pop();
+            self.timers.drop_first();
             let Some(connection) = self.table.connection(key) else { continue };
             let mut state = connection.state.borrow_mut();
             if state.timer != Some(at) {
@@ -260,13 +258,7 @@ impl Serving {
         }
         state.release();
         let due = state.quic.poll_timeout();
-        // An entry that comes too early costs a look; one that comes too late would be a lost timer.
-        if due != state.timer {
-            state.timer = due;
-            if let Some(due) = due {
-                self.timers.push(Reverse((due, connection.key)));
-            }
-        }
+        self.timers.want(connection.key, due, &mut state.timer);
         self.blocked.is_none()
     }
 }

@@ -8,7 +8,8 @@ use fairlead_h3::{
     Code, Event, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageReader, decode, encode_field, encode_prefix,
     encode_status, header, is_regular,
 };
-use fairlead_route::{ResponseBody, trailer_forwards};
+use fairlead_route::{ResponseBody, grpc_status, trailer_forwards};
+use h2::Reason;
 use quinn_proto::StreamId;
 
 use super::connection::{H3Connection, Read, Wrote};
@@ -23,12 +24,13 @@ pub(crate) fn spawn(connection: &Rc<H3Connection>, id: StreamId, begun: BegunStr
 }
 
 async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) {
-    let BegunStream { begun, is_malformed, is_head, reader, input, ended, body_left } = stream;
+    let BegunStream { begun, is_malformed, is_head, is_grpc, reader, input, ended, body_left } = stream;
     let core = Rc::clone(&connection.core);
     let mut client = H3Client {
         connection,
         id,
         is_head,
+        is_grpc,
         reader,
         input,
         request_ended: ended,
@@ -40,6 +42,7 @@ async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) 
         end: false,
         finished: false,
         reset: Some(Code::Internal),
+        taken_back: false,
     };
     let ended = match begun {
         Ok(Begun::Forward(exchange)) => {
@@ -56,8 +59,21 @@ async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) 
             Ended::Answer(Reply::malformed(error))
         }
     };
-    if let Ended::Answer(reply) = ended {
-        client.answer(&reply).await;
+    match ended {
+        Ended::Answer(reply) => client.answer(&reply).await,
+        Ended::Reset(code) => client.reset = Some(reset_code(code)),
+        Ended::Complete | Ended::Broken => {}
+    }
+}
+
+/// What an app's reset of HTTP/2 is called in HTTP/3 (RFC 9113, 7).
+fn reset_code(code: u32) -> Code {
+    match Reason::from(code) {
+        Reason::NO_ERROR => Code::NoError,
+        Reason::REFUSED_STREAM => Code::RequestRejected,
+        Reason::CANCEL => Code::RequestCancelled,
+        Reason::ENHANCE_YOUR_CALM => Code::ExcessiveLoad,
+        _ => Code::Internal,
     }
 }
 
@@ -70,6 +86,8 @@ struct H3Client {
     connection: Rc<H3Connection>,
     id: StreamId,
     is_head: bool,
+    /// The outcome is told in trailers.
+    is_grpc: bool,
     reader: MessageReader,
     /// What was read and not used.
     input: Bytes,
@@ -91,6 +109,8 @@ struct H3Client {
     finished: bool,
     /// The code that an unfinished response is reset with.
     reset: Option<Code>,
+    /// The client did not want the response.
+    taken_back: bool,
 }
 
 impl Drop for H3Client {
@@ -98,7 +118,7 @@ impl Drop for H3Client {
         let reset = self.reset.filter(|_| !self.finished);
         // Not an error when the response is whole: the rest of the request is just not wanted (RFC 9114, 4.1).
         let stop = (!self.request_ended).then_some(reset.unwrap_or(Code::NoError));
-        self.connection.leave_stream(self.id, reset, stop);
+        self.connection.leave_stream(self.id, reset, stop, self.taken_back && reset.is_some());
     }
 }
 
@@ -114,7 +134,22 @@ impl H3Client {
         }
     }
 
+    /// An answer to a call is trailers only, which are a head that ends (gRPC over HTTP/2, Responses; HTTP/3 has the same).
+    fn push_call_answer(&mut self, reply: &Reply) {
+        let mut block = Vec::new();
+        encode_prefix(&mut block);
+        encode_status(200, &mut block);
+        encode_field(b"content-type", b"application/grpc", &mut block);
+        encode_field(b"grpc-status", grpc_status(reply.status).to_string().as_bytes(), &mut block);
+        encode_field(b"grpc-message", reply.reason.as_bytes(), &mut block);
+        self.push_frame(false, &block);
+        self.end = true;
+    }
+
     fn push_answer(&mut self, reply: &Reply) {
+        if self.is_grpc {
+            return self.push_call_answer(reply);
+        }
         let driver = Rc::clone(self.connection.driver());
         let mut block = driver.block.borrow_mut();
         block.clear();
@@ -135,6 +170,7 @@ impl H3Client {
     /// The client has taken its request back.
     fn gone<T>(&mut self) -> Poll<Result<T, ClientError>> {
         self.reset = Some(Code::RequestCancelled);
+        self.taken_back = true;
         Poll::Ready(Err(ClientError::Gone))
     }
 

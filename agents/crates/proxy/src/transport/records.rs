@@ -22,7 +22,10 @@ pub(crate) struct Records {
     /// Bytes at the front of the stream that make no whole record yet.
     partial: Vec<u8>,
     is_http2: bool,
+    /// We said that nothing more comes.
     closed: bool,
+    /// The peer said so: what else arrives is not its.
+    peer_closed: bool,
 }
 
 enum Session {
@@ -43,7 +46,8 @@ impl std::fmt::Debug for Records {
 impl Records {
     pub(crate) fn new(config: &Arc<ServerConfig>) -> io::Result<Self> {
         let session = UnbufferedServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-        Ok(Self { session: Session::Rustls(Box::new(session)), partial: Vec::new(), is_http2: false, closed: false })
+        let session = Session::Rustls(Box::new(session));
+        Ok(Self { session, partial: Vec::new(), is_http2: false, closed: false, peer_closed: false })
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
@@ -55,6 +59,11 @@ impl Records {
         self.is_http2
     }
 
+    /// Whether the peer has said that it sends nothing more.
+    pub(crate) fn is_peer_closed(&self) -> bool {
+        self.peer_closed
+    }
+
     /// Puts the partial record in front of what is about to be read; tells its length.
     pub(crate) fn unload(&self, buffer: &mut [u8]) -> usize {
         let length = self.partial.len();
@@ -62,14 +71,14 @@ impl Records {
         length
     }
 
-    /// Opens all whole records of `incoming`. Answers of the protocol itself go to `outgoing`. Tells whether the peer closed.
+    /// Opens all whole records of `incoming`. Answers of the protocol itself go to `outgoing`.
     pub(crate) fn open(
         &mut self,
         incoming: &mut [u8],
         plaintext: &mut Vec<u8>,
         outgoing: &mut Vec<u8>,
         buffers: &Buffers,
-    ) -> io::Result<bool> {
+    ) -> io::Result<()> {
         let (mut consumed, mut closed) = (0, false);
         if let Session::Rustls(session) = &mut self.session {
             (consumed, closed) = open_with_rustls(session, incoming, plaintext, outgoing, buffers)?;
@@ -102,7 +111,8 @@ impl Records {
             self.partial.clear();
             self.partial.extend_from_slice(rest);
         }
-        Ok(closed)
+        self.peer_closed = closed;
+        Ok(())
     }
 
     /// Goes on without rustls, once all that it has to say was handed over.

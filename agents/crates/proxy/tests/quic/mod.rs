@@ -6,13 +6,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
+use fairlead_tls::LocalAuthority;
 use h3::client::{RequestStream, SendRequest};
 use h3_quinn::{BidiStream, OpenStreams};
 use http::{Request, Response};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, TransportConfig};
 
-use crate::support::{HOST, Proxy};
+use crate::support::{HOST, Proxy, client_tls};
 
 pub type Send = SendRequest<OpenStreams, Bytes>;
 pub type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
@@ -32,6 +33,11 @@ pub fn config(proxy: &Proxy, change: impl FnOnce(&mut TransportConfig)) -> Clien
     change(&mut transport);
     config.transport_config(Arc::new(transport));
     config
+}
+
+/// The same for whoever has only the authority.
+pub fn client_config(authority: &LocalAuthority) -> ClientConfig {
+    ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls(authority, &["h3"])).unwrap()))
 }
 
 pub fn endpoint() -> Endpoint {

@@ -224,6 +224,7 @@ fn add(sum: &mut ProxyStats, stats: ProxyStats) {
         }
     }
     sum.routes.extend(stats.routes);
+    sum.served.extend(stats.served);
     sum.instances = stats.instances;
     sum.open_connections = stats.open_connections;
     sum.malformed_requests += stats.malformed_requests;

@@ -9,6 +9,9 @@ const PIECES: usize = 20;
 const PIECE: &str = "a piece of a long response\n";
 pub const LONG_BYTES: usize = PIECES * PIECE.len();
 const PIECE_EVERY: Duration = Duration::from_millis(25);
+const DOWNLOAD_PIECES: usize = 60;
+const DOWNLOAD_PIECE_BYTES: usize = 64 * 1024;
+pub const DOWNLOAD_BYTES: usize = DOWNLOAD_PIECES * DOWNLOAD_PIECE_BYTES;
 
 /// The app that everything steady asks.
 pub async fn steady() -> App {
@@ -17,6 +20,7 @@ pub async fn steady() -> App {
             let path = request.head.split(' ').nth(1).unwrap_or_default().to_owned();
             match path.as_str() {
                 "/long" => long(&mut peer).await,
+                "/download" => download(&mut peer).await,
                 "/socket" => return echo(peer).await,
                 _ => peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await,
             }
@@ -30,6 +34,16 @@ async fn long(peer: &mut Peer) {
     for _ in 0..PIECES {
         tokio::time::sleep(PIECE_EVERY).await;
         peer.write(PIECE).await;
+    }
+}
+
+/// Large enough to fill every window on its way, and slow enough to last over several events.
+async fn download(peer: &mut Peer) {
+    peer.write(&format!("HTTP/1.1 200 OK\r\nContent-Length: {DOWNLOAD_BYTES}\r\n\r\n")).await;
+    let piece = vec![b'd'; DOWNLOAD_PIECE_BYTES];
+    for _ in 0..DOWNLOAD_PIECES {
+        tokio::time::sleep(PIECE_EVERY).await;
+        peer.write_bytes(&piece).await;
     }
 }
 

@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::support::client::{Client, get};
 use crate::support::{APP, HOST, client_tls, upstream};
 
-const ALL_KINDS: Mix = Mix { http1: 3, http2: 1, long: 2, sockets: 3 };
+const ALL_KINDS: Mix = Mix { http1: 3, http2: 1, long: 2, sockets: 3, http3: 1 };
 
 fn outcome(counts: &Counts, note: String) -> Outcome {
     Outcome { requests: Counts::read(&counts.requests), failed: Counts::read(&counts.failed), note }
@@ -65,7 +65,7 @@ pub async fn route_swaps(scale: &Scale) -> Outcome {
 /// A handshake of which each half meets another certificate: it ends with what it began with.
 pub async fn certificate_in_handshake(scale: &Scale) -> Outcome {
     let mut stand = Stand::start(scale).await;
-    let load = Load::start(&stand.target(), Mix { http1: 2, http2: 0, long: 0, sockets: 0 });
+    let load = Load::start(&stand.target(), Mix { http1: 2, http2: 0, long: 0, sockets: 0, http3: 0 });
     let config = client_tls(&stand.authority, &["http/1.1"]);
     let upstreams = vec![upstream("ins_1", stand.app.address)];
     let mut failed = 0;
@@ -150,8 +150,17 @@ pub async fn upgrades(scale: &Scale) -> Outcome {
     stand.stats_until(|stats| stats.apps.iter().all(|app| app.in_flight == 0)).await;
     stand.stop().await;
     let long = Counts::read(&counts.long);
-    let sum = outcome(&counts, format!("{} upgrades, {told} sockets told, {long} long responses", scale.upgrades));
-    Outcome { failed: sum.failed + u64::from(told < ALL_KINDS.sockets as u64), ..sum }
+    let (quic, downloads) = (Counts::read(&counts.http3), Counts::read(&counts.downloads));
+    let moved = Counts::read(&counts.http3_connections);
+    let note = format!(
+        "{} upgrades, {told} sockets told, {long} long responses, {quic} requests and {downloads} downloads over {moved} QUIC \
+         connections",
+        scale.upgrades
+    );
+    let sum = outcome(&counts, note);
+    // Each kind of client went over to a successor.
+    let stayed = u64::from(told < ALL_KINDS.sockets as u64) + u64::from(moved < 2 || quic == 0 || downloads == 0);
+    Outcome { failed: sum.failed + stayed, ..sum }
 }
 
 /// A session begun with one proxy goes on with the next.

@@ -15,7 +15,7 @@ use super::stand::{Scale, Stand, authority, kill, options, snapshot, until};
 use crate::Outcome;
 use crate::support::upstream;
 
-const MIX: Mix = Mix { http1: 4, http2: 1, long: 2, sockets: 2 };
+const MIX: Mix = Mix { http1: 4, http2: 1, long: 2, sockets: 2, http3: 0 };
 /// What can be in flight at one moment: four streams a connection.
 const IN_FLIGHT_MAX: u64 = 4 + 4 + 2 + 2;
 

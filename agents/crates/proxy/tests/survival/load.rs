@@ -14,7 +14,8 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::app::{ECHO_TEXT, LONG_BYTES};
+use super::app::{DOWNLOAD_BYTES, ECHO_TEXT, LONG_BYTES};
+use crate::quic;
 use crate::support::client::{Client, get};
 use crate::support::{HOST, client_tls};
 
@@ -27,6 +28,10 @@ pub struct Counts {
     pub failed: AtomicU64,
     pub long: AtomicU64,
     pub echoes: AtomicU64,
+    pub http3: AtomicU64,
+    pub downloads: AtomicU64,
+    /// HTTP/3 connections that were begun.
+    pub http3_connections: AtomicU64,
     /// WebSockets that were told to come back.
     pub told: AtomicU64,
     /// Connections that were refused: never due.
@@ -82,6 +87,8 @@ pub struct Mix {
     pub long: usize,
     /// WebSockets that are echoed.
     pub sockets: usize,
+    /// HTTP/3, three streams at a time and a long download beside them.
+    pub http3: usize,
 }
 
 /// Load on one proxy.
@@ -96,11 +103,13 @@ pub struct Target {
     pub address: SocketAddr,
     http1: Arc<ClientConfig>,
     http2: Arc<ClientConfig>,
+    http3: quinn::ClientConfig,
 }
 
 impl Target {
     pub fn new(address: SocketAddr, authority: &LocalAuthority) -> Self {
-        Self { address, http1: client_tls(authority, &["http/1.1"]), http2: client_tls(authority, &["h2"]) }
+        let http1 = client_tls(authority, &["http/1.1"]);
+        Self { address, http1, http2: client_tls(authority, &["h2"]), http3: quic::client_config(authority) }
     }
 
     /// A connection; `None` counts as refused only if it was.
@@ -141,6 +150,9 @@ impl Load {
         }
         for _ in 0..mix.http2 {
             clients.push(tokio::spawn(http2(target.clone(), Arc::clone(&counts))));
+        }
+        for _ in 0..mix.http3 {
+            clients.push(tokio::spawn(http3(target.clone(), Arc::clone(&counts))));
         }
         for _ in 0..mix.sockets {
             clients.push(tokio::spawn(web_socket(target.clone(), Arc::clone(&counts))));
@@ -234,6 +246,66 @@ async fn http2_stream(mut send: h2::client::SendRequest<Bytes>, counts: Arc<Coun
             Ok(()) => counts.done(&AtomicU64::new(0)),
             Err(error) => {
                 counts.fail(&format!("http/2: {error}"));
+                return;
+            }
+        }
+    }
+}
+
+/// Connects, asks on several streams until the server takes no more, and comes back.
+async fn http3(target: Target, counts: Arc<Counts>) {
+    let endpoint = quic::endpoint();
+    while !counts.stops() {
+        let connecting = endpoint.connect_with(target.http3.clone(), target.address, HOST).expect("an address");
+        let connection = match connecting.await {
+            Ok(connection) => connection,
+            Err(error) => {
+                counts.fail(&format!("http/3: no handshake: {error}"));
+                continue;
+            }
+        };
+        let Ok((mut driver, send)) = h3::client::new(h3_quinn::Connection::new(connection.clone())).await else {
+            counts.fail("http/3: the connection ended before its first request");
+            continue;
+        };
+        counts.http3_connections.fetch_add(1, Ordering::Relaxed);
+        let driving = tokio::spawn(async move { drop(std::future::poll_fn(|cx| driver.poll_close(cx)).await) });
+        let mut streams = Vec::new();
+        for path in ["/", "/", "/", "/download"] {
+            streams.push(tokio::spawn(http3_stream(send.clone(), Arc::clone(&counts), path)));
+        }
+        for stream in streams {
+            stream.await.expect("a stream panicked");
+        }
+        driving.abort();
+        connection.close(0x100u32.into(), b"");
+    }
+    endpoint.wait_idle().await;
+}
+
+/// Requests until the connection takes no more. What the server says that it has not looked at, another connection asks again
+/// (RFC 9114, 5.2); all else that has no whole response is a failure.
+async fn http3_stream(mut send: quic::Send, counts: Arc<Counts>, path: &'static str) {
+    let length = if path == "/download" { DOWNLOAD_BYTES } else { 2 };
+    while !counts.stops() {
+        let Ok(mut stream) = send.send_request(quic::request("GET", path)).await else { return };
+        let ended = async {
+            stream.finish().await?;
+            let status = stream.recv_response().await?.status();
+            Ok::<_, h3::error::StreamError>((status, quic::read(&mut stream).await?.len()))
+        };
+        match ended.await {
+            Ok((status, bytes)) if status == 200 && bytes == length => {
+                counts.done(if path == "/download" { &counts.downloads } else { &counts.http3 });
+            }
+            Ok((status, bytes)) => counts.fail(&format!("http/3 {path}: {status}, {bytes} bytes")),
+            Err(h3::error::StreamError::RemoteTerminate { code, .. })
+                if code == h3::error::Code::H3_REQUEST_REJECTED =>
+            {
+                return;
+            }
+            Err(error) => {
+                counts.fail(&format!("http/3 {path}: {error}"));
                 return;
             }
         }

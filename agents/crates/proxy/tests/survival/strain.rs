@@ -30,7 +30,7 @@ pub async fn broken_upstreams(scale: &Scale) -> Outcome {
     table.apps.push(ProxyApp { app_key: BROKEN.to_owned(), upstreams, measured: true, ..ProxyApp::default() });
     stand.keeper.apply(table).await.unwrap();
     let target = stand.target();
-    let load = Load::start(&target, Mix { http1: 2, http2: 1, long: 1, sockets: 1 });
+    let load = Load::start(&target, Mix { http1: 2, http2: 1, long: 1, sockets: 1, http3: 0 });
     let (mut requests, mut failed) = (0, 0);
     for _ in 0..scale.kills {
         for (path, status) in [
@@ -114,7 +114,7 @@ pub async fn idle_connections(scale: &Scale) -> Outcome {
 pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     let mut stand = Stand::start(scale).await;
     let target = stand.target();
-    let load = Load::start(&target, Mix { http1: 3, http2: 1, long: 1, sockets: 1 });
+    let load = Load::start(&target, Mix { http1: 3, http2: 1, long: 1, sockets: 1, http3: 0 });
     load.counts.more(&load.counts.long, 1).await;
     load.counts.more(&load.counts.echoes, 5).await;
     let pid = Pid::from_raw(stand.keeper.pid() as i32).unwrap();

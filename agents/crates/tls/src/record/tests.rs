@@ -160,12 +160,28 @@ fn a_client_that_changes_its_keys_gets_new_ones_of_ours() {
         let data = noise(round + 1);
         let sent = send(&mut client, &data);
         let (received, answer) = open(&mut server, &sent, sent.len());
-        assert_eq!(received, data);
-        assert!(!answer.is_empty());
-        assert_eq!(receive(&mut client, &answer), b"");
+        assert_eq!((received, answer), (data.clone(), Vec::new()));
+        let before = server.send.sequence;
         let sealed = seal(&mut server, &data);
+        assert!(server.send.sequence == 1 && before != 0 || round == 0);
         assert_eq!(receive(&mut client, &sealed), data);
     }
+}
+
+#[test]
+fn a_client_that_asks_for_new_keys_without_end_and_reads_nothing_is_told_once() {
+    let (mut client, mut server) = pair();
+    for _ in 0..1000 {
+        client.refresh_traffic_keys().unwrap();
+        let sent = send(&mut client, b"x");
+        assert_eq!(open(&mut server, &sent, sent.len()), (b"x".to_vec(), Vec::new()));
+    }
+    let sealed = seal(&mut server, b"one change, one record");
+    assert_eq!(sealed.len(), 2 * RECORD_OVERHEAD_BYTES + 5 + 22);
+    assert_eq!(receive(&mut client, &sealed), b"one change, one record");
+    let sealed = seal(&mut server, b"no change");
+    assert_eq!(sealed.len(), RECORD_OVERHEAD_BYTES + 9);
+    assert_eq!(receive(&mut client, &sealed), b"no change");
 }
 
 #[test]

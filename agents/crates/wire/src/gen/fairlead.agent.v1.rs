@@ -560,6 +560,9 @@ pub struct Frame {
     pub host: ::core::option::Option<HostSample>,
     #[prost(message, repeated, tag = "4")]
     pub apps: ::prost::alloc::vec::Vec<AppSample>,
+    /// Those with any requests; the busiest, when they are many.
+    #[prost(message, repeated, tag = "5")]
+    pub routes: ::prost::alloc::vec::Vec<RouteSample>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HostSample {
@@ -613,6 +616,28 @@ pub struct AppSample {
     pub memory_bytes: u64,
     #[prost(uint32, tag = "11")]
     pub in_flight: u32,
+}
+/// What came for an app by one of its routes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RouteSample {
+    #[prost(string, tag = "1")]
+    pub app_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub environment_id: ::prost::alloc::string::String,
+    /// Both empty: all routes of the app that have no sample of their own.
+    #[prost(string, tag = "3")]
+    pub host: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub path_prefix: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "5")]
+    pub requests: u32,
+    /// As an app's.
+    #[prost(uint32, tag = "6")]
+    pub errors: u32,
+    #[prost(uint32, tag = "7")]
+    pub client_errors: u32,
+    #[prost(message, optional, tag = "8")]
+    pub latency: ::core::option::Option<Histogram>,
 }
 /// Latency in microseconds, sparse: counts\[i\] belongs to bucket index\[i\]; indexes ascend.
 /// Bucket of v: v itself when v < 32; else, with e = floor(log2 v), (e - 4) * 16 + (v >> (e - 4)). Values are capped at 2^36 - 1 (19 h).

@@ -209,6 +209,30 @@ pub struct ProxyStats {
     /// Those with any.
     #[prost(message, repeated, tag = "11")]
     pub routes: ::prost::alloc::vec::Vec<ProxyRouteStats>,
+    /// The busiest ones with any; what is beyond them counts for the app's empty route.
+    #[prost(message, repeated, tag = "12")]
+    pub served: ::prost::alloc::vec::Vec<ProxyRouteTraffic>,
+}
+/// Requests of one route that its app was to answer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProxyRouteTraffic {
+    #[prost(string, tag = "1")]
+    pub app_key: ::prost::alloc::string::String,
+    /// Host and path prefix with a final slash; empty for all of the app's routes that have no entry.
+    #[prost(string, tag = "2")]
+    pub route: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub requests: u32,
+    #[prost(uint32, tag = "4")]
+    pub errors: u32,
+    #[prost(uint32, tag = "5")]
+    pub client_errors: u32,
+    #[prost(uint32, repeated, tag = "6")]
+    pub latency_index: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint64, repeated, tag = "7")]
+    pub latency_count: ::prost::alloc::vec::Vec<u64>,
+    #[prost(uint64, tag = "8")]
+    pub latency_sum_us: u64,
 }
 /// Requests of one route that were answered in place of its app.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -230,6 +254,9 @@ pub struct ProxyRouteStats {
     /// 503 by the maintenance page.
     #[prost(uint32, tag = "6")]
     pub maintenance: u32,
+    /// 413.
+    #[prost(uint32, tag = "7")]
+    pub body_too_large: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyAppStats {

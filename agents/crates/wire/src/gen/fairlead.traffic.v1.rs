@@ -29,6 +29,9 @@ pub struct RoutePolicy {
     pub priority: i32,
     #[prost(bool, tag = "12")]
     pub compress: bool,
+    /// Bytes of a request's body, as it is sent. Zero: no bound.
+    #[prost(uint64, tag = "13")]
+    pub request_body_bytes_max: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HeaderRule {

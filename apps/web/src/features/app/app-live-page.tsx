@@ -17,6 +17,7 @@ import { isRange, ranges, rereadEveryMs } from '../../common/ranges.ts';
 import { useUrlFilter } from '../../common/use-url-state.ts';
 import { Figures } from './figures.tsx';
 import { Instances } from './instances.tsx';
+import { Routes } from './routes.tsx';
 
 const AppCharts = dynamic(() => import('./app-charts.tsx').then((module) => module.AppCharts), {
   ssr: false,
@@ -60,6 +61,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           {(data) => <AppCharts appId={app.id} range={range} metric={data} />}
         </QueryView>
       </Card>
+      <Routes app={app} range={range} />
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <Card>
           <CardHeader

@@ -16,6 +16,7 @@ export default async function Page({ params, searchParams }: Props) {
   const app = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
   await api.load(
     api.queryClient.prefetchQuery(api.trpc.metric.app.queryOptions({ appId: app.id, range })),
+    api.queryClient.prefetchQuery(api.trpc.metric.routes.queryOptions({ appId: app.id, range })),
     api.queryClient.prefetchQuery(api.trpc.deployment.list.queryOptions({ appId: app.id, limit: 5 })),
   );
   return (

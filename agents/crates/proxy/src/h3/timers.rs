@@ -1,0 +1,54 @@
+//! When each connection wants to be looked at. A moment that is put off is not entered again: the entry that is there comes too
+//! early, costs a look, and is followed by another. So what a client sends makes no entry for each of its datagrams.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+/// The moments of a core's connections, by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Timers(BinaryHeap<Reverse<(Instant, usize)>>);
+
+impl Timers {
+    /// A connection wants to be looked at by `due`. `entered` is the moment of its entry that counts, and is kept so.
+    pub(super) fn want(&mut self, key: usize, due: Option<Instant>, entered: &mut Option<Instant>) {
+        let Some(due) = due.filter(|due| entered.is_none_or(|entered| *due < entered)) else { return };
+        *entered = Some(due);
+        self.0.push(Reverse((due, key)));
+    }
+
+    /// The first moment, and whose it is.
+    pub(super) fn first(&self) -> Option<(Instant, usize)> {
+        self.0.peek().map(|Reverse(first)| *first)
+    }
+
+    /// Takes the first one out.
+    pub(super) fn drop_first(&mut self) {
+        self.0.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_moment_that_is_put_off_without_end_is_entered_once_and_an_earlier_one_at_once() {
+        let (mut timers, begin, mut entered) = (Timers::default(), Instant::now(), None);
+        let at = |ms| begin + Duration::from_millis(ms);
+        for ms in 0..10_000 {
+            timers.want(7, Some(at(75_000 + ms)), &mut entered);
+        }
+        assert_eq!((timers.0.len(), entered, timers.first()), (1, Some(at(75_000)), Some((at(75_000), 7))));
+        timers.want(7, Some(at(300)), &mut entered);
+        timers.want(7, None, &mut entered);
+        assert_eq!((timers.0.len(), entered, timers.first()), (2, Some(at(300)), Some((at(300), 7))));
+        // It came, and with it the moment that is wanted by then.
+        timers.drop_first();
+        entered = None;
+        timers.want(7, Some(at(85_000)), &mut entered);
+        assert_eq!((entered, timers.first()), (Some(at(85_000)), Some((at(75_000), 7))));
+    }
+}

@@ -1,0 +1,63 @@
+'use client';
+// What came for an app by each of its routes. Absent while nothing did: a table of one empty row teaches nobody.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { formatCount, formatMs } from '@fairlead/ui/lib/format';
+import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail, Range, RouteMetric } from '../../api/types.ts';
+import { rereadEveryMs } from '../../common/ranges.ts';
+
+export interface RoutesProps {
+  readonly app: AppDetail;
+  readonly range: Range;
+}
+
+export function Routes({ app, range }: RoutesProps) {
+  const trpc = useTRPC();
+  const query = useQuery({
+    ...trpc.metric.routes.queryOptions({ appId: app.id, range }),
+    refetchInterval: rereadEveryMs(range),
+    placeholderData: keepPreviousData,
+  });
+  const routes = query.data?.routes ?? [];
+  if (routes.length === 0) return null;
+  return (
+    <Card>
+      <CardHeader title="Routes" detail="The busiest first, over the same span" />
+      <Table>
+        <TableHead>
+          <HeadCell>Route</HeadCell>
+          <HeadCell numeric>Requests</HeadCell>
+          <HeadCell numeric>Errors</HeadCell>
+          <HeadCell numeric className="max-sm:hidden">
+            p50
+          </HeadCell>
+          <HeadCell numeric>p99</HeadCell>
+        </TableHead>
+        <tbody>
+          {routes.map((route) => (
+            <Row key={`${route.host} ${route.pathPrefix}`}>
+              <Cell className="w-full max-w-0 truncate font-mono text-sm" title={nameOf(route)}>
+                {nameOf(route)}
+              </Cell>
+              <Cell numeric>{formatCount(route.requests)}</Cell>
+              <Cell numeric className={route.errors > 0 ? 'text-bad-text' : ''}>
+                {formatCount(route.errors)}
+              </Cell>
+              <Cell numeric className="max-sm:hidden">
+                {formatMs(route.p50Ms)}
+              </Cell>
+              <Cell numeric>{formatMs(route.p99Ms)}</Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+    </Card>
+  );
+}
+
+function nameOf({ host, pathPrefix }: RouteMetric): string {
+  if (host === '') return 'All others';
+  return pathPrefix === '/' ? host : host + pathPrefix;
+}

@@ -1,0 +1,83 @@
+// Owns the table of an app's routes. Quantiles come from merged histograms, as an app's do.
+import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract/histogram';
+import { metricRangePlans } from '@fairlead/contract/metrics';
+import { Prisma } from '@fairlead/db';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import type { AppMetricInput, RouteMetric, RouteMetrics } from './schema.ts';
+import { segmentsOf } from './windows.ts';
+
+interface SampleRow {
+  readonly host: string;
+  readonly pathPrefix: string;
+  readonly requests: bigint;
+  readonly errors: bigint;
+  readonly clientErrors: bigint;
+  readonly latency: Uint8Array;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const routesMax = 100;
+
+/** Requests, errors and latency of each of an app's routes over a range. */
+export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise<RouteMetrics> {
+  const { organizationId } = ctx;
+  const { appId } = input;
+  const placement = await ctx.tx.placement.findFirst({
+    where: { appId, organizationId },
+    select: { environmentId: true, serverId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (placement === null) throw new AppError('app.not_found', { appId });
+  const now = ctx.clock.now();
+  const { lengthMs } = metricRangePlans[input.range];
+  // A sum needs no steps, so the coarsest rows do, from the beginning of one of them.
+  const [resolution, unitMs] = lengthMs > hourMs ? (['1h', hourMs] as const) : (['1m', minuteMs] as const);
+  const from = Math.floor((now.getTime() - lengthMs) / unitMs) * unitMs;
+  const parts = segmentsOf(resolution, from, now.getTime(), now).map(
+    (segment) => Prisma.sql`
+      SELECT host, path_prefix, requests, errors, client_errors, latency
+      FROM ${Prisma.raw(`metric.route_${segment.resolution}`)}
+      WHERE app_id = ${appId} AND environment_id = ${placement.environmentId} AND server_id = ${placement.serverId}
+        AND organization_id = ${organizationId} AND at >= ${segment.from} AND at < ${segment.until}`,
+  );
+  const rows = await ctx.tx.$queryRaw<SampleRow[]>`
+    WITH sample AS (${Prisma.join(parts, ' UNION ALL ')}),
+      busiest AS (
+        SELECT host, path_prefix FROM sample GROUP BY 1, 2 ORDER BY sum(requests) DESC, 1, 2 LIMIT ${routesMax}
+      )
+    SELECT host, path_prefix AS "pathPrefix", requests, errors, client_errors AS "clientErrors", latency
+    FROM sample JOIN busiest USING (host, path_prefix)`;
+  const groups = Map.groupBy(rows, (row) => `${row.host} ${row.pathPrefix}`);
+  const routes = [...groups.values()].flatMap(toRoute).sort(byRequests);
+  return { from: new Date(from), to: now, routes };
+}
+
+function toRoute(rows: readonly SampleRow[]): RouteMetric[] {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const latency = mergeHistograms(rows.map((row) => decodeHistogram(row.latency)));
+  return [
+    {
+      host: first.host,
+      pathPrefix: first.pathPrefix,
+      requests: sum(rows, (row) => row.requests),
+      errors: sum(rows, (row) => row.errors),
+      clientErrors: sum(rows, (row) => row.clientErrors),
+      p50Ms: quantileMs(latency, 0.5),
+      p99Ms: quantileMs(latency, 0.99),
+    },
+  ];
+}
+
+function byRequests(one: RouteMetric, other: RouteMetric): number {
+  return (
+    other.requests - one.requests ||
+    one.host.localeCompare(other.host) ||
+    one.pathPrefix.localeCompare(other.pathPrefix)
+  );
+}
+
+function sum(rows: readonly SampleRow[], pick: (row: SampleRow) => bigint): number {
+  return rows.reduce((total, row) => total + Number(pick(row)), 0);
+}
