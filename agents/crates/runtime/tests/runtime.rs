@@ -190,6 +190,7 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
         drain_timeout: Duration::from_secs(20),
         stop_grace: Duration::from_millis(700),
         memory_bytes_max: 0,
+        secrets: None,
     }
 }
 

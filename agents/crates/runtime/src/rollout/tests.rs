@@ -36,6 +36,7 @@ fn release(number: u64) -> ReleaseSpec {
         drain_timeout: Duration::from_secs(30),
         stop_grace: Duration::from_secs(10),
         memory_bytes_max: 0,
+        secrets: None,
     }
 }
 

@@ -317,6 +317,7 @@ pub struct SecretBundle {
     pub secrets: ::prost::alloc::vec::Vec<SecretValue>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[prost(skip_debug)]
 pub struct SecretValue {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
