@@ -14,8 +14,8 @@ mod traffic_check;
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 pub use diff::{StateChange, diff};
 pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
-pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
+pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use state::{
     AppSpec, BuildSpec, DesiredState, HealthCheck, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
 };

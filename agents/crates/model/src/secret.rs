@@ -77,11 +77,8 @@ mod tests {
         let sealed = |sealed: &[u8], version: &str| SealedSecrets { sealed: sealed.into(), version: version.into() };
         assert_eq!(sealed(b"one", "v1"), sealed(b"two", "v1"));
         assert_ne!(sealed(b"one", "v1"), sealed(b"one", "v2"));
-        let secret = Secret {
-            name: "KEY".into(),
-            value: Zeroizing::new(b"hidden".to_vec()),
-            delivery: SecretDelivery::File,
-        };
+        let secret =
+            Secret { name: "KEY".into(), value: Zeroizing::new(b"hidden".to_vec()), delivery: SecretDelivery::File };
         assert_eq!(format!("{secret:?}"), "Secret { name: \"KEY\", delivery: File, .. }");
     }
 }

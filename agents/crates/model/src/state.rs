@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, ProxySettings, Redirect, ReleaseId, RoutePolicy, SealedSecrets,
-    ServerId,
+    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, ProxySettings, Redirect, ReleaseId, RoutePolicy,
+    SealedSecrets, ServerId,
 };
 
 /// A version of desired state; ordered by epoch, then number.

@@ -96,7 +96,10 @@ impl<'a> Header<'a> {
             // Other kinds of recipients are allowed beside ours; what makes ours malformed is not.
             if kind == Some("X25519") {
                 let share = Share { ephemeral: decode(ephemeral.unwrap_or_default())?, wrapped: decode(&body)? };
-                if more.is_some() || share.ephemeral.len() != KEY_BYTES || share.wrapped.len() != FILE_KEY_BYTES + TAG_BYTES {
+                if more.is_some()
+                    || share.ephemeral.len() != KEY_BYTES
+                    || share.wrapped.len() != FILE_KEY_BYTES + TAG_BYTES
+                {
                     return Err(OpenError::Format);
                 }
                 shares.push(share);
@@ -114,7 +117,11 @@ impl Share {
         // The library refuses a shared secret of zeros, as the format asks.
         let wrap = agree(key, peer, OpenError::Recipient, |shared| derive(&salt, shared, X25519_LABEL)).ok()?;
         let mut wrapped = Zeroizing::new(self.wrapped.clone());
-        let length = cipher(&wrap).ok()?.open_in_place(Nonce::assume_unique_for_key([0; 12]), Aad::empty(), &mut wrapped).ok()?.len();
+        let length = cipher(&wrap)
+            .ok()?
+            .open_in_place(Nonce::assume_unique_for_key([0; 12]), Aad::empty(), &mut wrapped)
+            .ok()?
+            .len();
         wrapped.truncate(length);
         Some(wrapped)
     }

@@ -46,7 +46,9 @@ fn percent(value: &[u8]) -> Vec<Vec<u8>> {
                 // Writing to a String can't fail.
                 let written = match byte {
                     b' ' if index == 2 => write!(text, "+"),
-                    byte if byte.is_ascii_alphanumeric() || kept.contains(byte) => write!(text, "{}", char::from(*byte)),
+                    byte if byte.is_ascii_alphanumeric() || kept.contains(byte) => {
+                        write!(text, "{}", char::from(*byte))
+                    }
                     byte if upper => write!(text, "%{byte:02X}"),
                     byte => write!(text, "%{byte:02x}"),
                 };
@@ -61,7 +63,8 @@ fn percent(value: &[u8]) -> Vec<Vec<u8>> {
 /// Alone, and inside a longer text: there the characters depend on how many bytes come before, and those at the borders
 /// on what they are, so these are left out.
 fn base64(value: &[u8]) -> Vec<Vec<u8>> {
-    let alone = [STANDARD.encode(value), STANDARD_NO_PAD.encode(value), URL_SAFE.encode(value), URL_SAFE_NO_PAD.encode(value)];
+    let alone =
+        [STANDARD.encode(value), STANDARD_NO_PAD.encode(value), URL_SAFE.encode(value), URL_SAFE_NO_PAD.encode(value)];
     let inside = (0..3).flat_map(|before| {
         let shifted = [vec![0; before], value.to_vec()].concat();
         let (from, to) = ((before * 8).div_ceil(6), shifted.len() * 8 / 6);

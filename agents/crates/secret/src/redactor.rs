@@ -1,6 +1,8 @@
 //! Takes secrets out of what an app writes, wherever reads and lines cut it. Owns the automaton over all their forms.
-//! The cost of a byte does not depend on how many secrets there are; what is held back never exceeds one form.
+//! The cost of a byte does not depend on how many secrets there are; what is held back never exceeds one form and the
+//! line ends in it.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -51,7 +53,8 @@ impl Redactor {
         }
         let all: Vec<Vec<u8>> = found.all.into_iter().collect();
         // Fails only past the number of states that an id can name, which the limit on all forms keeps far away.
-        let automaton = NFA::builder().match_kind(MatchKind::Standard).prefilter(false).dense_depth(2).build(&all).ok()?;
+        let automaton =
+            NFA::builder().match_kind(MatchKind::Standard).prefilter(false).dense_depth(2).build(&all).ok()?;
         Inner::new(automaton, &all).map(|inner| Self(Arc::new(inner)))
     }
 
@@ -67,7 +70,15 @@ impl Redactor {
 
     /// A text that comes in pieces.
     pub fn stream(&self) -> Stream {
-        Stream { of: self.0.clone(), state: self.0.start, held: Vec::new(), hidden: Vec::new(), inside: false }
+        Stream {
+            of: self.0.clone(),
+            state: self.0.start,
+            gone: 0,
+            held: VecDeque::new(),
+            places: VecDeque::new(),
+            hidden: VecDeque::new(),
+            inside: false,
+        }
     }
 }
 
@@ -79,7 +90,7 @@ impl fmt::Debug for Redactor {
 
 #[derive(Default)]
 struct Forms {
-    all: std::collections::BTreeSet<Vec<u8>>,
+    all: BTreeSet<Vec<u8>>,
     bytes: usize,
 }
 
@@ -124,10 +135,14 @@ impl Inner {
 pub struct Stream {
     of: Arc<Inner>,
     state: StateID,
-    /// What may still turn out to be the beginning of a secret, and before it what waits for its turn.
-    held: Vec<u8>,
-    /// By byte of `held`: it belongs to a secret.
-    hidden: Vec<bool>,
+    /// Bytes that went out. Places below count from the beginning of the stream.
+    gone: u64,
+    /// What may still turn out to be the beginning of a secret, with the lines that wait for it.
+    held: VecDeque<u8>,
+    /// Where those of `held` are that are no line ends.
+    places: VecDeque<u64>,
+    /// What of `held` belongs to secrets: from, to; ascending and apart.
+    hidden: VecDeque<(u64, u64)>,
     /// The last byte that went out belonged to a secret.
     inside: bool,
 }
@@ -136,20 +151,21 @@ impl Stream {
     /// Takes what was read and appends to `out` what is certain.
     pub fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for byte in bytes {
-            self.held.push(*byte);
-            self.hidden.push(false);
+            let place = self.end();
+            self.held.push_back(*byte);
             if is_line_end(*byte) {
                 continue;
             }
+            self.places.push_back(place);
             self.state = self.of.automaton.next_state(Anchored::No, self.state, *byte);
             let length = self.of.ends.get(self.state.as_usize()).copied().unwrap_or(0);
             if length > 0 {
-                self.hide(usize::from(length));
+                self.hide(length.into());
             }
         }
         let depth = self.of.depths.get(self.state.as_usize()).copied().unwrap_or(0);
-        let keep = self.last(usize::from(depth));
-        self.release(self.held.len() - keep, out);
+        let keep_from = if depth == 0 { self.end() } else { self.back(depth.into()) };
+        self.release(keep_from, out);
     }
 
     /// Whether a whole line waits for what comes after it.
@@ -159,43 +175,43 @@ impl Stream {
 
     /// Gives up waiting: appends every whole line that was held back.
     pub fn flush_lines(&mut self, out: &mut Vec<u8>) {
-        let end = self.held.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.release(end, out);
+        let lines = self.held.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+        self.release(self.gone + lines, out);
     }
 
     /// Nothing more comes.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        self.release(self.held.len(), out);
+        self.release(self.end(), out);
         (self.state, self.inside) = (self.of.start, false);
     }
 
-    /// Marks the last `length` bytes that are not line ends, and the line ends between them. Stops at what is marked
-    /// already, so that no byte is looked at twice.
+    fn end(&self) -> u64 {
+        self.gone + self.held.len() as u64
+    }
+
+    /// Where the last `count` bytes that are no line ends begin; what went out already can't be called back.
+    fn back(&self, count: usize) -> u64 {
+        let first = self.places.len().checked_sub(count).and_then(|index| self.places.get(index));
+        first.copied().unwrap_or(self.gone)
+    }
+
     fn hide(&mut self, length: usize) {
-        let mut left = length;
-        for at in (0..self.held.len()).rev() {
-            if left == 0 || self.hidden[at] {
-                return;
-            }
-            self.hidden[at] = true;
-            left -= usize::from(!is_line_end(self.held[at]));
+        let mut from = self.back(length);
+        // A form may hold a shorter one that was found before.
+        while let Some((earlier, _)) = self.hidden.pop_back_if(|(_, to)| *to >= from) {
+            from = from.min(earlier);
         }
+        self.hidden.push_back((from, self.end()));
     }
 
-    /// How many bytes of `held` the last `length` ones that are not line ends take.
-    fn last(&self, length: usize) -> usize {
-        let mut left = length;
-        let bytes = self.held.iter().rev().take_while(|byte| {
-            let more = left > 0;
-            left -= usize::from(more && !is_line_end(**byte));
-            more
-        });
-        bytes.count()
-    }
-
-    fn release(&mut self, count: usize, out: &mut Vec<u8>) {
-        for (byte, hidden) in self.held.drain(..count).zip(self.hidden.drain(..count)) {
-            if is_line_end(byte) || !hidden {
+    fn release(&mut self, until: u64, out: &mut Vec<u8>) {
+        while self.gone < until {
+            let Some(byte) = self.held.pop_front() else { return };
+            let place = self.gone;
+            self.gone += 1;
+            self.places.pop_front_if(|first| *first == place);
+            self.hidden.pop_front_if(|(_, to)| *to <= place);
+            if is_line_end(byte) || self.hidden.front().is_none_or(|(from, _)| *from > place) {
                 out.push(byte);
                 self.inside = false;
             } else if !self.inside {

@@ -10,8 +10,8 @@ use fairlead_model::{
 };
 use prost::Message;
 
-use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings, redirect, route_policy};
 use crate::secret::is_name;
+use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings, redirect, route_policy};
 
 /// Parses the bytes whose signature was checked. `server` is who this agent is.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
@@ -231,7 +231,11 @@ fn key(at: &str, app: &str, environment: &str) -> Result<AppKey, StateError> {
     Ok(AppKey { app: id(at, "app_id", app)?, environment: id(at, "environment_id", environment)? })
 }
 
-pub(crate) fn id<T: TryFrom<String, Error = fairlead_model::IdError>>(at: &str, name: &str, value: &str) -> Result<T, StateError> {
+pub(crate) fn id<T: TryFrom<String, Error = fairlead_model::IdError>>(
+    at: &str,
+    name: &str,
+    value: &str,
+) -> Result<T, StateError> {
     T::try_from(value.to_owned()).map_err(|error| wrong(&format!("{at}.{name}"), error.to_string()))
 }
 

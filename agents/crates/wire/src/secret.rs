@@ -67,8 +67,12 @@ mod tests {
             delivery: *delivery,
         };
         let secrets = secrets.iter().map(secret).collect();
-        let message =
-            agent::SecretBundle { app_id: "app_a".into(), environment_id: "env_p".into(), version: "v1".into(), secrets };
+        let message = agent::SecretBundle {
+            app_id: "app_a".into(),
+            environment_id: "env_p".into(),
+            version: "v1".into(),
+            secrets,
+        };
         assert!(!format!("{message:?}").contains("hidden"));
         message.encode_to_vec()
     }

@@ -411,6 +411,7 @@ fn one_failed_check_is_no_verdict_and_the_last_instance_keeps_its_route_even_whe
 
 fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
     Event::Adopt(Adopted {
+        secrets: None,
         instance: instance.clone(),
         release: release(number).id,
         deployment: by.map(deployment),
