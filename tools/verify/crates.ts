@@ -12,6 +12,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fairlead-h3': 1,
   'fairlead-tls': 1,
   'fairlead-telemetry': 1,
+  'fairlead-secret': 1,
   'fairlead-proxy': 2,
   'fairlead-runtime': 2,
   'fairlead-build': 2,

@@ -313,6 +313,9 @@ const table = {
   ),
   'rollout.cancelled': failed('The roll-out was cancelled.'),
   'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
+  'secret.unopenable': failed(
+    "The app's secrets could not be opened on this server. Deploy again; if that does not help, set the secrets anew.",
+  ),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof table;

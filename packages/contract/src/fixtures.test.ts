@@ -10,6 +10,7 @@ import {
   helloMessage,
   privateKeyFromSeed,
   publicKeyBytes,
+  sealingMessage,
   signMessage,
   stateMessage,
   verifyMessage,
@@ -107,11 +108,13 @@ test('signatures are over the exact bytes, with a label for their purpose', () =
   const serverId = 'srv_0fixtureServer00001';
   const nonce = new Uint8Array(32).fill(9);
   const state = readFileSync(new URL('messages/DesiredState.full.bin', folder));
+  const recipient = 'age1q73he0q5yzfu3d64msd3p6rvksnrwjk3d2598mgtmlqt9wrdr37q2vrn72';
   const derived = {
     seedHex: hex(new Uint8Array(32).fill(7)),
     publicKeyHex: hex(publicKey),
     enrol: { token, signatureHex: hex(signMessage(key, enrolMessage(token, publicKey))) },
     hello: { serverId, nonceHex: hex(nonce), signatureHex: hex(signMessage(key, helloMessage(serverId, nonce))) },
+    sealing: { recipient, signatureHex: hex(signMessage(key, sealingMessage(recipient))) },
     state: { file: 'messages/DesiredState.full.bin', signatureHex: hex(signMessage(key, stateMessage(state))) },
   };
   expect(derived).toEqual(fixtureJson('signing.json', derived));

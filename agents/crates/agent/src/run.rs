@@ -27,6 +27,7 @@ use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
+use fairlead_secret::SealingKey;
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{mpsc, watch};
@@ -86,11 +87,14 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     for off in &host.isolation_off {
         tracing::warn!("isolation is reduced: {off}");
     }
+    // Made here as well: an agent of an older version has none yet.
+    let sealing = Arc::new(SealingKey::open_or_create(&folders.sealing_key())?);
     let (link, ends) = Link::open(LinkOptions {
         config,
         folders: folders.clone(),
         agent_version: crate::VERSION.into(),
         host,
+        sealing_recipient: sealing.recipient(),
         spool: SpoolLimits::default(),
     })?;
 
@@ -104,6 +108,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         path: path.clone(),
         isolation,
         identities: identities.clone(),
+        sealing: sealing.clone(),
         prepare: Arc::new(ArtifactReleases(folders.clone())),
     })
     .await?;
@@ -142,7 +147,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         environment: fairlead_build::inherited_environment(),
     };
     clear_abandoned_builds(options.clone(), saved.as_deref()).await;
-    let (builds, build_events) = Builds::new(options, identities, lines.clone());
+    let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone());
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let (routed_end, routed) = watch::channel(Routed::default());
     let router = Router {

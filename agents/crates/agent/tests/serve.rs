@@ -7,8 +7,12 @@ mod agent;
 #[path = "harness/client.rs"]
 mod client;
 
+use std::path::Path;
+
 use agent::Server;
+use base64::Engine;
 use client::{Client, Flow};
+use fairlead_wire::agent::SealedSecrets;
 
 #[test]
 fn an_app_is_served_from_the_saved_state_without_a_control_plane_and_again_after_a_restart() {
@@ -29,6 +33,28 @@ fn an_app_is_served_from_the_saved_state_without_a_control_plane_and_again_after
     last.terminate();
     assert!(client.get("/").is_err(), "nothing listens any more");
     assert!(server.processes().is_empty(), "processes are left: {:?}", server.processes());
+}
+
+/// Sealed by the control plane's own library (the contract's fixture) to the key that this server has.
+#[test]
+fn an_app_comes_back_with_its_secrets_after_a_power_cut_without_a_control_plane() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/fixtures/sealing.json");
+    let fixture: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let sealed = base64::engine::general_purpose::STANDARD.decode(fixture["sealed"].as_str().unwrap()).unwrap();
+    let server = Server::prepare_with(Some(SealedSecrets { sealed, version: "v1".into() }));
+    std::fs::write(server.folders.sealing_key(), (1..=32).collect::<Vec<u8>>()).unwrap();
+    let client = Client::new(&server);
+    let mut run = server.start();
+    let first = run.until_served(&client);
+    assert_eq!(client.get("/secret").unwrap().path, "correct-horse-battery-staple");
+    run.kill_with_all(&server);
+    let mut run = server.start();
+    assert_ne!(run.until_served(&client).pid, first.pid);
+    assert_eq!(client.get("/secret").unwrap().path, "correct-horse-battery-staple");
+    run.terminate();
 }
 
 #[test]

@@ -54,6 +54,11 @@ impl Folders {
         self.root.join("key.ed25519")
     }
 
+    /// The key that secrets are sealed to, 32 bytes, 0600.
+    pub fn sealing_key(&self) -> PathBuf {
+        self.root.join("key.age")
+    }
+
     /// What must survive a restart of the agent.
     pub fn state(&self) -> PathBuf {
         self.root.join("state")

@@ -31,6 +31,8 @@ pub struct Enrolment {
     pub host: agent::HostInfo,
     /// This agent's version.
     pub agent_version: String,
+    /// Whom to seal this server's secrets to, `age1…`.
+    pub sealing_recipient: String,
 }
 
 /// Why enrolment failed.
@@ -92,6 +94,7 @@ pub async fn enrol(folders: &Folders, enrolment: Enrolment) -> Result<AgentConfi
         public_key: key.public().to_vec(),
         host: Some(enrolment.host),
         agent_version: enrolment.agent_version,
+        sealing: Some(key.sign_sealing(&enrolment.sealing_recipient)),
     };
     socket::feed(&mut socket, agent_envelope::Body::Enrol(request)).await?;
     socket::flush(&mut socket).await?;

@@ -72,6 +72,12 @@ impl AgentKey {
         self.sign(&[b"fairlead-hello-v1\n", server.as_str().as_bytes(), b"\n", nonce])
     }
 
+    /// The key that secrets for this agent may be sealed to, with proof that it is this agent's.
+    pub fn sign_sealing(&self, recipient: &str) -> fairlead_wire::agent::SealingKey {
+        let signature = self.sign(&[b"fairlead-sealing-v1\n", recipient.as_bytes()]);
+        fairlead_wire::agent::SealingKey { recipient: recipient.to_owned(), signature }
+    }
+
     fn sign(&self, parts: &[&[u8]]) -> Vec<u8> {
         self.0.sign(&parts.concat()).as_ref().to_vec()
     }

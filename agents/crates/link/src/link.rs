@@ -38,6 +38,8 @@ pub struct LinkOptions {
     pub agent_version: String,
     /// This host, for people.
     pub host: agent::HostInfo,
+    /// Whom to seal this server's secrets to, `age1…`.
+    pub sealing_recipient: String,
     /// Bounds of the spool.
     pub spool: SpoolLimits,
 }
@@ -309,6 +311,7 @@ impl Link {
             capabilities: CAPABILITIES.map(String::from).to_vec(),
             applied: applied.or(Some(agent::Version::default())),
             host: Some(self.options.host.clone()),
+            sealing: Some(self.key.sign_sealing(&self.options.sealing_recipient)),
         }
     }
 

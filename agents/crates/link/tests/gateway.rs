@@ -13,7 +13,7 @@ use fairlead_model::DesiredState;
 use fairlead_wire::agent::{self, agent_envelope::Body as FromAgent, gateway_envelope::Body as FromGateway, push};
 use tokio::task::JoinHandle;
 
-use fake::{Gateway, Peer, TOKEN};
+use fake::{Gateway, Peer, RECIPIENT, TOKEN};
 
 struct Agent {
     ends: LinkEnds,
@@ -28,6 +28,7 @@ impl Agent {
             folders: folders.clone(),
             agent_version: "0.0.0-test".into(),
             host: agent::HostInfo::default(),
+            sealing_recipient: RECIPIENT.into(),
             spool: SpoolLimits::default(),
         };
         let (link, ends) = Link::open(options).unwrap();
@@ -63,6 +64,7 @@ async fn enrolled(gateway: &Gateway) -> (tempfile::TempDir, Folders, AgentConfig
         token: TOKEN.into(),
         host: agent::HostInfo::default(),
         agent_version: "0.0.0-test".into(),
+        sealing_recipient: RECIPIENT.into(),
     };
     let (config, _) = tokio::join!(enrol(&folders, enrolment), gateway.enrol());
     (dir, folders, config.unwrap())
@@ -93,6 +95,7 @@ async fn enrolment_pins_the_signing_key_and_a_second_one_is_refused() {
         token: TOKEN.into(),
         host: agent::HostInfo::default(),
         agent_version: "0".into(),
+        sealing_recipient: RECIPIENT.into(),
     };
     assert!(enrol(&folders, again).await.unwrap_err().to_string().contains("srv_fake"));
 }

@@ -23,6 +23,11 @@ fn enrolment_and_hello_are_signed_as_the_gateway_checks_them() {
     assert_eq!(key.sign_enrolment(enrol["token"].as_str().unwrap()), hex(&enrol["signatureHex"]));
     let server = ServerId::parse(hello["serverId"].as_str().unwrap()).unwrap();
     assert_eq!(key.sign_hello(&server, &hex(&hello["nonceHex"])), hex(&hello["signatureHex"]));
+    let (sealing, made) = (&fixture["sealing"], key.sign_sealing(fixture["sealing"]["recipient"].as_str().unwrap()));
+    assert_eq!(
+        (made.signature, made.recipient.as_str()),
+        (hex(&sealing["signatureHex"]), sealing["recipient"].as_str().unwrap())
+    );
     let bytes = std::fs::read(folder.join(state["file"].as_str().unwrap())).unwrap();
     let signature = hex(&state["signatureHex"]);
     assert!(fairlead_link::state_signature_valid(key.public(), &bytes, &signature));

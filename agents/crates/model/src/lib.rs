@@ -5,6 +5,7 @@ mod benchmark;
 mod diff;
 mod id;
 mod route_key;
+mod secret;
 mod state;
 mod status;
 mod traffic;
@@ -14,6 +15,7 @@ pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTar
 pub use diff::{StateChange, diff};
 pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
+pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use state::{
     AppSpec, BuildSpec, DesiredState, HealthCheck, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
 };

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, ProxySettings, Redirect, ReleaseId, RoutePolicy, ServerId,
+    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, ProxySettings, Redirect, ReleaseId, RoutePolicy,
+    SealedSecrets, ServerId,
 };
 
 /// A version of desired state; ordered by epoch, then number.
@@ -96,6 +97,9 @@ pub struct ReleaseSpec {
     pub stop_grace: Duration,
     /// Memory limit in bytes; zero for none.
     pub memory_bytes_max: u64,
+    /// Beside its environment, what nobody may read; sealed.
+    #[serde(default)]
+    pub secrets: Option<SealedSecrets>,
 }
 
 /// When an instance counts as healthy.

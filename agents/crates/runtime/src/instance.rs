@@ -39,6 +39,9 @@ pub struct InstanceSpec {
     pub group: Option<u32>,
     /// The folder it sees as /tmp; `None`: the server's.
     pub private_tmp: Option<PathBuf>,
+    /// What it is given beside its environment; `None` for nothing.
+    #[serde(default)]
+    pub secrets: Option<SecretsSpec>,
     /// Its limits; `None` where the kernel gives none.
     pub cgroup: Option<Cgroup>,
     /// How often it was restarted before this start.
@@ -49,6 +52,15 @@ pub struct InstanceSpec {
     pub drain_timeout: Duration,
     /// Of its release.
     pub stop_grace: Duration,
+}
+
+/// Which secrets an instance is given. They themselves are never written here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretsSpec {
+    /// What is inside.
+    pub version: String,
+    /// The folder that it sees them in, if some are files.
+    pub folder: Option<PathBuf>,
 }
 
 /// How an instance ended, written by its shim when nothing of it is left.
@@ -73,6 +85,7 @@ impl From<ExitRecord> for Exit {
             signal: record.signal,
             start_error: record.start_error,
             out_of_memory: record.out_of_memory,
+            unopenable: false,
         }
     }
 }
@@ -100,6 +113,11 @@ impl InstanceFolder {
     /// What the app sees as /tmp.
     pub fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
+    }
+
+    /// Where it sees those of its secrets that are files; empty for everybody else.
+    pub fn secrets(&self) -> PathBuf {
+        self.0.join("secrets")
     }
 
     /// Where the launcher says why the program could not be started.

@@ -12,6 +12,7 @@ mod output;
 mod ports;
 pub mod rollout;
 mod runtime;
+mod secrets;
 pub mod shim;
 mod supervisor;
 
@@ -21,3 +22,4 @@ pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec};
 pub use isolation::Isolation;
 pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View};
+pub use secrets::redactor;

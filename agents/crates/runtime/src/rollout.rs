@@ -2,7 +2,7 @@
 //! Owns the promise that a rollout goes live whole or changes nothing. Never does I/O, never reads a clock, never
 //! makes up an id: time and ids are given, and what has to be done is returned as actions.
 //!
-//! A *group* is the set of instances of one release. `serving` holds the routes; `next` is brought up beside it;
+//! A *group* is the set of instances of one release with one version of its secrets. `serving` holds the routes; `next` is brought up beside it;
 //! after the proxy has confirmed the switch the old instances are in `leaving` until they are drained and stopped.
 
 mod event;
@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairlead_model::{
-    AppKey, AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, RolloutStatus, Step, StepState,
-    WorkState,
+    AppKey, AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Rollout, RolloutStatus, Step,
+    StepState, WorkState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +138,9 @@ impl AppState {
             }
             Event::Desired(spec) => {
                 self.first_desired(&spec, now);
+                for release in spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)) {
+                    self.each_group(|group| group.reseal(release));
+                }
                 self.desired = Some(*spec);
             }
             Event::Removed => {
@@ -180,11 +183,13 @@ impl AppState {
             return;
         }
         // A candidate's instances are found again by `reconcile`, which makes its group; others have no owner.
-        let candidate = spec.candidate.as_ref().map(|rollout| (&rollout.release.id, Some(&rollout.deployment)));
-        let live = spec.live.as_ref().filter(|_| self.serving.is_none()).map(|release| &release.id);
+        let candidate = spec.candidate.as_ref();
+        let live = spec.live.as_ref().filter(|_| self.serving.is_none());
         let (kept, orphans): (BTreeMap<_, _>, BTreeMap<_, _>) =
             std::mem::take(&mut self.adopted).into_iter().partition(|(_, adopted)| {
-                candidate == Some((&adopted.release, adopted.deployment.as_ref())) || live == Some(&adopted.release)
+                let theirs = |rollout: &Rollout| Some(&rollout.deployment) == adopted.deployment.as_ref();
+                candidate.is_some_and(|rollout| theirs(rollout) && adopted.runs(&rollout.release))
+                    || live.is_some_and(|release| adopted.runs(release))
             });
         self.adopted = kept;
         for (id, orphan) in orphans {
@@ -219,7 +224,7 @@ impl AppState {
             return;
         }
         if let Some(error) = &exit.start_error {
-            self.fail_next(sentence::start_failed(error), Some(id), now, actions);
+            self.fail_next(sentence::start_failed(&exit, error), Some(id), now, actions);
         } else if crashes >= CRASHES_MAX {
             self.fail_next(sentence::crash_loop(crashes, &exit), Some(id), now, actions);
         } else if let Some(next) = &self.next {
@@ -344,7 +349,8 @@ impl AppState {
         };
         let matches = |group: &Group| {
             want.is_some_and(|(release, deployment, _)| {
-                group.release.id == release.id && (deployment.is_none() || group.deployment.as_ref() == deployment)
+                let same = group.release.id == release.id && group.release.secrets == release.secrets;
+                same && (deployment.is_none() || group.deployment.as_ref() == deployment)
             })
         };
         if let Some(next) = self.next.take_if(|next| !matches(&next.group)) {

@@ -21,6 +21,7 @@ use fairlead_base::Folders;
 use fairlead_model::{
     AppKey, AppSpec, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine, ReleaseSpec, RolloutStatus,
 };
+use fairlead_secret::SealingKey;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::cgroup::CgroupFolders;
@@ -57,6 +58,8 @@ pub struct RuntimeOptions {
     pub isolation: Isolation,
     /// Whom they run as.
     pub identities: Arc<Identities>,
+    /// Opens what is sealed to this server.
+    pub sealing: Arc<SealingKey>,
     /// Makes releases' folders.
     pub prepare: Arc<dyn PrepareRelease>,
 }

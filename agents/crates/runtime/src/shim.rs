@@ -4,6 +4,7 @@
 //! It runs twice: `shim <folder> <socket>` is the parent; `shim --launch <folder>` is the child that gives up its
 //! rights and becomes the app. One thread, no runtime, few allocations: it is there once an instance.
 
+mod capture;
 mod launch;
 pub mod log;
 mod parent;

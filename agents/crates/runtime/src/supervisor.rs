@@ -11,15 +11,16 @@ use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, ShimSt
 use fairlead_wire::local::{shim_command, shim_event};
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
+use zeroize::Zeroizing;
 
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::rollout::Exit;
-use crate::shim;
+use crate::{secrets, shim};
 
 /// Limit of starting a shim and of each answer of it: it does nothing that takes long.
 const SHIM_TIMEOUT: Duration = Duration::from_secs(10);
@@ -81,18 +82,21 @@ impl Supervisor {
         self.sockets.join(format!("{instance}.sock"))
     }
 
-    /// Starts the instance and follows it to its end. `stops` carries the grace of each request to stop.
+    /// Starts the instance, hands it its secrets, and follows it to its end. `stops` carries the grace of each request to stop.
     pub(crate) async fn run(
         &self,
         folder: InstanceFolder,
         spec: InstanceSpec,
+        secrets: Option<Zeroizing<Vec<u8>>>,
         stops: mpsc::UnboundedReceiver<Duration>,
         changed: impl Fn(Change),
     ) {
         let started = async {
             let mut child = self.spawn(&folder, &spec)?;
             let attached = async {
-                ready(&mut child, &folder).await?;
+                // A shim that ends before it has read them tells why itself.
+                let (_, ready) = tokio::join!(hand_over(child.stdin.take(), secrets), ready(&mut child, &folder));
+                ready?;
                 self.attach(&spec.instance).await.map_err(|error| format!("its shim didn't answer: {error}"))
             };
             match attached.await {
@@ -224,7 +228,7 @@ impl Supervisor {
             .arg(self.socket(&spec.instance))
             .env_clear()
             .current_dir("/")
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(shim_log)
             .spawn()
@@ -333,6 +337,13 @@ fn children(pid: Pid) -> Vec<Pid> {
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw).collect()
 }
 
+/// Gives the shim what only it may read.
+async fn hand_over(to: Option<ChildStdin>, secrets: Option<Zeroizing<Vec<u8>>>) -> std::io::Result<()> {
+    let (Some(mut to), Some(plain)) = (to, secrets) else { return Ok(()) };
+    to.write_all(&secrets::head(&plain)?).await?;
+    to.write_all(&plain).await
+}
+
 /// Waits for the shim's word that its socket is there.
 async fn ready(child: &mut Child, folder: &InstanceFolder) -> Result<(), String> {
     let out = child.stdout.take().ok_or("the shim has no output")?;
@@ -394,6 +405,7 @@ mod tests {
             user: None,
             group: None,
             private_tmp: None,
+            secrets: None,
             cgroup: None,
             restarts: 0,
             health: HealthCheck { path: "/".into(), interval: Duration::from_secs(1), timeout: Duration::from_secs(1) },
@@ -415,7 +427,7 @@ mod tests {
         let supervisor = Supervisor { program, sockets: dir.path().to_owned() };
         let (_stop, stops) = mpsc::unbounded_channel();
         let (told, mut changes) = mpsc::unbounded_channel();
-        supervisor.run(InstanceFolder::new(dir.path()), spec(), stops, |change| told.send(change).unwrap()).await;
+        supervisor.run(InstanceFolder::new(dir.path()), spec(), None, stops, |change| told.send(change).unwrap()).await;
         let change = changes.recv().await.unwrap();
         assert!(matches!(&change, Change::Exited(Exit { start_error: Some(_), .. })), "{change:?}");
         for pid in std::fs::read_to_string(dir.path().join("pids")).unwrap().split_whitespace() {

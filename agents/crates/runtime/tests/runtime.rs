@@ -1,6 +1,9 @@
 //! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
 #![cfg(test)]
 
+#[path = "runtime/secrets.rs"]
+mod secrets;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -165,6 +168,7 @@ async fn start(folders: &Folders) -> (Runtime, RuntimeOutput) {
         path: "/usr/bin:/bin".into(),
         isolation: Isolation::detect(folders),
         identities: Arc::new(Identities::open(folders).unwrap()),
+        sealing: Arc::new(secrets::sealing_key()),
         prepare: Arc::new(EmptyFolders),
     };
     Runtime::start(options).await.unwrap()
@@ -190,6 +194,7 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
         drain_timeout: Duration::from_secs(20),
         stop_grace: Duration::from_millis(700),
         memory_bytes_max: 0,
+        secrets: None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod channel;
 mod parse;
 mod render;
+mod secret;
 mod traffic_words;
 
 /// Messages between an agent and the control plane, generated from `agent.proto`.
@@ -27,6 +28,7 @@ pub mod local {
 pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
 pub use parse::{announced_keys, desired_state};
 pub use render::{ReportParts, log_chunk, report, version};
+pub use secret::{SECRETS_BYTES_MAX, secret_bundle};
 pub use traffic_words::{
     app_traffic, app_traffic_message, proxy_settings, proxy_settings_message, redirect, redirect_message, route_policy,
     route_policy_message,
@@ -44,7 +46,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 6] = ["app", "benchmark", "benchmark.http3", "build", "route", "traffic"];
+pub const CAPABILITIES: [&str; 7] = ["app", "benchmark", "benchmark.http3", "build", "route", "secret", "traffic"];
 
 /// The proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

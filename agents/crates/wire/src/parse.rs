@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use fairlead_model::{
     AppKey, AppSpec, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildSpec, DesiredState, HOST_BYTES_MAX,
-    HealthCheck, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, ServerId, StateError, TrafficError, route_key,
-    wildcard_of,
+    HealthCheck, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, SealedSecrets, ServerId, StateError,
+    TrafficError, route_key, wildcard_of,
 };
 use prost::Message;
 
-use crate::{CAPABILITIES, agent, app_traffic, proxy_settings, redirect, route_policy};
+use crate::secret::is_name;
+use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings, redirect, route_policy};
 
 /// Parses the bytes whose signature was checked. `server` is who this agent is.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
@@ -103,11 +104,11 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         return Err(wrong(&format!("{at}.command"), "has no program, or a NUL"));
     }
     for (name, value) in &spec.environment {
-        let head = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-        if !head || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') || value.contains('\0') {
+        if !is_name(name) || value.contains('\0') {
             return Err(wrong(&format!("{at}.environment.{}", clip(name)), "is not a variable"));
         }
     }
+    let secrets = spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?;
     let health = spec.health.ok_or_else(|| wrong(&format!("{at}.health"), "is missing"))?;
     within(at, "health.interval_ms", health.interval_ms.into(), 10, 600_000)?;
     within(at, "health.timeout_ms", health.timeout_ms.into(), 10, 600_000)?;
@@ -130,7 +131,15 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         drain_timeout: milliseconds(spec.drain_timeout_ms),
         stop_grace: milliseconds(spec.stop_grace_ms),
         memory_bytes_max: spec.memory_bytes_max,
+        secrets,
     })
+}
+
+/// Looked at no further here: it is opened when an app that needs it starts.
+fn sealed(at: &str, secrets: agent::SealedSecrets) -> Result<SealedSecrets, StateError> {
+    within(at, "sealed.length", secrets.sealed.len() as u64, 1, SECRETS_BYTES_MAX as u64)?;
+    within(at, "version.length", secrets.version.len() as u64, 1, 128)?;
+    Ok(SealedSecrets { sealed: secrets.sealed, version: secrets.version })
 }
 
 fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
@@ -222,7 +231,11 @@ fn key(at: &str, app: &str, environment: &str) -> Result<AppKey, StateError> {
     Ok(AppKey { app: id(at, "app_id", app)?, environment: id(at, "environment_id", environment)? })
 }
 
-fn id<T: TryFrom<String, Error = fairlead_model::IdError>>(at: &str, name: &str, value: &str) -> Result<T, StateError> {
+pub(crate) fn id<T: TryFrom<String, Error = fairlead_model::IdError>>(
+    at: &str,
+    name: &str,
+    value: &str,
+) -> Result<T, StateError> {
     T::try_from(value.to_owned()).map_err(|error| wrong(&format!("{at}.{name}"), error.to_string()))
 }
 
@@ -263,11 +276,11 @@ fn milliseconds(value: u32) -> Duration {
 }
 
 /// Foreign text is shortened before it reaches a message that is logged and reported.
-fn clip(value: &str) -> String {
+pub(crate) fn clip(value: &str) -> String {
     value.chars().take(80).collect()
 }
 
-fn wrong(field: &str, reason: impl Into<String>) -> StateError {
+pub(crate) fn wrong(field: &str, reason: impl Into<String>) -> StateError {
     StateError::Field { field: field.to_owned(), reason: reason.into() }
 }
 

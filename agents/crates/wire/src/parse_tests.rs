@@ -22,6 +22,7 @@ fn good() -> agent::DesiredState {
         drain_timeout_ms: 30_000,
         stop_grace_ms: 5_000,
         memory_bytes_max: 0,
+        secrets: Some(agent::SealedSecrets { sealed: vec![1], version: "v1".into() }),
     };
     agent::DesiredState {
         version: Some(agent::Version { epoch: 1, number: 7 }),
@@ -81,6 +82,8 @@ fn a_good_state_parses_whole() {
     let state = parse(&good()).unwrap();
     assert_eq!(state.version, Version { epoch: 1, number: 7 });
     assert_eq!(state.apps.len(), 1);
+    let secrets = state.apps.values().next().unwrap().live.as_ref().unwrap().secrets.clone().unwrap();
+    assert_eq!((secrets.sealed.as_slice(), secrets.version.as_str()), ([1].as_slice(), "v1"));
     assert_eq!(state.builds.values().next().unwrap().root_folder, "examples/hello-node");
     assert_eq!(state.benchmarks[0].concurrency, [1, 32]);
 }
@@ -88,7 +91,7 @@ fn a_good_state_parses_whole() {
 #[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 26] = [
+    let cases: [(&str, Spoil); 28] = [
         ("version", |s| s.version = None),
         ("apps[0].instances", |s| s.apps[0].instances = 0),
         ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),
@@ -97,6 +100,8 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
         ("apps[0].live.command", |s| live(s).command.clear()),
         ("apps[0].live.environment.A=B", |s| drop(live(s).environment.insert("A=B".into(), "c".into()))),
         ("apps[0].live.health", |s| live(s).health = None),
+        ("apps[0].live.secrets.sealed.length", |s| live(s).secrets.as_mut().unwrap().sealed.clear()),
+        ("apps[0].live.secrets.version.length", |s| live(s).secrets.as_mut().unwrap().version.clear()),
         ("apps[0].candidate.release", |s| s.apps[0].candidate.as_mut().unwrap().release = None),
         ("routes[0].host", |s| s.routes[0].host = "Hello.localhost".into()),
         ("routes[0].path_prefix", |s| s.routes[0].path_prefix = "x".into()),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use fairlead_base::Folders;
 use fairlead_link::Enrolment;
+use fairlead_secret::SealingKey;
 
 use super::{Outcome, block_on};
 use crate::cli::EnrolArgs;
@@ -19,8 +20,15 @@ pub(crate) fn enrol(args: EnrolArgs) -> Outcome {
     let folders = Folders::new(&args.data)?;
     folders.create()?;
     let host = host_info::read(&folders, &fairlead_runtime::Isolation::detect(&folders))?;
-    let enrolment =
-        Enrolment { control_url: args.control, ca_file: args.ca, token, host, agent_version: crate::VERSION.into() };
+    let sealing_recipient = SealingKey::open_or_create(&folders.sealing_key())?.recipient();
+    let enrolment = Enrolment {
+        control_url: args.control,
+        ca_file: args.ca,
+        token,
+        host,
+        agent_version: crate::VERSION.into(),
+        sealing_recipient,
+    };
     let config = block_on(fairlead_link::enrol(&folders, enrolment))??;
     println!("This machine is now server {} ({}).", config.server_name, config.server_id);
     println!("Start it with: fairlead-agent run --data {}", folders.root().display());

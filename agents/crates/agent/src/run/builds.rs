@@ -8,10 +8,11 @@ use std::sync::Arc;
 use fairlead_base::{CancellationToken, clock};
 use fairlead_build::{BuildError, BuildOptions, BuildOutcome, BuildSink, build};
 use fairlead_model::{
-    BuildSpec, BuildStatus, Commit, DeploymentId, DesiredState, LogLine, LogStream, Step, StepState, StepStatus,
+    AppId, BuildSpec, BuildStatus, Commit, DeploymentId, DesiredState, LogLine, LogStream, Step, StepState, StepStatus,
     WorkState,
 };
 use fairlead_runtime::Identities;
+use fairlead_secret::{Redactor, SealingKey};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -34,6 +35,8 @@ struct Running {
     status: BuildStatus,
     cancel: CancellationToken,
     task: JoinHandle<()>,
+    /// Builds are given no secrets, but a repository may hold one.
+    redactor: Option<Redactor>,
 }
 
 /// The one build under way and how to start the next.
@@ -41,6 +44,7 @@ struct Running {
 pub(crate) struct Builds {
     options: BuildOptions,
     identities: Arc<Identities>,
+    sealing: Arc<SealingKey>,
     running: Option<Running>,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
@@ -51,10 +55,11 @@ impl Builds {
     pub(crate) fn new(
         options: BuildOptions,
         identities: Arc<Identities>,
+        sealing: Arc<SealingKey>,
         lines: mpsc::Sender<DeploymentLine>,
     ) -> (Self, mpsc::UnboundedReceiver<BuildEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { options, identities, running: None, events, lines }, receiver)
+        (Self { options, identities, sealing, running: None, events, lines }, receiver)
     }
 
     /// Cancels what is asked for no more and starts the next one that is not done.
@@ -67,7 +72,7 @@ impl Builds {
         }
         let next = desired.builds.values().find(|spec| local.build(&spec.deployment).is_none());
         if let Some(spec) = next {
-            self.running = Some(self.start(spec.clone()));
+            self.running = Some(self.start(spec.clone(), self.redactor(desired, &spec.app)));
         }
     }
 
@@ -91,7 +96,11 @@ impl Builds {
                 if finished.cancel.is_cancelled() {
                     return Ok(());
                 }
-                local.keep_build(concluded(finished.status, outcome))
+                let mut status = concluded(finished.status, outcome);
+                if let (Some(redactor), Some(failure)) = (finished.redactor, &mut status.failure) {
+                    failure.message = redactor.text(&failure.message);
+                }
+                local.keep_build(status)
             }
         }
     }
@@ -116,13 +125,24 @@ impl Builds {
         }
     }
 
-    fn start(&self, spec: BuildSpec) -> Running {
+    /// Over the secrets of an app in all its environments.
+    fn redactor(&self, desired: &DesiredState, app: &AppId) -> Option<Redactor> {
+        let specs = desired.apps.values().filter(|spec| spec.key.app == *app);
+        let sealed = specs.flat_map(|spec| {
+            let releases = spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release));
+            releases.filter_map(|release| Some((&spec.key, release.secrets.as_ref()?)))
+        });
+        fairlead_runtime::redactor(&self.sealing, sealed)
+    }
+
+    fn start(&self, spec: BuildSpec, redactor: Option<Redactor>) -> Running {
         let status = started(spec.deployment.clone());
         let cancel = CancellationToken::new();
         let mut sink = Sink {
             deployment: spec.deployment.clone(),
             events: self.events.clone(),
             lines: self.lines.clone(),
+            redactor: redactor.clone(),
             lost: BTreeMap::new(),
         };
         let (events, token, mut options) = (self.events.clone(), cancel.clone(), self.options.clone());
@@ -140,7 +160,7 @@ impl Builds {
                 tracing::debug!("a build ended after the agent had");
             }
         });
-        Running { status, cancel, task }
+        Running { status, cancel, task, redactor }
     }
 }
 
@@ -180,11 +200,15 @@ struct Sink {
     deployment: DeploymentId,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
+    redactor: Option<Redactor>,
     lost: BTreeMap<&'static str, (Step, u64)>,
 }
 
 impl Sink {
-    fn offer(&mut self, line: LogLine) {
+    fn offer(&mut self, mut line: LogLine) {
+        if let Some(redactor) = &self.redactor {
+            line.text = redactor.text(&line.text);
+        }
         let step = line.step;
         if self.lines.try_send((self.deployment.clone(), line)).is_err() {
             self.lost.entry(step.name()).or_insert((step, 0)).1 += 1;
@@ -228,8 +252,9 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
+    use base64::Engine;
     use fairlead_base::Folders;
-    use fairlead_model::AppId;
+    use fairlead_model::{AppKey, EnvironmentId, SealedSecrets};
 
     use tokio::sync::{Mutex, MutexGuard};
 
@@ -263,7 +288,8 @@ mod tests {
         };
         let identities = Arc::new(Identities::open(&folders).unwrap());
         let (sender, lines) = mpsc::channel(1024);
-        let (builds, events) = Builds::new(options, identities, sender);
+        let sealing = Arc::new(SealingKey::from_bytes(&(1..=32).collect::<Vec<u8>>()).unwrap());
+        let (builds, events) = Builds::new(options, identities, sealing, sender);
         Bench {
             _alone: alone,
             _dir: dir,
@@ -321,6 +347,41 @@ mod tests {
             assert!(status.steps.iter().all(|step| step.state != StepState::Running));
         }
         assert!(bench.lines.try_recv().is_ok(), "the log tells what was tried");
+    }
+
+    /// The app's secrets as the control plane seals them (the contract's fixture); here a branch has one's name.
+    #[tokio::test]
+    async fn what_a_build_says_of_its_apps_secrets_is_taken_out_of_its_log_and_its_failure() {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packages/contract/fixtures/sealing.json");
+        let fixture: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let sealed = base64::engine::general_purpose::STANDARD.decode(fixture["sealed"].as_str().unwrap()).unwrap();
+        let key = AppKey { app: AppId::parse("app_a").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() };
+        let redactor = |sealed| {
+            fairlead_runtime::redactor(
+                &SealingKey::from_bytes(&(1..=32).collect::<Vec<u8>>()).unwrap(),
+                [(&key, &sealed)],
+            )
+        };
+        let (mut bench, secret) = (bench().await, "correct-horse-battery-staple");
+        let mut sink = Sink {
+            deployment: DeploymentId::parse("dep_1").unwrap(),
+            events: bench.builds.events.clone(),
+            lines: bench.builds.lines.clone(),
+            redactor: redactor(SealedSecrets { sealed, version: "v1".into() }),
+            lost: BTreeMap::new(),
+        };
+        let text = format!("cloning with {secret}");
+        sink.line(LogLine { unix_ms: 1, step: Step::Clone, stream: LogStream::Stderr, text });
+        assert_eq!(bench.lines.recv().await.unwrap().1.text, "cloning with [redacted]");
+        let mut running = bench.builds.start(desired().builds.into_values().next().unwrap(), sink.redactor.clone());
+        running.task.abort();
+        running.status.steps.clear();
+        bench.builds.running = Some(running);
+        let failed = BuildError::Server { what: "a step", source: io::Error::other(secret) };
+        bench.builds.take(BuildEvent::Finished(Err(failed)), &mut bench.local).unwrap();
+        let failure = bench.local.build(&DeploymentId::parse("dep_1").unwrap()).unwrap().failure.clone().unwrap();
+        assert!(!failure.message.contains(secret), "{}", failure.message);
     }
 
     #[tokio::test]

@@ -126,9 +126,8 @@ impl Reconciler {
                 "applying"
             );
         }
-        if self.applied.is_none() || !change.apps_changed.is_empty() || !change.apps_removed.is_empty() {
-            self.runtime.apply(state.apps.clone());
-        }
+        // Also where no app changed: secrets that were sealed anew are the same, and the runtime takes the newest.
+        self.runtime.apply(state.apps.clone());
         if let Err(error) = self.local.retain(&state) {
             tracing::error!(%error, "local.json can't be saved");
         }

@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const APP: &str = r"
 require('node:http').createServer((request, response) => {
   response.setHeader('content-type', 'application/json');
-  response.end(JSON.stringify({ pid: process.pid, path: request.url }));
+  const path = request.url === '/secret' ? process.env.SESSION_KEY : request.url;
+  response.end(JSON.stringify({ pid: process.pid, path }));
 }).listen(Number(process.env.PORT), '127.0.0.1');
 ";
 
@@ -40,6 +41,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn prepare() -> Self {
+        Self::prepare_with(None)
+    }
+
+    /// With an app that has secrets.
+    pub(crate) fn prepare_with(secrets: Option<wire::SealedSecrets>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         // Apps run as users of their own and must pass through.
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o711)).unwrap();
@@ -47,7 +53,7 @@ impl Server {
         folders.create().unwrap();
         let digest = pack_app(&folders.artifacts());
         enrolled(&folders);
-        std::fs::write(folders.desired_state(), signed_state(&digest).encode_to_vec()).unwrap();
+        std::fs::write(folders.desired_state(), signed_state(&digest, secrets).encode_to_vec()).unwrap();
         Self { _dir: dir, folders, https: free_address(), http: free_address() }
     }
 
@@ -139,6 +145,14 @@ impl Run {
             if let Err(mpsc::RecvTimeoutError::Disconnected) = self.lines.recv_timeout(Duration::from_millis(50)) {
                 panic!("the agent ended: {:?}", self.child.wait());
             }
+        }
+    }
+
+    /// The power fails: nothing of this server ends in order.
+    pub(crate) fn kill_with_all(&mut self, server: &Server) {
+        self.kill();
+        while let Some((pid, _)) = server.processes().first() {
+            kill(*pid, Signal::KILL);
         }
     }
 
@@ -240,7 +254,7 @@ fn pack_app(artifacts: &Path) -> String {
     hex
 }
 
-fn signed_state(digest: &str) -> wire::SignedState {
+fn signed_state(digest: &str, secrets: Option<wire::SealedSecrets>) -> wire::SignedState {
     let release = wire::ReleaseSpec {
         release_id: "rel_test".into(),
         number: 1,
@@ -249,16 +263,17 @@ fn signed_state(digest: &str) -> wire::SignedState {
         health: Some(wire::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 2_000 }),
         drain_timeout_ms: 5_000,
         stop_grace_ms: 5_000,
+        secrets,
         ..wire::ReleaseSpec::default()
     };
-    let target = wire::AppTarget { app_id: "app_test".into(), environment_id: "env_test".into() };
+    let target = wire::AppTarget { app_id: "app_a".into(), environment_id: "env_p".into() };
     let state = wire::DesiredState {
         version: Some(wire::Version { epoch: 1, number: 1 }),
         server_id: "srv_test".into(),
         requires: vec!["app".into(), "route".into()],
         apps: vec![wire::AppSpec {
-            app_id: "app_test".into(),
-            environment_id: "env_test".into(),
+            app_id: "app_a".into(),
+            environment_id: "env_p".into(),
             name: "hello".into(),
             live: Some(release),
             candidate: None,

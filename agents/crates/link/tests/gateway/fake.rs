@@ -16,6 +16,8 @@ use tokio_tungstenite::tungstenite::Message;
 
 /// The only token this gateway takes.
 pub(crate) const TOKEN: &str = "token-of-a-test";
+/// Whom the agents of this gateway have their secrets sealed to.
+pub(crate) const RECIPIENT: &str = "age1test";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Listens on a free port of loopback.
@@ -29,6 +31,14 @@ pub(crate) struct Peer(WebSocketStream<TcpStream>);
 
 fn signer() -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[3; 32]).unwrap()
+}
+
+/// The key for secrets is signed by the key that proves who the agent is.
+fn sealing_is_theirs(sealing: Option<agent::SealingKey>, public_key: &[u8]) {
+    let sealing = sealing.expect("a sealing key");
+    assert_eq!(sealing.recipient, RECIPIENT);
+    let message = [b"fairlead-sealing-v1\n".as_slice(), RECIPIENT.as_bytes()].concat();
+    UnparsedPublicKey::new(&ED25519, public_key).verify(&message, &sealing.signature).unwrap();
 }
 
 impl Gateway {
@@ -53,6 +63,7 @@ impl Gateway {
         assert_eq!(enrol.token, TOKEN);
         let message = [b"fairlead-enrol-v1\n".as_slice(), TOKEN.as_bytes(), b"\n", &enrol.public_key].concat();
         UnparsedPublicKey::new(&ED25519, &enrol.public_key).verify(&message, &enrol.signature).unwrap();
+        sealing_is_theirs(enrol.sealing, &enrol.public_key);
         *self.agent_key.lock().unwrap() = enrol.public_key;
         let public_key = signer().public_key().as_ref().to_vec();
         peer.send(FromGateway::Enrolled(agent::Enrolled {
@@ -68,6 +79,7 @@ impl Gateway {
         let mut peer = self.accept().await;
         let FromAgent::Hello(hello) = peer.receive().await else { panic!("no hello") };
         assert_eq!(hello.server_id, "srv_fake");
+        sealing_is_theirs(hello.sealing, &self.agent_key.lock().unwrap());
         peer.send(FromGateway::Challenge(agent::Challenge { nonce: vec![5; 32] })).await;
         let FromAgent::Proof(proof) = peer.receive().await else { panic!("no proof") };
         let message = [b"fairlead-hello-v1\nsrv_fake\n".as_slice(), &[5; 32]].concat();

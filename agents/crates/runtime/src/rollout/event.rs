@@ -84,6 +84,8 @@ pub struct Adopted {
     pub instance: InstanceId,
     /// What it runs.
     pub release: ReleaseId,
+    /// The version of the secrets it was given.
+    pub secrets: Option<String>,
     /// The deployment it was started for.
     pub deployment: Option<DeploymentId>,
     /// The app's process.
@@ -100,6 +102,14 @@ pub struct Adopted {
     pub stop_grace: Duration,
 }
 
+impl Adopted {
+    /// Whether this is what it was started with.
+    pub(super) fn runs(&self, release: &ReleaseSpec) -> bool {
+        let version = release.secrets.as_ref().map(|secrets| &secrets.version);
+        self.release == release.id && self.secrets.as_ref() == version
+    }
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exit {
@@ -111,6 +121,8 @@ pub struct Exit {
     pub start_error: Option<String>,
     /// The kernel ended it for using more than its memory limit.
     pub out_of_memory: bool,
+    /// It never ran because its secrets can't be opened.
+    pub unopenable: bool,
 }
 
 /// Why a health check did not pass.

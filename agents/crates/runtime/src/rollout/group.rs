@@ -73,13 +73,20 @@ impl Group {
 
     /// Takes what a former run of the agent started for this release (and deployment, if it has one).
     pub(super) fn adopt(&mut self, adopted: &mut BTreeMap<InstanceId, Adopted>, at: Duration) {
-        let (release, deployment) = (&self.release.id, &self.deployment);
+        let (release, deployment) = (&self.release, &self.deployment);
         let (ours, others) = std::mem::take(adopted).into_iter().partition(|(_, adopted)| {
-            adopted.release == *release && (deployment.is_none() || adopted.deployment == *deployment)
+            adopted.runs(release) && (deployment.is_none() || adopted.deployment == *deployment)
         });
         *adopted = others;
         let ours: BTreeMap<InstanceId, Adopted> = ours;
         self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, Slot::adopted(&adopted, at))));
+    }
+
+    /// Takes the newest sealing of what it has: an agent that lost its key can open no older one.
+    pub(super) fn reseal(&mut self, newest: &ReleaseSpec) {
+        if self.release.id == newest.id && self.release.secrets == newest.secrets {
+            self.release.secrets.clone_from(&newest.secrets);
+        }
     }
 
     pub(super) fn leaving(&self, slot: Slot, stage: LeavingStage) -> Leaving {

@@ -39,8 +39,9 @@ pub(super) fn healthy(group: &Group) -> String {
     }
 }
 
-pub(super) fn start_failed(error: &str) -> Failure {
-    failure("rollout.start_failed", error.to_owned())
+pub(super) fn start_failed(exit: &Exit, error: &str) -> Failure {
+    let code = if exit.unopenable { "secret.unopenable" } else { "rollout.start_failed" };
+    failure(code, error.to_owned())
 }
 
 pub(super) fn ended(exit: &Exit) -> String {

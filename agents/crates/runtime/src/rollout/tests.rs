@@ -36,6 +36,7 @@ fn release(number: u64) -> ReleaseSpec {
         drain_timeout: Duration::from_secs(30),
         stop_grace: Duration::from_secs(10),
         memory_bytes_max: 0,
+        secrets: None,
     }
 }
 
@@ -410,6 +411,7 @@ fn one_failed_check_is_no_verdict_and_the_last_instance_keeps_its_route_even_whe
 
 fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
     Event::Adopt(Adopted {
+        secrets: None,
         instance: instance.clone(),
         release: release(number).id,
         deployment: by.map(deployment),

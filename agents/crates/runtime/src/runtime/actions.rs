@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::driver::{Driver, Managed};
-use super::launch::{self, Order};
+use super::launch::{self, Order, Prepared};
 use super::{Event, Message, files};
 use crate::health::{self, HealthTarget};
 use crate::instance::{InstanceFolder, InstanceSpec};
@@ -122,16 +122,17 @@ impl Driver {
         let task = tokio::spawn(async move {
             let (id, key) = (order.instance.clone(), order.key.clone());
             let prepared = tokio::task::spawn_blocking(move || launch::prepare(&options, order)).await;
-            match prepared.unwrap_or_else(|error| Err(format!("The app could not be started: {error}."))) {
-                Ok((folder, spec)) => {
+            let failed = |error| Exit {
+                start_error: Some(format!("The app could not be started: {error}.")),
+                ..Exit::default()
+            };
+            match prepared.unwrap_or_else(|error| Err(failed(error))) {
+                Ok(Prepared { folder, spec, secrets }) => {
                     send(&messages, Message::Launched(Arc::new(spec.clone())));
                     let changed = |change| send_change(&messages, &key, &id, port, change);
-                    supervisor.run(folder, spec, stops, changed).await;
+                    supervisor.run(folder, spec, secrets, stops, changed).await;
                 }
-                Err(error) => {
-                    let exit = Exit { start_error: Some(error), ..Exit::default() };
-                    send_change(&messages, &key, &id, port, Change::Exited(exit));
-                }
+                Err(exit) => send_change(&messages, &key, &id, port, Change::Exited(exit)),
             }
         });
         let managed = Managed { key: key.clone(), port, health, grace, spec: None, stop, task, probe: None };

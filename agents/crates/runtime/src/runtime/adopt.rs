@@ -62,6 +62,7 @@ impl Driver {
         let event = Event::Adopt(Adopted {
             instance: spec.instance.clone(),
             release: spec.release.clone(),
+            secrets: spec.secrets.as_ref().map(|secrets| secrets.version.clone()),
             deployment: spec.deployment.clone(),
             pid: attached.status.app_pid,
             port: spec.port,

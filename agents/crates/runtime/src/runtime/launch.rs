@@ -8,9 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
+use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
-use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::instance::{InstanceFolder, InstanceSpec, SecretsSpec};
+use crate::rollout::Exit;
+use crate::secrets::{self, Opened};
+
+/// Only root can make a file system that one app alone sees.
+const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
 
 /// What the rollout asked for, and the port that was found for it.
 #[derive(Debug)]
@@ -24,17 +30,41 @@ pub(super) struct Order {
     pub(super) port: u16,
 }
 
-/// Makes the instance's folders and writes its spec; the error is a sentence.
-pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<(InstanceFolder, InstanceSpec), String> {
-    build(options, order).map_err(|error| match error.kind() {
-        io::ErrorKind::StorageFull => {
-            "The app could not be started: the server's disk is full. Free some space, then deploy again.".to_owned()
-        }
-        _ => format!("The app could not be started: {error}."),
-    })
+/// An instance that is ready to be started.
+pub(super) struct Prepared {
+    pub(super) folder: InstanceFolder,
+    pub(super) spec: InstanceSpec,
+    /// For the shim alone.
+    pub(super) secrets: Option<Zeroizing<Vec<u8>>>,
 }
 
-fn build(options: &Arc<RuntimeOptions>, order: Order) -> io::Result<(InstanceFolder, InstanceSpec)> {
+/// Opens the secrets, makes the instance's folders and writes its spec; the exit tells in a sentence why that failed.
+pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<Prepared, Exit> {
+    let failed = |unopenable, error| Exit { start_error: Some(error), unopenable, ..Exit::default() };
+    let sealed = order.release.secrets.as_ref();
+    let opened = sealed.map(|sealed| secrets::open(&options.sealing, &order.key, sealed)).transpose();
+    let opened = opened.map_err(|error| failed(true, error))?;
+    if opened.as_ref().is_some_and(|opened| opened.files) && !rustix::process::geteuid().is_root() {
+        return Err(failed(false, NO_SECRET_FILES.to_owned()));
+    }
+    let (folder, spec) = build(options, order, opened.as_ref()).map_err(|error| {
+        let words = match error.kind() {
+            io::ErrorKind::StorageFull => {
+                "The app could not be started: the server's disk is full. Free some space, then deploy again."
+                    .to_owned()
+            }
+            _ => format!("The app could not be started: {error}."),
+        };
+        failed(false, words)
+    })?;
+    Ok(Prepared { folder, spec, secrets: opened.map(|opened| opened.plain) })
+}
+
+fn build(
+    options: &Arc<RuntimeOptions>,
+    order: Order,
+    opened: Option<&Opened>,
+) -> io::Result<(InstanceFolder, InstanceSpec)> {
     let user = options.identities.user_for(&format!("run/{}", order.key))?;
     // Of the app, not of this environment: a release may be live in several.
     let group = options.identities.user_for(&format!("release/{}", order.key.app))?;
@@ -51,9 +81,13 @@ fn build(options: &Arc<RuntimeOptions>, order: Order) -> io::Result<(InstanceFol
     } else {
         None
     };
+    let secrets_folder = opened.is_some_and(|opened| opened.files).then(|| folder.secrets());
+    if let Some(path) = &secrets_folder {
+        make_folder(path, 0o711, None)?;
+    }
     let cgroup = options.isolation.cgroups.create(order.instance.as_str(), order.release.memory_bytes_max)?;
     let spec = InstanceSpec {
-        environment: environment(&order, options, &home),
+        environment: environment(&order, options, &home, secrets_folder.as_deref()),
         instance: order.instance,
         key: order.key,
         release: order.release.id,
@@ -64,6 +98,7 @@ fn build(options: &Arc<RuntimeOptions>, order: Order) -> io::Result<(InstanceFol
         user,
         group,
         private_tmp,
+        secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
         cgroup,
         restarts: order.restarts,
         health: order.release.health,
@@ -74,7 +109,12 @@ fn build(options: &Arc<RuntimeOptions>, order: Order) -> io::Result<(InstanceFol
     Ok((folder, spec))
 }
 
-fn environment(order: &Order, options: &RuntimeOptions, home: &Path) -> BTreeMap<String, String> {
+fn environment(
+    order: &Order,
+    options: &RuntimeOptions,
+    home: &Path,
+    secrets: Option<&Path>,
+) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut environment: BTreeMap<String, String> =
         [("NODE_ENV", "production"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.into(), value.into())).into();
@@ -91,6 +131,7 @@ fn environment(order: &Order, options: &RuntimeOptions, home: &Path) -> BTreeMap
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    environment.extend(secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
     environment
 }
 

@@ -1,19 +1,23 @@
-//! From the agent's rights to the app's: control group, session, private /tmp, user, no new privileges, then exec.
+//! From the agent's rights to the app's: control group, session, private /tmp and secrets, user, no new privileges, then exec.
 //! Owns the order of these steps. Every failure is a sentence in `start-error`, which the shim puts into the exit record.
 
 use std::convert::Infallible;
-use std::fs::{self, File};
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use fairlead_model::{Secret, SecretDelivery};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount};
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
 
 use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::secrets;
 
 /// Becomes the app. Returns only when that failed.
 pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
@@ -21,15 +25,22 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     // Opened while this process may still write here; closed by exec.
     let mut report = File::create(folder.start_error()).map_err(|error| format!("start-error: {error}"))?;
     let spec = folder.spec().map_err(|error| format!("spec.json: {error}"))?.ok_or("spec.json is missing")?;
-    let error = match confine(&spec) {
-        Ok(()) => become_app(&spec),
-        Err(error) => error,
+    let secrets = spec.secrets.as_ref().map(|secrets| secrets::receive(&secrets.version)).transpose();
+    let error = match secrets {
+        Ok(secrets) => {
+            let secrets = secrets.map(|(_, bundle)| bundle.secrets).unwrap_or_default();
+            match confine(&spec, &secrets) {
+                Ok(()) => become_app(&spec, &secrets),
+                Err(error) => error,
+            }
+        }
+        Err(error) => format!("The app could not be started: its secrets did not arrive ({error})."),
     };
     report.write_all(error.as_bytes()).map_err(|failed| format!("{error}; {failed}"))?;
     Err(error)
 }
 
-fn confine(spec: &InstanceSpec) -> Result<(), String> {
+fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     let failed = |what: &str| {
         let what = what.to_owned();
         move |error: io::Error| format!("The app could not be started: {what} failed ({error}).")
@@ -39,8 +50,15 @@ fn confine(spec: &InstanceSpec) -> Result<(), String> {
         cgroup.join().map_err(failed("entering its control group"))?;
     }
     rustix::process::setsid().map_err(|error| failed("making its session")(error.into()))?;
+    let folder = spec.secrets.as_ref().and_then(|secrets| secrets.folder.as_ref());
+    if spec.private_tmp.is_some() || folder.is_some() {
+        private_mounts().map_err(failed("making its own view of the file systems"))?;
+    }
+    if let Some(folder) = folder {
+        mount_secrets(folder, spec.user, secrets).map_err(failed("making the folder of its secrets"))?;
+    }
     if let Some(tmp) = &spec.private_tmp {
-        private_tmp(tmp).map_err(failed("making its private /tmp"))?;
+        mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
     }
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     rustix::process::setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files")(error.into()))?;
@@ -74,11 +92,34 @@ fn become_user(user: u32, group: Option<u32>) -> io::Result<()> {
     Ok(())
 }
 
-fn private_tmp(tmp: &Path) -> io::Result<()> {
+fn private_mounts() -> io::Result<()> {
     unshare_mounts()?;
-    // Without this the bind would appear on the server as well (mount_namespaces(7), shared subtrees).
+    // Without this what is mounted would appear on the server as well (mount_namespaces(7), shared subtrees).
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    mount_bind(tmp, "/tmp")?;
+    Ok(())
+}
+
+/// A file system in memory that this app alone sees and that ends with it: one file a secret, its user's, read only.
+fn mount_secrets(folder: &Path, user: Option<u32>, secrets: &[Secret]) -> io::Result<()> {
+    let user = user.unwrap_or_default();
+    let files = || secrets.iter().filter(|secret| secret.delivery == SecretDelivery::File);
+    let pages: usize = files().map(|secret| secret.value.len().div_ceil(4096) + 1).sum();
+    let options = format!("mode=0500,uid={user},gid={user},size={}k", (pages + 16) * 4);
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let mounted = |options: &str| {
+        mount("tmpfs", folder, "tmpfs", flags, CString::new(options)?.as_c_str()).map_err(io::Error::from)
+    };
+    // Kernels before 6.4 don't know how to keep it out of swap.
+    match mounted(&format!("{options},noswap")) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => mounted(&options)?,
+        result => result?,
+    }
+    for secret in files() {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o400).open(folder.join(&secret.name))?;
+        file.write_all(&secret.value)?;
+        fchown(&file, Some(user), Some(user))?;
+    }
+    mount_remount(folder, flags | MountFlags::RDONLY, c"")?;
     Ok(())
 }
 
@@ -91,7 +132,7 @@ fn unshare_mounts() -> io::Result<()> {
 }
 
 /// Replaces this process; returns why it couldn't.
-fn become_app(spec: &InstanceSpec) -> String {
+fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
     let Some((name, arguments)) = spec.command.split_first() else {
         return "The release has no start command. Set one in the settings of the app.".to_owned();
     };
@@ -101,7 +142,12 @@ fn become_app(spec: &InstanceSpec) -> String {
             "The app could not be started: there is no program `{name}` in its folder or in PATH ({path}). Install it on the server, or change the start command."
         );
     };
-    let error = Command::new(program).arg0(name).args(arguments).env_clear().envs(&spec.environment).exec();
+    // What Fairlead itself sets stays, as with variables that are no secrets.
+    let own = |name: &str| matches!(name, "PORT" | "HOME" | "PATH") || name.starts_with("FAIRLEAD_");
+    let variables = secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !own(&one.name));
+    let variables = variables.map(|one| (one.name.as_str(), OsStr::from_bytes(&one.value)));
+    let error =
+        Command::new(program).arg0(name).args(arguments).env_clear().envs(&spec.environment).envs(variables).exec();
     format!("The app could not be started: `{name}` can't be run ({error}). Check the start command.")
 }
 

@@ -9,17 +9,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairlead_base::clock::unix_ms;
+use fairlead_secret::Redactor;
 use fairlead_wire::local::ShimStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, setsid, wait,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, setrlimit,
+    setsid, wait,
 };
 
+use super::capture::Capture;
 use super::log::{LogWriter, Pipe};
 use super::serve::{Order, Server};
 use crate::cgroup::Cgroup;
 use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec};
+use crate::secrets;
 
 /// How often what the app left behind is looked at: zombies while it runs, stragglers while it ends.
 const IDLE_PAUSE: Duration = Duration::from_secs(30);
@@ -32,7 +36,7 @@ struct Parent {
     /// Readable when the app ends; `None` from then on, as it would never be quiet again.
     pidfd: Option<OwnedFd>,
     pipes: Vec<(Pipe, Box<dyn PipeEnd>)>,
-    log: LogWriter,
+    log: Capture,
     server: Server,
     status: ShimStatus,
     cgroup: Option<Cgroup>,
@@ -49,18 +53,34 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let named = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let folder = InstanceFolder::new(folder);
     let spec = folder.spec().map_err(named("spec.json"))?.ok_or("spec.json is missing")?;
+    let secrets = spec.secrets.as_ref().map(|secrets| secrets::receive(&secrets.version)).transpose();
+    let secrets = secrets.map_err(named("secrets"))?;
+    let redactor =
+        secrets.as_ref().and_then(|(_, bundle)| Redactor::new(bundle.secrets.iter().map(|one| one.value.as_slice())));
     let server = Server::open(socket).map_err(named("socket"))?;
     let log = LogWriter::open(&folder.log()).map_err(named("log"))?;
+    let log = Capture::new(log, redactor.as_ref());
     // A terminal's Ctrl-C is for the agent, which decides what becomes of its apps.
     setsid().map_err(|error| format!("session: {error}"))?;
     // Whatever daemonizes itself inside the app still ends up as a child of this process.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("subreaper: {error}"))?;
+    // What a crash would write of this process might hold a secret.
+    let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
     let mut child = start(&folder).map_err(named("launch"))?;
+    if let (Some(to), Some((plain, _))) = (child.stdin.take(), secrets) {
+        // A launcher that ended before it had read them has left its reason in `start-error`.
+        secrets::hand_over(to, &plain).ok();
+    }
     let mut parent = Parent::new(spec, &mut child, server, log).map_err(named("child"))?;
     tell_ready().map_err(named("ready"))?;
     let record = parent.watch().map_err(named("watching"))?;
     let start_error = std::fs::read_to_string(folder.start_error()).unwrap_or_default();
+    let start_error = match &redactor {
+        Some(redactor) => redactor.text(&start_error),
+        None => start_error,
+    };
     let record = ExitRecord { start_error: Some(start_error).filter(|error| !error.is_empty()), ..record };
     folder.write_exit(&record).map_err(named("exit.json"))?;
     parent.status.running = false;
@@ -80,7 +100,7 @@ fn start(folder: &InstanceFolder) -> io::Result<Child> {
         .arg(folder.path())
         .env_clear()
         .current_dir("/")
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -98,7 +118,7 @@ fn tell_ready() -> io::Result<()> {
 }
 
 impl Parent {
-    fn new(spec: InstanceSpec, child: &mut Child, server: Server, log: LogWriter) -> io::Result<Self> {
+    fn new(spec: InstanceSpec, child: &mut Child, server: Server, log: Capture) -> io::Result<Self> {
         let app = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let app = app.ok_or_else(|| io::Error::other("the child has no pid"))?;
         let mut pipes: Vec<(Pipe, Box<dyn PipeEnd>)> = Vec::new();
@@ -155,6 +175,7 @@ impl Parent {
     /// Sleeps until a pipe, the socket, the end of the app or a deadline wants attention, and serves it.
     fn wait(&mut self) -> io::Result<()> {
         let pause = if self.ended.is_some() { ENDING_PAUSE } else { IDLE_PAUSE };
+        let pause = self.log.due_in().map_or(pause, |due| due.min(pause));
         let pause = self.kill_at.map_or(pause, |at| at.saturating_duration_since(Instant::now()).min(pause));
         // Rounded up, or the loop would spin through the last millisecond.
         let timeout = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
@@ -171,6 +192,7 @@ impl Parent {
         };
         let (pipes, sources) = ready.split_at(self.pipes.len());
         self.read_ready(pipes);
+        self.log.flush(unix_ms());
         for order in self.server.serve(sources) {
             self.obey(&order);
         }

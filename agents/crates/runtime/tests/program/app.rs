@@ -61,6 +61,17 @@ async fn main() -> io::Result<ExitCode> {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             serve(&listener, 200, &fields.join(" ")).await
         }
+        "secrets" => {
+            let body = secrets()?;
+            if arguments.get(1).is_some_and(|word| word == "crash") {
+                return Ok(ExitCode::from(3));
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            tokio::select! {
+                result = serve(&listener, 200, &body) => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
         "hungry" => {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             let (stream, _) = listener.accept().await?;
@@ -80,6 +91,45 @@ async fn main() -> io::Result<ExitCode> {
             }
         }
     }
+}
+
+/// Tells all its secrets to whoever reads its log, in every form, and returns what it has seen of them.
+fn secrets() -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt;
+    let [url, session, folder] =
+        ["DATABASE_URL", "SESSION_KEY", "FAIRLEAD_SECRETS"].map(|name| std::env::var(name).unwrap_or_default());
+    let path = format!("{folder}/TLS_KEY");
+    let (file, found) = (std::fs::read_to_string(&path)?, std::fs::metadata(&path)?);
+    let write = if std::fs::write(&path, "x").is_err() && std::fs::write(format!("{folder}/NEW"), "x").is_err() {
+        "refused"
+    } else {
+        "possible"
+    };
+    writeln!(io::stderr(), "a key:\n{file}")?;
+    for value in [&url, &session, &file] {
+        let kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let percent = |byte: u8| if kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        let percent: String = value.bytes().map(percent).collect();
+        let mut base64 =
+            Command::new("/usr/bin/base64").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        if let Some(mut to) = base64.stdin.take() {
+            to.write_all(value.as_bytes())?;
+        }
+        let base64 = base64.wait_with_output()?.stdout;
+        let json = serde_json::json!({ "value": value });
+        let mut out = io::stdout();
+        writeln!(out, "as it is: {value}\nin an address: {percent}\nin JSON: {json}")?;
+        out.flush()?;
+        // In two writes, as a full buffer would cut it.
+        let (first, second) = base64.split_at(base64.len() / 2);
+        write!(out, "in base64: ")?;
+        for part in [first, second] {
+            out.write_all(part)?;
+            out.flush()?;
+        }
+    }
+    let (mode, user, file) = (found.mode() & 0o777, found.uid(), file.replace('\n', "/"));
+    Ok(format!("{url}|{session}|{file}|{mode:o}|{user}|{write}"))
 }
 
 async fn serve(listener: &TcpListener, status: u16, body: &str) -> io::Result<ExitCode> {

@@ -101,6 +101,18 @@ pub struct Enrol {
     pub host: ::core::option::Option<HostInfo>,
     #[prost(string, tag = "5")]
     pub agent_version: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "6")]
+    pub sealing: ::core::option::Option<SealingKey>,
+}
+/// The key that secrets are sealed to for this agent. Its private half never leaves the server.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SealingKey {
+    /// An age X25519 recipient, "age1…" (<https://age-encryption.org/v1>).
+    #[prost(string, tag = "1")]
+    pub recipient: ::prost::alloc::string::String,
+    /// By the agent's own key: Ed25519 over "fairlead-sealing-v1\n" + recipient.
+    #[prost(bytes = "vec", tag = "2")]
+    pub signature: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Enrolled {
@@ -134,6 +146,8 @@ pub struct Hello {
     pub applied: ::core::option::Option<Version>,
     #[prost(message, optional, tag = "6")]
     pub host: ::core::option::Option<HostInfo>,
+    #[prost(message, optional, tag = "7")]
+    pub sealing: ::core::option::Option<SealingKey>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Challenge {
@@ -277,6 +291,40 @@ pub struct ReleaseSpec {
     pub stop_grace_ms: u32,
     #[prost(uint64, tag = "9")]
     pub memory_bytes_max: u64,
+    #[prost(message, optional, tag = "10")]
+    pub secrets: ::core::option::Option<SealedSecrets>,
+}
+/// Secrets of one release, encrypted to this agent alone. Needs the capability "secret".
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SealedSecrets {
+    /// An age file (binary) whose plain text is an encoded SecretBundle.
+    #[prost(bytes = "vec", tag = "1")]
+    pub sealed: ::prost::alloc::vec::Vec<u8>,
+    /// Names what is inside: the same version is the same content, however often it is sealed anew.
+    #[prost(string, tag = "2")]
+    pub version: ::prost::alloc::string::String,
+}
+/// What SealedSecrets holds. It names its place, so that it opens for no other app.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SecretBundle {
+    #[prost(string, tag = "1")]
+    pub app_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub environment_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub version: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "4")]
+    pub secrets: ::prost::alloc::vec::Vec<SecretValue>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[prost(skip_debug)]
+pub struct SecretValue {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(bytes = "vec", tag = "2")]
+    pub value: ::prost::alloc::vec::Vec<u8>,
+    #[prost(enumeration = "SecretDelivery", tag = "3")]
+    pub delivery: i32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HealthCheck {
@@ -671,6 +719,37 @@ pub struct LogLine {
     pub stream: i32,
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SecretDelivery {
+    Unspecified = 0,
+    /// A variable of the app's environment.
+    Environment = 1,
+    /// A file on tmpfs of mode 0400, at $FAIRLEAD_SECRETS/<name>.
+    File = 2,
+}
+impl SecretDelivery {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SECRET_DELIVERY_UNSPECIFIED",
+            Self::Environment => "SECRET_DELIVERY_ENVIRONMENT",
+            Self::File => "SECRET_DELIVERY_FILE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SECRET_DELIVERY_UNSPECIFIED" => Some(Self::Unspecified),
+            "SECRET_DELIVERY_ENVIRONMENT" => Some(Self::Environment),
+            "SECRET_DELIVERY_FILE" => Some(Self::File),
+            _ => None,
+        }
+    }
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
