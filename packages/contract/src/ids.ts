@@ -54,6 +54,9 @@ export type DeploymentId = Id<'dep'>;
 export type InstanceId = Id<'ins'>;
 export type DomainId = Id<'dom'>;
 export type RunId = Id<'run'>;
+export type SecretId = Id<'sec'>;
+export type SecretGroupId = Id<'scg'>;
+export type SecretSnapshotId = Id<'scs'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -103,3 +106,6 @@ export const deploymentIdSchema = idSchema('dep');
 export const instanceIdSchema = idSchema('ins');
 export const domainIdSchema = idSchema('dom');
 export const runIdSchema = idSchema('run');
+export const secretIdSchema = idSchema('sec');
+export const secretGroupIdSchema = idSchema('scg');
+export const secretSnapshotIdSchema = idSchema('scs');

@@ -3,9 +3,18 @@ import type { z } from 'zod';
 import { sweepBenchmarksJob } from './benchmark.ts';
 import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
+import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
 
 export type { JobDefinition } from './define-job.ts';
-export { advanceDeploymentJob, pruneMetricsJob, rollUpMetricsJob, sweepBenchmarksJob, sweepDeploymentsJob };
+export {
+  advanceDeploymentJob,
+  pruneMetricsJob,
+  remindSecretsJob,
+  rollUpMetricsJob,
+  rotateSecretsJob,
+  sweepBenchmarksJob,
+  sweepDeploymentsJob,
+};
 
 export const jobs = {
   'benchmark.sweep': sweepBenchmarksJob,
@@ -13,6 +22,8 @@ export const jobs = {
   'deployment.sweep': sweepDeploymentsJob,
   'metric.roll_up': rollUpMetricsJob,
   'metric.prune': pruneMetricsJob,
+  'secret.remind': remindSecretsJob,
+  'secret.rotate': rotateSecretsJob,
 } as const;
 
 export type JobName = keyof typeof jobs;
