@@ -114,6 +114,10 @@ async function makeOwner(database: Database, password: string): Promise<string> 
     baseUrl: 'http://localhost',
     trustedOrigins: [],
     trustedProxies: [],
+    mail: null,
+    onFailure: (error) => {
+      throw error;
+    },
   });
   const { userId } = await auth.createAccount({ name: 'Owner of Large', email: madeOwnerEmail, password });
   return userId;

@@ -6,13 +6,22 @@ import { newId } from '@fairlead/contract/ids';
 import { identityClient } from '@fairlead/db/identity';
 import { hashPassword } from 'better-auth/crypto';
 import { z } from 'zod';
+import { freshUntilOf } from './fresh.ts';
 import { type AuthOptions, authPath, buildLibrary, passwordLengthMax } from './library.ts';
 import { createSignInLimit, type SignInLimit } from './sign-in-limit.ts';
 
 export interface Session {
   readonly id: string;
   readonly expiresAt: Date;
-  readonly user: { readonly id: string; readonly name: string; readonly email: string };
+  /** Until then the person counts as having just proven who they are; `requireFresh` asks. */
+  readonly freshUntil: Date;
+  readonly user: {
+    readonly id: string;
+    readonly name: string;
+    readonly email: string;
+    /** Signing in by password asks for a code of their authenticator app too. */
+    readonly hasSecondFactor: boolean;
+  };
 }
 
 export interface NewAccount {
@@ -69,7 +78,8 @@ export function createAuth(options: AuthOptions): Auth {
       return {
         id: session.id,
         expiresAt: session.expiresAt,
-        user: { id: user.id, name: user.name, email: user.email },
+        freshUntil: freshUntilOf(session),
+        user: { id: user.id, name: user.name, email: user.email, hasSecondFactor: user.twoFactorEnabled === true },
       };
     },
     createAccount: async ({ name, email, password }) => {
@@ -100,11 +110,11 @@ type Library = ReturnType<typeof buildLibrary>;
 async function signIn(request: Request, library: Library, limit: SignInLimit): Promise<Response> {
   const body = signInBody.safeParse(await readJson(request, bodyBytesMax));
   if (!body.success) return refuse('input.invalid');
-  const { email } = body.data;
-  if (!(await limit.begin(email))) return refuse('request.too_many');
+  const stranger = { account: body.data.email.toLowerCase(), deviceId: null, address: null };
+  if (!(await limit.begin(stranger))) return refuse('request.too_many');
   const response = await library.handler(withBody(request, body.data));
-  if (response.ok) await limit.succeed(email);
-  else if (response.status !== wrongPassword) await limit.takeBack(email);
+  if (response.ok) await limit.succeed(stranger);
+  else if (response.status !== wrongPassword) await limit.takeBack(stranger);
   return response;
 }
 

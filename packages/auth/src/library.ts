@@ -1,8 +1,10 @@
 // better-auth as we use it: sessions by e-mail and password, nothing else. Only create-auth.ts opens it to requests.
 import type { Database } from '@fairlead/db';
 import { identityClient } from '@fairlead/db/identity';
+import type { Mailer } from '@fairlead/mail';
 import { betterAuth } from 'better-auth';
 import { prismaAdapter } from 'better-auth/adapters/prisma';
+import { twoFactor } from 'better-auth/plugins/two-factor';
 
 export interface AuthOptions {
   /** Identity has its own tables; it reaches them as the login role, through this database's pool. */
@@ -17,6 +19,10 @@ export interface AuthOptions {
    * attempts are counted together instead of by address.
    */
   readonly trustedProxies: readonly string[];
+  /** Null: nobody set up mail, and what needs it says so. */
+  readonly mail: Mailer | null;
+  /** Told of what failed after its request was answered, such as a mail. Must not log who it was for. */
+  readonly onFailure: (error: unknown, what: string) => void;
 }
 
 export const authPath = '/api/auth';
@@ -43,7 +49,11 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
       minPasswordLength: passwordLengthMin,
       maxPasswordLength: passwordLengthMax,
     },
-    session: { expiresIn: 30 * daySeconds, updateAge: daySeconds },
+    session: {
+      expiresIn: 30 * daySeconds,
+      updateAge: daySeconds,
+      additionalFields: { confirmedAt: { type: 'date', required: false, input: false } },
+    },
     rateLimit: {
       enabled: true,
       storage: 'database',
@@ -63,6 +73,7 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
+    plugins: [twoFactor({ issuer: 'Fairlead', accountLockout: { enabled: false } })],
     logger: { level: 'error' },
     telemetry: { enabled: false },
   });

@@ -1,48 +1,108 @@
-// Owns how often a password may be guessed for one account, from wherever the guesses come: addresses can be forged and
-// are many, the account is one. Counts for addresses that nobody has too, so that the answer tells nothing.
+// Owns how often a secret of an account may be guessed. Who guesses is told apart, so that strangers use up the strangers'
+// allowance alone: a device that signed in before keeps its own, and a passkey, which cannot be guessed, needs none.
+// Counts for addresses that nobody has too, so that the answer tells nothing.
 import { createHash } from 'node:crypto';
 import type { IdentityClient } from '@fairlead/db/identity';
 
-export interface SignInLimit {
-  /** Counts an attempt before its password is looked at; false when there were too many. */
-  begin(email: string): Promise<boolean>;
-  /** The password was right: what was wrong before is forgotten. */
-  succeed(email: string): Promise<void>;
-  /** The attempt ended before its password was looked at. */
-  takeBack(email: string): Promise<void>;
+export interface Guesser {
+  /** What is guessed at: an e-mail address in lower case, or the id of an account whose code is asked for. */
+  readonly account: string;
+  /** The known device that asks; null for a stranger. */
+  readonly deviceId: string | null;
+  /** Where a stranger asks from; null when no proxy that we trust tells. */
+  readonly address: string | null;
 }
 
+export interface SignInLimit {
+  /** Counts an attempt before its secret is looked at; false when its time has not come. */
+  begin(guesser: Guesser): Promise<boolean>;
+  /** The secret was right: what this one got wrong before is forgotten. */
+  succeed(guesser: Guesser): Promise<void>;
+  /** The attempt ended before its secret was looked at. */
+  takeBack(guesser: Guesser): Promise<void>;
+  /** Counts something that nobody may do more than `max` times within `windowMs`; false when it was. */
+  spend(what: string, max: number, windowMs: number): Promise<boolean>;
+}
+
+/** Wrong guesses of one device or one address before each further one has to wait. */
 export const failuresMax = 10;
-const windowMs = 15 * 60_000;
+/** The same for all strangers of an account together: addresses can be had by the thousand. */
+export const strangersFailuresMax = 50;
+const firstDelayMs = 60_000;
+const delayMsMax = 60 * 60_000;
+/** A guess is forgotten when nothing was tried for so long. */
+const memoryMs = 24 * 60 * 60_000;
+/** Attempts that come at once read the clock in any order, so what is open is open since long ago. */
+const always = new Date(0);
+
+interface Bucket {
+  readonly key: string;
+  readonly free: number;
+}
 
 export function createSignInLimit(client: () => IdentityClient, now: () => Date): SignInLimit {
+  const count = async ({ key, free }: Bucket): Promise<boolean> => {
+    const at = now();
+    const over = new Date(at.getTime() - memoryMs);
+    // One statement: guesses that come at once are counted one after another, and those before their time not at all.
+    const counted = await client().$queryRaw<{ count: number }[]>`
+      INSERT INTO sign_in_attempt AS known (key, count, counted_at, open_at) VALUES (${key}, 1, ${at}, ${always})
+      ON CONFLICT (key) DO UPDATE SET
+        count = CASE WHEN known.counted_at <= ${over} THEN 1 ELSE known.count + 1 END,
+        counted_at = ${at},
+        open_at = CASE WHEN known.counted_at <= ${over} OR known.count + 1 < ${free} THEN ${always}::timestamptz ELSE
+          ${at}::timestamptz + make_interval(secs => least(${delayMsMax}::float8, ${firstDelayMs}::float8 * power(2, least(known.count + 1 - ${free}, 20))) / 1000) END
+      WHERE known.open_at <= ${at}
+      RETURNING count`;
+    if (counted[0]?.count === 1) await client().signInAttempt.deleteMany({ where: { countedAt: { lte: over } } });
+    return counted.length > 0;
+  };
+  const uncount = async ({ key }: Bucket): Promise<void> => {
+    await client().signInAttempt.updateMany({
+      where: { key, count: { gt: 0 } },
+      data: { count: { decrement: 1 }, openAt: always },
+    });
+  };
+
   return {
-    begin: async (email) => {
-      const startedAt = now();
-      const over = new Date(startedAt.getTime() - windowMs);
-      // One statement: guesses that come at once are counted one after another.
-      const [attempt] = await client().$queryRaw<{ count: number }[]>`
-        INSERT INTO sign_in_attempt AS known (key, count, window_started_at) VALUES (${keyOf(email)}, 1, ${startedAt})
+    begin: async (guesser) => {
+      const [own, all] = bucketsOf(guesser);
+      if (!(await count(own))) return false;
+      if (all === undefined || (await count(all))) return true;
+      await uncount(own);
+      return false;
+    },
+    succeed: async (guesser) => {
+      const [own, all] = bucketsOf(guesser);
+      await client().signInAttempt.deleteMany({ where: { key: own.key } });
+      // What other strangers got wrong stays counted: else an owner's sign-in would hand them a new allowance.
+      if (all !== undefined) await uncount(all);
+    },
+    takeBack: async (guesser) => {
+      for (const bucket of bucketsOf(guesser)) if (bucket !== undefined) await uncount(bucket);
+    },
+    spend: async (what, max, windowMs) => {
+      const at = now();
+      const over = new Date(at.getTime() - windowMs);
+      const rows = await client().$queryRaw<{ count: number }[]>`
+        INSERT INTO sign_in_attempt AS known (key, count, counted_at, open_at) VALUES (${keyOf(what)}, 1, ${at}, ${always})
         ON CONFLICT (key) DO UPDATE SET
-          count = CASE WHEN known.window_started_at <= ${over} THEN 1 ELSE least(known.count + 1, ${failuresMax + 1}) END,
-          window_started_at = CASE WHEN known.window_started_at <= ${over} THEN ${startedAt} ELSE known.window_started_at END
+          count = CASE WHEN known.counted_at <= ${over} THEN 1 ELSE least(known.count + 1, ${max + 1}) END,
+          counted_at = CASE WHEN known.counted_at <= ${over} THEN ${at}::timestamptz ELSE known.counted_at END
         RETURNING count`;
-      const count = attempt?.count ?? 1;
-      if (count === 1) await client().signInAttempt.deleteMany({ where: { windowStartedAt: { lte: over } } });
-      return count <= failuresMax;
-    },
-    succeed: async (email) => {
-      await client().signInAttempt.deleteMany({ where: { key: keyOf(email) } });
-    },
-    takeBack: async (email) => {
-      await client().signInAttempt.updateMany({
-        where: { key: keyOf(email), count: { gt: 0 } },
-        data: { count: { decrement: 1 } },
-      });
+      return (rows[0]?.count ?? 1) <= max;
     },
   };
 }
 
-function keyOf(email: string): string {
-  return createHash('sha256').update(email.toLowerCase()).digest('hex');
+function bucketsOf({ account, deviceId, address }: Guesser): readonly [Bucket, Bucket?] {
+  if (deviceId !== null) return [{ key: keyOf(`device ${deviceId} ${account}`), free: failuresMax }];
+  return [
+    { key: keyOf(`address ${address ?? 'unknown'} ${account}`), free: failuresMax },
+    { key: keyOf(`strangers ${account}`), free: strangersFailuresMax },
+  ];
+}
+
+function keyOf(what: string): string {
+  return createHash('sha256').update(what).digest('hex');
 }

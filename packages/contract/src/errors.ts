@@ -46,6 +46,15 @@ const table = {
   }),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
+  'session.not_fresh': forbidden("Confirm that it's you, then try again."),
+  'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Wait for the next one.'),
+  'session.step_expired': entry(401, 'UNAUTHORIZED', 'That took too long. Sign in again from the start.'),
+  'session.passkey_refused': entry(
+    401,
+    'UNAUTHORIZED',
+    'This passkey opens no account here. Sign in another way, then add it to your account.',
+  ),
+  'session.not_found': missing('This session has already ended.'),
   'permission.denied': forbidden('Your role does not allow this. Ask an owner of the organization.'),
 
   'setup.already_claimed': conflict('This control plane is already set up. Sign in instead.'),
@@ -55,6 +64,18 @@ const table = {
     'This setup link is used or outdated. The next start prints a new one.',
   ),
   'account.email_taken': conflict('There is already an account with this e-mail address.'),
+
+  'account.password_wrong': forbidden('This is not your password.'),
+  'account.link_invalid': invalid('This link is used or outdated. Ask for a new one.'),
+  'account.mail_not_set_up': conflict(
+    'This control plane cannot send mail yet. Whoever runs it sets FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
+  ),
+  'account.mail_failed': failed('The mail could not be sent. Try again later; the log of the control plane says why.', {
+    retryable: true,
+  }),
+  'account.passkey_not_found': missing('There is no such passkey.'),
+  'account.two_factor_on': conflict('Two-factor sign-in is already on.'),
+  'account.two_factor_off': conflict('Two-factor sign-in is not set up. Start setting it up again.'),
 
   'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
 

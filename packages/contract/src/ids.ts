@@ -7,6 +7,7 @@ const idKinds = {
   usr: 'user',
   mem: 'member',
   aud: 'audit event',
+  evt: 'event of an account',
   inv: 'invitation',
   rol: 'custom role',
   grt: 'grant of a role on a project or an environment',

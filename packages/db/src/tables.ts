@@ -3,7 +3,19 @@
 import type { PrismaClient } from './generated/client.ts';
 
 /** Who someone is. Owned by the login role for better-auth; a tenant sees the names of its members through a policy on `user`. */
-export const identityTables = ['user', 'session', 'account', 'verification', 'rate_limit', 'sign_in_attempt'] as const;
+export const identityTables = [
+  'user',
+  'session',
+  'account',
+  'verification',
+  'rate_limit',
+  'sign_in_attempt',
+  'passkey',
+  'two_factor',
+  'known_device',
+  'account_link',
+  'account_event',
+] as const;
 
 /** The control plane's own. Only system scope sees them. */
 export const systemTables = ['setup_token', 'signing_key', 'metric.roll_up_due'] as const;

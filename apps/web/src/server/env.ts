@@ -31,6 +31,11 @@ const schema = z.object({
     .default('')
     .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
     .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))),
+  /** smtp://user:password@host:587 or smtps://…. Its password is a secret, so the file is the better place. */
+  FAIRLEAD_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  FAIRLEAD_SMTP_URL_FILE: z.string().min(1).optional(),
+  /** The sender of mails, for example "Fairlead <fairlead@example.com>". */
+  FAIRLEAD_MAIL_FROM: z.string().min(3).max(320).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

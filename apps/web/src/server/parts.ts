@@ -1,7 +1,6 @@
 // The composition of the web process: settings, database, auth, live source, log. Made once, on the first request, because
 // `next build` loads every route without having any of them.
 import 'server-only';
-import { readFile } from 'node:fs/promises';
 import type { ApiParts } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
@@ -13,6 +12,8 @@ import { ownOrigins, webEnv } from './env-of-process.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
 import { createLiveSource } from './live/live-source.ts';
 import { createLog } from './log.ts';
+import { openMailer } from './mailer.ts';
+import { readSecret } from './read-secret.ts';
 
 export interface WebParts extends ApiParts {
   readonly env: WebEnv;
@@ -60,6 +61,8 @@ async function createParts(): Promise<WebParts> {
       baseUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedOrigins: ownOrigins(),
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
+      mail: await openMailer(env),
+      onFailure: (error, what) => log.error({ err: error }, what),
     }),
     live: createLiveSource({
       database,
@@ -75,10 +78,4 @@ async function createParts(): Promise<WebParts> {
       agentDownload: () => agentDownload(env, binaries),
     },
   };
-}
-
-async function readSecret(path: string): Promise<string> {
-  const secret = (await readFile(path, 'utf8')).trim();
-  if (secret === '') throw new Error(`${path} is empty`);
-  return secret;
 }

@@ -50,6 +50,8 @@ export async function startTestApi(): Promise<TestApi> {
       baseUrl: origin,
       trustedOrigins: [origin],
       trustedProxies: [],
+      mail: null,
+      onFailure: (error) => errors.push({ error }),
     }),
     live,
     logs: createFolderLogStore(dir),

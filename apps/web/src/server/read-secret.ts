@@ -1,0 +1,8 @@
+// Reads a secret from its file. Must never put it into an error.
+import { readFile } from 'node:fs/promises';
+
+export async function readSecret(path: string): Promise<string> {
+  const secret = (await readFile(path, 'utf8')).trim();
+  if (secret === '') throw new Error(`${path} is empty`);
+  return secret;
+}

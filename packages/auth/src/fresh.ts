@@ -1,0 +1,17 @@
+// Owns how long a proof of who someone is counts for what must not be done from a screen left open.
+import { AppError } from '@fairlead/contract/errors';
+import type { Session } from './create-auth.ts';
+
+const freshMs = 15 * 60_000;
+
+export function freshUntilOf(session: {
+  readonly createdAt: Date;
+  readonly confirmedAt?: Date | null | undefined;
+}): Date {
+  return new Date((session.confirmedAt ?? session.createdAt).getTime() + freshMs);
+}
+
+/** Throws session.not_fresh, which the dashboard answers with a dialog that asks for password or passkey again. */
+export function requireFresh(session: Pick<Session, 'freshUntil'>, now: Date): void {
+  if (session.freshUntil <= now) throw new AppError('session.not_fresh');
+}
