@@ -1,9 +1,11 @@
 // The worker process: reads its settings, starts, and stops cleanly when asked.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
+import { openMailer } from './mailer.ts';
 import { queuePoolMax, startWorker } from './worker.ts';
 
 const env = readEnv(process.env);
@@ -18,6 +20,9 @@ await database.assertSafe();
 const worker = await startWorker({
   database,
   databaseUrl: env.DATABASE_URL,
+  secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
+  mailer: await openMailer(env),
+  publicUrl: env.FAIRLEAD_PUBLIC_URL ?? null,
   workerId: `${hostname()}:${randomUUID()}`,
   log,
 });

@@ -4,6 +4,8 @@ import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob, type JobName } from '@fairlead/contract/jobs';
 import { createDeployment } from '@fairlead/core/deployment';
 import { type Log, systemClock } from '@fairlead/core/kernel';
+import { createSecretKeys } from '@fairlead/core/secret';
+import { testWrapper } from '@fairlead/core/testing';
 import { enqueue } from '@fairlead/db';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { makeWorkerUtils } from 'graphile-worker';
@@ -45,6 +47,7 @@ async function start(workerId: string, change: Partial<Handlers> = {}): Promise<
     database: db.database,
     databaseUrl: db.url,
     workerId,
+    secretKeys: createSecretKeys(testWrapper()),
     log,
     handlers: { ...handlers, ...change },
   });

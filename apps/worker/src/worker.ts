@@ -1,7 +1,9 @@
 // The worker put together: what main.ts and the tests start. Claims jobs from the queue and runs their handlers.
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
+import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
+import type { Mailer } from '@fairlead/mail';
 import { Logger, run, type TaskList } from 'graphile-worker';
 import { type Handlers, runJob } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
@@ -12,6 +14,9 @@ export interface WorkerOptions {
   /** The queue has connections of its own, as many as it runs jobs at once. */
   readonly databaseUrl: string;
   readonly workerId: string;
+  readonly secretKeys: SecretKeys;
+  readonly mailer?: Mailer | null;
+  readonly publicUrl?: string | null;
   readonly log: Log;
   readonly clock?: Clock;
   readonly handlers?: Handlers;
@@ -30,9 +35,17 @@ const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { database, workerId, log } = options;
+  const { database, workerId, secretKeys, log } = options;
   const handlers = options.handlers ?? allHandlers;
-  const parts = { database, workerId, log, clock: options.clock ?? systemClock };
+  const parts = {
+    database,
+    workerId,
+    secretKeys,
+    log,
+    clock: options.clock ?? systemClock,
+    mailer: options.mailer ?? null,
+    publicUrl: options.publicUrl ?? null,
+  };
   const tasks: TaskList = Object.fromEntries(
     (Object.keys(jobs) as JobName[]).map((name) => [
       name,

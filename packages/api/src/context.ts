@@ -5,6 +5,7 @@ import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
+import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
 import type { LiveSource } from './live-source.ts';
 
@@ -27,6 +28,7 @@ export interface ApiParts {
   readonly auth: Auth;
   readonly live: LiveSource;
   readonly logs: LogStore;
+  readonly secretKeys: SecretKeys;
   readonly config: ApiConfig;
   readonly clock: Clock;
   readonly log: Log;

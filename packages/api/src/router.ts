@@ -9,6 +9,7 @@ import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
 import { overviewRouter } from './routers/overview.ts';
 import { releaseRouter } from './routers/release.ts';
+import { secretRouter } from './routers/secret.ts';
 import { serverRouter } from './routers/server.ts';
 import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
@@ -23,6 +24,7 @@ export const apiRouter = router({
   metric: metricRouter,
   overview: overviewRouter,
   release: releaseRouter,
+  secret: secretRouter,
   server: serverRouter,
   session: sessionRouter,
   setup: setupRouter,

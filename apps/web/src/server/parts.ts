@@ -5,6 +5,7 @@ import type { ApiParts } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
+import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { agentDownload } from './agent-download.ts';
 import type { WebEnv } from './env.ts';
@@ -36,6 +37,7 @@ async function createParts(): Promise<WebParts> {
   const env = webEnv();
   const log = createLog(env.LOG_LEVEL);
   const secret = await readSecret(env.FAIRLEAD_AUTH_SECRET_FILE);
+  const secretKeys = createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE));
   const database = createDatabase({
     url: env.DATABASE_URL,
     poolMax: connectionBudgets.web,
@@ -71,6 +73,7 @@ async function createParts(): Promise<WebParts> {
       log,
     }),
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+    secretKeys,
     config: {
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,

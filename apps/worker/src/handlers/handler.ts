@@ -2,12 +2,19 @@
 // decisions are the verb's. Every handler may run twice: a worker can die between the commit and the book-keeping.
 import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
 import type { Clock, Log } from '@fairlead/core/kernel';
+import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
+import type { Mailer } from '@fairlead/mail';
 
 export interface HandlerParts {
   readonly database: Database;
   /** Names this worker process in leases. */
   readonly workerId: string;
+  readonly secretKeys: SecretKeys;
+  /** Null: no mail server is named. */
+  readonly mailer: Mailer | null;
+  /** Where mails lead to, without a slash at its end; null: nowhere. */
+  readonly publicUrl: string | null;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -3,6 +3,7 @@ import { sweepBenchmarksHandler } from './benchmark.ts';
 import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
 import { pruneMetricsHandler, rollUpMetricsHandler } from './metric.ts';
+import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
 export const handlers: Handlers = {
   'benchmark.sweep': sweepBenchmarksHandler,
@@ -10,4 +11,6 @@ export const handlers: Handlers = {
   'deployment.sweep': sweepDeploymentsHandler,
   'metric.prune': pruneMetricsHandler,
   'metric.roll_up': rollUpMetricsHandler,
+  'secret.remind': remindSecretsHandler,
+  'secret.rotate': rotateSecretsHandler,
 };

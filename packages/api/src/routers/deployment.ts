@@ -6,6 +6,8 @@ import {
   deploymentDetailSchema,
   deploymentPageSchema,
   deploymentRefSchema,
+  deploySecrets,
+  deploySecretsInputSchema,
   getDeployment,
   listDeployments,
   listDeploymentsInputSchema,
@@ -41,6 +43,11 @@ export const deploymentRouter = router({
     .input(rollbackAppInputSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => rollbackApp(ctx.core, input)),
+
+  deploySecrets: memberProcedure('deployment.write')
+    .input(deploySecretsInputSchema)
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input }) => deploySecrets(ctx.core, input)),
 
   cancel: memberProcedure('deployment.write')
     .input(deploymentRefSchema)

@@ -55,6 +55,7 @@ export async function startTestApi(): Promise<TestApi> {
     }),
     live,
     logs: createFolderLogStore(dir),
+    secretKeys: world.keys,
     config: {
       localHttpsPort: 4443,
       controlHost: 'fairlead.localhost',

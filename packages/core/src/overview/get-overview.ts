@@ -4,6 +4,7 @@ import { loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
+import { listExpiringSecrets } from '../secret/index.ts';
 import { loadServers } from '../server/index.ts';
 import { attentionOf, type FailedDeployment, type UnhealthyApp } from './rules.ts';
 import type { Overview } from './schema.ts';
@@ -20,7 +21,13 @@ export async function getOverview(ctx: Ctx, links: AppLinks): Promise<Overview> 
   const servers = await loadServers(ctx);
   const deployments = await loadDeployments(ctx, { limit: deploymentsShown });
   return {
-    attention: attentionOf({ servers, failed: await findFailed(ctx), unhealthy: await findUnhealthy(ctx) }),
+    attention: attentionOf({
+      servers,
+      failed: await findFailed(ctx),
+      unhealthy: await findUnhealthy(ctx),
+      expiring: await listExpiringSecrets(ctx, failuresShown),
+      now: ctx.clock.now(),
+    }),
     apps: apps.map(({ summary }) => summary),
     appCount,
     servers: servers.slice(0, serversShown),

@@ -84,9 +84,7 @@ export function resolve(own: readonly SecretNode[], groups: readonly GroupNodes[
     for (const reference of node.references) {
       const target = find(reference, scope);
       if (target === null) {
-        problems.add(
-          `${label(found)} refers to ${reference}, which does not exist. Add it, or correct the reference.`,
-        );
+        problems.add(`${label(found)} refers to ${reference}, which does not exist. Add it, or correct the reference.`);
       } else {
         size += measure(target, [...trail, found]);
       }

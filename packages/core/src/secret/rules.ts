@@ -60,15 +60,15 @@ const reference = /(\$?)\$\{\{\s*(?:([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)\.)?([A-Z_]
 
 /** What a value refers to, once for each time it does: NAME or group.NAME. */
 export function referencesOf(value: string): string[] {
-  return [...value.matchAll(reference)].flatMap(([, escape, group, name]) =>
-    escape === '$' || name === undefined ? [] : [group === undefined ? name : `${group}.${name}`],
+  return [...value.matchAll(reference)].flatMap(([, dollar, group, name]) =>
+    dollar === '$' || name === undefined ? [] : [group === undefined ? name : `${group}.${name}`],
   );
 }
 
 /** Puts values in the place of references. */
-export function fillIn(value: string, valueOf: (reference: string) => string): string {
-  return value.replace(reference, (text: string, escape: string, group: string | undefined, name: string) =>
-    escape === '$' ? text.slice(1) : valueOf(group === undefined ? name : `${group}.${name}`),
+export function fillIn(value: string, textOf: (reference: string) => string): string {
+  return value.replace(reference, (text: string, dollar: string, group: string | undefined, name: string) =>
+    dollar === '$' ? text.slice(1) : textOf(group === undefined ? name : `${group}.${name}`),
   );
 }
 
