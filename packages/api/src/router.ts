@@ -1,5 +1,6 @@
 // Owns the tree of procedures. Composition (database, auth, live source) is the web app's.
 import { router } from './ladder.ts';
+import { accountRouter } from './routers/account.ts';
 import { appRouter } from './routers/app.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
 import { deploymentRouter } from './routers/deployment.ts';
@@ -15,6 +16,7 @@ import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
 
 export const apiRouter = router({
+  account: accountRouter,
   app: appRouter,
   benchmark: benchmarkRouter,
   deployment: deploymentRouter,

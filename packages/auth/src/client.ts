@@ -1,4 +1,5 @@
-// Owns how a browser signs in and out. A few lines instead of a client library: pages load this before anything else.
+// Owns how a browser signs in and out and speaks to its passkeys. A few lines instead of a client library: pages load this
+// before anything else.
 import type { ErrorCode } from '@fairlead/contract/errors';
 
 export interface Credentials {
@@ -6,15 +7,64 @@ export interface Credentials {
   readonly password: string;
 }
 
-export type AuthResult = { readonly ok: true } | { readonly ok: false; readonly errorCode: ErrorCode };
+export type AuthResult =
+  | { readonly ok: true /** The password was right, and a code is asked for next. */; readonly needsCode: boolean }
+  | { readonly ok: false; readonly errorCode: ErrorCode }
+  /** The person closed the browser's own question, or no passkey was there. */
+  | { readonly ok: false; readonly errorCode: null };
 
 export const authClient = {
   signIn: ({ email, password }: Credentials): Promise<AuthResult> => post('/sign-in/email', { email, password }),
+  signInByCode: (code: string): Promise<AuthResult> => post('/two-factor/verify-totp', { code }),
+  signInByRecoveryCode: (code: string): Promise<AuthResult> => post('/two-factor/verify-backup-code', { code }),
+  signInByPasskey: (): Promise<AuthResult> => answerChallenge('/passkey/verify-authentication'),
+  /** Makes the open session fresh. */
+  confirmByPasskey: (): Promise<AuthResult> => answerChallenge('/confirm/passkey'),
+  addPasskey: async (name: string): Promise<AuthResult> => {
+    const options = await get<PublicKeyCredentialCreationOptionsJSON>('/passkey/generate-register-options');
+    if ('errorCode' in options) return options;
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options.json);
+    const made = await asked(() => navigator.credentials.create({ publicKey }));
+    return made === null ? refused : post('/passkey/verify-registration', { name, response: made.toJSON() });
+  },
   signOut: (): Promise<AuthResult> => post('/sign-out', {}),
 };
 
+/** Whether this browser can speak to passkeys at all. */
+export function hasPasskeys(): boolean {
+  return typeof PublicKeyCredential !== 'undefined' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
+}
+
 // The same path as `authPath`, which lives beside code that no browser may load.
 const base = '/api/auth';
+const refused = { ok: false, errorCode: null } as const;
+
+async function answerChallenge(path: string): Promise<AuthResult> {
+  const options = await get<PublicKeyCredentialRequestOptionsJSON>('/passkey/generate-authenticate-options');
+  if ('errorCode' in options) return options;
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.json);
+  const signed = await asked(() => navigator.credentials.get({ publicKey }));
+  return signed === null ? refused : post(path, { response: signed.toJSON() });
+}
+
+/** Null when the browser's own question was closed: it says NotAllowedError for that and for everything near it. */
+async function asked(ask: () => Promise<Credential | null>): Promise<PublicKeyCredential | null> {
+  try {
+    const credential = await ask();
+    return credential instanceof PublicKeyCredential ? credential : null;
+  } catch (error) {
+    if (error instanceof DOMException) return null;
+    throw error;
+  }
+}
+
+async function get<T>(
+  path: string,
+): Promise<{ readonly json: T } | { readonly ok: false; readonly errorCode: ErrorCode }> {
+  const response = await fetch(`${base}${path}`, { credentials: 'same-origin' });
+  const json: unknown = await response.json().catch(() => null);
+  return response.ok ? { json: json as T } : { ok: false, errorCode: codeOf(json) };
+}
 
 async function post(path: string, body: object): Promise<AuthResult> {
   const response = await fetch(`${base}${path}`, {
@@ -23,11 +73,18 @@ async function post(path: string, body: object): Promise<AuthResult> {
     credentials: 'same-origin',
     body: JSON.stringify(body),
   });
-  return response.ok ? { ok: true } : { ok: false, errorCode: codeOf(response.status) };
+  const json: unknown = await response.json().catch(() => null);
+  return response.ok
+    ? { ok: true, needsCode: fieldOf(json, 'needsCode') === true }
+    : { ok: false, errorCode: codeOf(json) };
 }
 
-function codeOf(status: number): ErrorCode {
-  if (status === 429) return 'request.too_many';
-  if (status === 400 || status === 401 || status === 403) return 'session.credentials_wrong';
-  return 'internal.unexpected';
+function codeOf(json: unknown): ErrorCode {
+  const code = fieldOf(json, 'code');
+  // Only identity answers here, by codes of the table; a proxy in between knows none of them.
+  return typeof code === 'string' && code.includes('.') ? (code as ErrorCode) : 'internal.unexpected';
+}
+
+function fieldOf(json: unknown, name: string): unknown {
+  return typeof json === 'object' && json !== null && name in json ? Reflect.get(json, name) : undefined;
 }

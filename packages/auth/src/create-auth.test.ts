@@ -2,9 +2,9 @@ import { newId } from '@fairlead/contract/ids';
 import { identityClient } from '@fairlead/db/identity';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Auth, createAuth } from './create-auth.ts';
+import { type Auth, createAuth, openPaths } from './create-auth.ts';
 import { type AuthOptions, buildLibrary } from './library.ts';
-import { failuresMax } from './sign-in-limit.ts';
+import { failuresMax, strangersFailuresMax } from './sign-in-limit.ts';
 
 let db: TestDatabase;
 let auth: Auth;
@@ -108,10 +108,21 @@ test('an address has one account, whatever its case, and an account can be taken
 async function newAccount(name: string) {
   const account = { name, email: `${name.toLowerCase()}@example.test`, password: 'a long enough one' };
   await auth.createAccount(account);
+  const send = (password: string, headers: Record<string, string> = {}) =>
+    post('/sign-in/email', { email: account.email, password }, headers);
   const attempt = async (password: string, headers: Record<string, string> = {}) =>
-    (await post('/sign-in/email', { email: account.email, password }, headers)).status;
-  return { attempt, right: () => attempt(account.password) };
+    (await send(password, headers)).status;
+  return {
+    email: account.email,
+    attempt,
+    right: (headers: Record<string, string> = {}) => attempt(account.password, headers),
+    /** Signs in; answers the cookie by which the account knows the device from then on. */
+    device: async () => cookieOf(await send(account.password)).replace(/__Host-fairlead.session_token=[^;]*;? ?/, ''),
+  };
 }
+
+/** Lets the time pass that a closed door asks for. */
+const wait = () => identityClient(db.database).signInAttempt.updateMany({ data: { openAt: new Date(0) } });
 
 test('guessing one account is stopped after ten attempts, whatever address they claim to come from', async () => {
   const grace = await newAccount('Grace');
@@ -124,10 +135,69 @@ test('guessing one account is stopped after ten attempts, whatever address they 
   // Nor does the right password tell itself apart.
   expect(await grace.right()).toBe(429);
   expect((await signIn()).status).toBe(200);
-
-  await identityClient(db.database).signInAttempt.updateMany({ data: { openAt: new Date(0) } });
-  expect(await grace.attempt('guess')).toBe(401);
+  await wait();
   expect(await grace.right()).toBe(200);
+});
+
+test('after ten attempts each further one waits twice as long as the one before', async () => {
+  const kay = await newAccount('Kay');
+  for (let time = 0; time < failuresMax; time += 1) await kay.attempt('guess');
+  const waits: number[] = [];
+  for (let time = 0; time < 9; time += 1) {
+    const [row] = await identityClient(db.database).signInAttempt.findMany({
+      where: { count: failuresMax + time },
+      orderBy: { openAt: 'desc' },
+      take: 1,
+    });
+    waits.push(Math.round(((row?.openAt.getTime() ?? 0) - (row?.countedAt.getTime() ?? 0)) / 60_000));
+    await wait();
+    expect(await kay.attempt('guess')).toBe(401);
+    expect(await kay.attempt('guess')).toBe(429);
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+});
+
+test('strangers cannot lock an owner out of a device that signed in before, and it cannot guess for ever', async () => {
+  const owner = await newAccount('Owner');
+  const cookie = await owner.device();
+  for (let time = 0; time < 30; time += 1) await owner.attempt('guess');
+  expect(await owner.right()).toBe(429);
+  expect(await owner.right({ cookie })).toBe(200);
+  // A stranger's made-up device is a stranger, and so is the device of another account.
+  expect(await owner.right({ cookie: '__Host-fairlead.device=made-up' })).toBe(429);
+  const eve = await newAccount('Eve');
+  expect(await owner.right({ cookie: await eve.device() })).toBe(429);
+
+  for (let time = 0; time < failuresMax; time += 1) expect(await owner.attempt('guess', { cookie })).toBe(401);
+  expect(await owner.right({ cookie })).toBe(429);
+});
+
+test('an owner who signs in hands strangers no new allowance', async () => {
+  const owner = await newAccount('Generous');
+  const cookie = await owner.device();
+  for (let time = 0; time < failuresMax; time += 1) expect(await owner.attempt('guess')).toBe(401);
+  expect(await owner.right({ cookie })).toBe(200);
+  expect(await owner.attempt('guess')).toBe(429);
+});
+
+test('a crowd of known addresses shares one allowance, and its end closes no known device', async () => {
+  const behind = createAuth(options({ trustedProxies: ['10.0.0.0/8'] }));
+  const owner = await newAccount('Crowded');
+  const cookie = await owner.device();
+  const from = async (address: string, password: string, headers: Record<string, string> = {}) => {
+    const request = new Request(`${origin}/api/auth/sign-in/email`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin, 'x-forwarded-for': `${address}, 10.0.0.1`, ...headers },
+      body: JSON.stringify({ email: owner.email, password }),
+    });
+    return (await behind.handler(request)).status;
+  };
+  const statuses: number[] = [];
+  for (let at = 0; at < strangersFailuresMax + 10; at += 1) statuses.push(await from(`198.51.100.${at}`, 'guess'));
+  expect(statuses.filter((status) => status === 401)).toHaveLength(strangersFailuresMax);
+  expect(statuses.at(-1)).toBe(429);
+  expect(await from('203.0.113.9', 'a long enough one')).toBe(429);
+  expect(await from('203.0.113.9', 'a long enough one', { cookie })).toBe(200);
 });
 
 test('an address that nobody has is counted like any other', async () => {
@@ -167,7 +237,7 @@ test('behind a trusted proxy each address has its own share, and what the proxy 
   expect((await attempt('203.0.113.8, 10.0.0.1', 99)).status).toBe(401);
 });
 
-test('nothing of the library is open but signing in and out', async () => {
+test('nothing of the library is open but what is on the list', async () => {
   const cookie = cookieOf(await signIn());
   const endpoints = Object.values(buildLibrary(options()).api) as readonly {
     path?: string;
@@ -175,9 +245,10 @@ test('nothing of the library is open but signing in and out', async () => {
   }[];
   const paths = endpoints.map(({ path }) => path).filter((path) => path !== undefined);
   expect(paths).toEqual(expect.arrayContaining(['/sign-in/email', '/sign-out', '/update-user', '/verify-password']));
+  expect(paths).toEqual(expect.arrayContaining(['/two-factor/disable', '/passkey/delete-passkey']));
   for (const path of [...paths, '/sign-in/email/', '/../auth/get-session', '/ok', '/error']) {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-      if (method === 'POST' && (path === '/sign-in/email' || path === '/sign-out')) continue;
+      if (openPaths.includes(`${method} ${path}`)) continue;
       const body = method === 'GET' ? {} : { body: '{"name":"Eve","password":"x"}' };
       const headers = { 'content-type': 'application/json', origin, cookie };
       const response = await auth.handler(new Request(`${origin}/api/auth${path}`, { method, headers, ...body }));
@@ -195,7 +266,8 @@ test('a sign-in is an address and a password: nothing else is passed on, and not
   });
   expect(elsewhere.status).toBe(200);
   expect(elsewhere.headers.get('location')).toBeNull();
-  expect(await elsewhere.json()).toMatchObject({ redirect: false });
+  // No token either: it is the cookie's alone.
+  expect(await elsewhere.json()).toEqual({ needsCode: false });
   for (const body of [
     {},
     { email: 'no address', password: 'x' },
@@ -208,12 +280,18 @@ test('a sign-in is an address and a password: nothing else is passed on, and not
 });
 
 test('over https the cookie belongs to this host alone; over http to this port as far as cookies can', async () => {
-  const [cookie, ...more] = (await signIn()).headers.getSetCookie();
-  expect(more).toEqual([]);
-  expect(cookie).toMatch(/^__Host-fairlead\.session_token=/);
-  expect(cookie).toMatch(/; Path=\/;/);
-  expect(cookie).toMatch(/; Secure/);
-  expect(cookie).not.toMatch(/Domain/i);
+  const cookies = (await signIn()).headers.getSetCookie();
+  expect(cookies.map((cookie) => cookie.split('=')[0])).toEqual([
+    '__Host-fairlead.session_token',
+    '__Host-fairlead.device',
+  ]);
+  for (const cookie of cookies) {
+    expect(cookie).toMatch(/; Path=\/;/);
+    expect(cookie).toMatch(/; HttpOnly/);
+    expect(cookie).toMatch(/; Secure/);
+    expect(cookie).toMatch(/; SameSite=Lax/);
+    expect(cookie).not.toMatch(/Domain/i);
+  }
   const local = 'http://localhost:4400';
   const plain = createAuth(options({ baseUrl: local, trustedOrigins: [local] }));
   const response = await plain.handler(

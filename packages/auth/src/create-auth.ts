@@ -1,14 +1,20 @@
-// Owns identity: who someone is, by e-mail and password. Organizations, roles and tokens are core's; better-auth's
-// plugins for them are not mounted. Nothing here may let a stranger make an account over HTTP.
+// Owns identity: who someone is. Organizations, roles and tokens are core's; better-auth's plugins for them are not mounted.
+// Nothing here may let a stranger make an account over HTTP.
 import { randomUUID } from 'node:crypto';
-import { AppError, type ErrorCode, errorTable } from '@fairlead/contract/errors';
+import { AppError } from '@fairlead/contract/errors';
 import { newId } from '@fairlead/contract/ids';
 import { identityClient } from '@fairlead/db/identity';
-import { hashPassword } from 'better-auth/crypto';
-import { z } from 'zod';
+import { type Account, createAccountActions } from './account.ts';
+import { cookieWords } from './cookies.ts';
 import { freshUntilOf } from './fresh.ts';
-import { type AuthOptions, authPath, buildLibrary, passwordLengthMax } from './library.ts';
-import { createSignInLimit, type SignInLimit } from './sign-in-limit.ts';
+import { notFound, refuse, withBody } from './http.ts';
+import type { Internals } from './internals.ts';
+import { createKnownDevices } from './known-device.ts';
+import { type AuthOptions, authPath, buildLibrary, type Library } from './library.ts';
+import { addPasskey, confirmByPasskey, registrationOptions } from './passkeys.ts';
+import { hashPassword } from './password.ts';
+import { passkeyOptions, signInByCode, signInByPasskey, signInByPassword } from './sign-in.ts';
+import { createSignInLimit } from './sign-in-limit.ts';
 
 export interface Session {
   readonly id: string;
@@ -32,8 +38,8 @@ export interface NewAccount {
 
 export interface Auth {
   /**
-   * Signs in and out, below `authPath`. Everything else that the library has is closed, also what it may get: it would be
-   * an API that nobody wrote a schema, a permission or a test for.
+   * What sets cookies, below `authPath`: `openPaths` and nothing else. Everything else that the library has is closed, also
+   * what it may get: it would be an API that nobody wrote a schema, a permission or a test for.
    */
   handler(request: Request): Promise<Response>;
   /** Null when the cookie is missing, forged, expired or signed out. Asks the database every time. */
@@ -42,13 +48,37 @@ export interface Auth {
   createAccount(account: NewAccount): Promise<{ userId: string }>;
   /** Takes back an account that nothing refers to yet. */
   deleteAccount(input: { userId: string }): Promise<void>;
+  /** What a person does with their own account; each is a procedure of the API. */
+  readonly account: Account;
 }
 
 const secretLengthMin = 32;
-// A sign-in is an address and a password; nothing else is read.
-const bodyBytesMax = 4096;
-const signInBody = z.object({ email: z.email().max(254), password: z.string().min(1).max(passwordLengthMax) });
-const wrongPassword = 401;
+/** How exactly the time of a session's last use is known. */
+const lastUsedStepMs = 60_000;
+
+type Opened = (internals: Internals, request: Request, session: Session) => Promise<Response>;
+type Open = (internals: Internals, request: Request) => Promise<Response>;
+
+/** For everybody. */
+const open: Readonly<Record<string, Open>> = {
+  'POST /sign-in/email': signInByPassword,
+  'POST /two-factor/verify-totp': (internals, request) => signInByCode(internals, request, '/two-factor/verify-totp'),
+  'POST /two-factor/verify-backup-code': (internals, request) =>
+    signInByCode(internals, request, '/two-factor/verify-backup-code'),
+  'GET /passkey/generate-authenticate-options': passkeyOptions,
+  'POST /passkey/verify-authentication': signInByPasskey,
+  'POST /sign-out': ({ library }, request) => library().handler(withBody(request, `${authPath}/sign-out`, {})),
+};
+
+/** For whoever is signed in. */
+const openToSessions: Readonly<Record<string, Opened>> = {
+  'GET /passkey/generate-register-options': registrationOptions,
+  'POST /passkey/verify-registration': addPasskey,
+  'POST /confirm/passkey': confirmByPasskey,
+};
+
+/** Every method and path that answers. */
+export const openPaths: readonly string[] = [...Object.keys(open), ...Object.keys(openToSessions)];
 
 /** Makes nothing until its first use: building the web app loads this module without a database. */
 export function createAuth(options: AuthOptions): Auth {
@@ -56,32 +86,55 @@ export function createAuth(options: AuthOptions): Auth {
     throw new RangeError(`the auth secret must have at least ${secretLengthMin} characters`);
   }
   let made: Library | undefined;
-  const auth = (): Library => {
+  const library = (): Library => {
     made ??= buildLibrary(options);
     return made;
   };
   const client = () => identityClient(options.identity);
-  const limit = createSignInLimit(client, () => new Date());
+  const internals: Internals = {
+    options,
+    client,
+    library,
+    limit: createSignInLimit(client, () => new Date()),
+    devices: createKnownDevices(client, cookieWords(options.baseUrl)),
+  };
+
+  const readSession = async (headers: Headers): Promise<Session | null> => {
+    const query = { disableRefresh: true, disableCookieCache: true };
+    const found = await library().api.getSession({ headers, query });
+    if (found === null) return null;
+    const { user, session } = found;
+    await touchSession(internals, session);
+    return {
+      id: session.id,
+      expiresAt: session.expiresAt,
+      freshUntil: freshUntilOf(session),
+      user: { id: user.id, name: user.name, email: user.email, hasSecondFactor: user.twoFactorEnabled === true },
+    };
+  };
 
   return {
     handler: async (request) => {
-      const path = new URL(request.url).pathname;
-      if (request.method !== 'POST') return notFound();
-      if (path === `${authPath}/sign-in/email`) return signIn(request, auth(), limit);
-      if (path === `${authPath}/sign-out`) return auth().handler(withBody(request, {}));
-      return notFound();
+      const { pathname } = new URL(request.url);
+      if (!pathname.startsWith(`${authPath}/`)) return notFound();
+      const name = `${request.method} ${pathname.slice(authPath.length)}`;
+      const forEverybody = Object.hasOwn(open, name) ? open[name] : undefined;
+      if (forEverybody !== undefined) return forEverybody(internals, request);
+      const forSessions = Object.hasOwn(openToSessions, name) ? openToSessions[name] : undefined;
+      if (forSessions === undefined) return notFound();
+      // The library checks it too; here it comes before anything is read.
+      const origin = request.headers.get('origin');
+      if (request.method !== 'GET' && (origin === null || !options.trustedOrigins.includes(origin))) {
+        return refuse('permission.denied');
+      }
+      const session = await readSession(request.headers);
+      if (session === null) return refuse('session.required');
+      return forSessions(internals, request, session).catch((error: unknown) => {
+        if (error instanceof AppError) return refuse(error.code);
+        throw error;
+      });
     },
-    readSession: async (headers) => {
-      const found = await auth().api.getSession({ headers, query: { disableRefresh: true, disableCookieCache: true } });
-      if (found === null) return null;
-      const { user, session } = found;
-      return {
-        id: session.id,
-        expiresAt: session.expiresAt,
-        freshUntil: freshUntilOf(session),
-        user: { id: user.id, name: user.name, email: user.email, hasSecondFactor: user.twoFactorEnabled === true },
-      };
-    },
+    readSession,
     createAccount: async ({ name, email, password }) => {
       const lowered = email.toLowerCase();
       const hash = await hashPassword(password);
@@ -102,53 +155,17 @@ export function createAuth(options: AuthOptions): Auth {
     deleteAccount: async ({ userId }) => {
       await client().user.deleteMany({ where: { id: userId } });
     },
+    account: createAccountActions(internals),
   };
 }
 
-type Library = ReturnType<typeof buildLibrary>;
-
-async function signIn(request: Request, library: Library, limit: SignInLimit): Promise<Response> {
-  const body = signInBody.safeParse(await readJson(request, bodyBytesMax));
-  if (!body.success) return refuse('input.invalid');
-  const stranger = { account: body.data.email.toLowerCase(), deviceId: null, address: null };
-  if (!(await limit.begin(stranger))) return refuse('request.too_many');
-  const response = await library.handler(withBody(request, body.data));
-  if (response.ok) await limit.succeed(stranger);
-  else if (response.status !== wrongPassword) await limit.takeBack(stranger);
-  return response;
-}
-
-/** What the library gets is what we read: no field that we don't know reaches it. */
-function withBody(request: Request, body: object): Request {
-  const headers = new Headers(request.headers);
-  headers.set('content-type', 'application/json');
-  headers.delete('content-length');
-  return new Request(request.url, { method: 'POST', headers, body: JSON.stringify(body) });
-}
-
-/** Undefined when it is no JSON or longer than `bytesMax`. */
-async function readJson(request: Request, bytesMax: number): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of request.body ?? []) {
-    bytes += part.length;
-    if (bytes > bytesMax) return undefined;
-    parts.push(part);
-  }
-  try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-function refuse(code: ErrorCode): Response {
-  const { http, message } = errorTable[code];
-  return Response.json({ code, message }, { status: http, headers: { 'cache-control': 'no-store' } });
-}
-
-function notFound(): Response {
-  return new Response(null, { status: 404 });
+async function touchSession(
+  { client }: Internals,
+  { id, lastUsedAt }: { readonly id: string; readonly lastUsedAt?: Date | null | undefined },
+): Promise<void> {
+  const now = new Date();
+  if (lastUsedAt && now.getTime() - lastUsedAt.getTime() < lastUsedStepMs) return;
+  await client().session.updateMany({ where: { id }, data: { lastUsedAt: now } });
 }
 
 function isUniqueViolation(error: unknown): boolean {

@@ -1,4 +1,6 @@
 // The door to identity.
-export { type Auth, createAuth, type NewAccount, type Session } from './create-auth.ts';
+export type { Account, AccountEventView, AccountView, Asker, SessionView } from './account.ts';
+export { type AccountEventKind, accountEventKinds } from './account-event.ts';
+export { type Auth, createAuth, type NewAccount, openPaths, type Session } from './create-auth.ts';
 export { requireFresh } from './fresh.ts';
 export { type AuthOptions, authPath } from './library.ts';

@@ -1,17 +1,22 @@
-// better-auth as we use it: sessions by e-mail and password, nothing else. Only create-auth.ts opens it to requests.
+// better-auth as we use it: sessions by e-mail and password or by passkey, and the second step. Only create-auth.ts opens it
+// to requests.
+import { passkey } from '@better-auth/passkey';
 import type { Database } from '@fairlead/db';
 import { identityClient } from '@fairlead/db/identity';
 import type { Mailer } from '@fairlead/mail';
 import { betterAuth } from 'better-auth';
 import { prismaAdapter } from 'better-auth/adapters/prisma';
+import { APIError } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
+import { cookieWords } from './cookies.ts';
+import { hashPassword, verifyPassword } from './password.ts';
 
 export interface AuthOptions {
   /** Identity has its own tables; it reaches them as the login role, through this database's pool. */
   readonly identity: Database;
-  /** Signs cookies. At least 32 characters of good randomness, kept in a file. */
+  /** Signs cookies and encrypts authenticator secrets. At least 32 characters of good randomness, kept in a file. */
   readonly secret: string;
-  /** Where browsers reach the dashboard. */
+  /** Where browsers reach the dashboard. Passkeys belong to its host. */
   readonly baseUrl: string;
   readonly trustedOrigins: readonly string[];
   /**
@@ -25,15 +30,15 @@ export interface AuthOptions {
   readonly onFailure: (error: unknown, what: string) => void;
 }
 
+export type Library = ReturnType<typeof buildLibrary>;
+
 export const authPath = '/api/auth';
 const passwordLengthMin = 12;
 export const passwordLengthMax = 128;
 const daySeconds = 24 * 60 * 60;
-// Per minute. Together: what still leaves most of a core free, because each attempt costs a slow hash.
-const attemptsMax = { byAddress: 20, together: 300 };
 
 export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, trustedProxies }: AuthOptions) {
-  const isHttps = baseUrl.startsWith('https:');
+  const { prefix, isHttps } = cookieWords(baseUrl);
   const isBehindProxy = trustedProxies.length > 0;
   return betterAuth({
     appName: 'Fairlead',
@@ -48,23 +53,39 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
       disableSignUp: true,
       minPasswordLength: passwordLengthMin,
       maxPasswordLength: passwordLengthMax,
+      password: { hash: hashPassword, verify: verifyPassword },
     },
     session: {
       expiresIn: 30 * daySeconds,
       updateAge: daySeconds,
-      additionalFields: { confirmedAt: { type: 'date', required: false, input: false } },
-    },
-    rateLimit: {
-      enabled: true,
-      storage: 'database',
-      window: 60,
-      max: 300,
-      customRules: {
-        '/sign-in/email': { window: 60, max: isBehindProxy ? attemptsMax.byAddress : attemptsMax.together },
+      // How fresh a session must be is decided by requireFresh.
+      freshAge: 0,
+      additionalFields: {
+        confirmedAt: { type: 'date', required: false, input: false },
+        lastUsedAt: { type: 'date', required: false, input: false },
       },
     },
+    plugins: [
+      passkey({
+        rpID: new URL(baseUrl).hostname,
+        rpName: 'Fairlead',
+        origin: [...trustedOrigins],
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+        advanced: { webAuthnChallengeCookie: 'passkey' },
+        registration: {
+          afterVerification: ({ verification }) => requireVerifiedPerson(verification.registrationInfo?.userVerified),
+        },
+        authentication: {
+          afterVerification: ({ verification }) => requireVerifiedPerson(verification.authenticationInfo.userVerified),
+        },
+      }),
+      // Its own lock-out would let whoever knows the password keep the owner out; sign-in-limit.ts counts instead.
+      twoFactor({ issuer: 'Fairlead', accountLockout: { enabled: false } }),
+    ],
+    // Counted by sign-in-limit.ts, which tells known devices from strangers.
+    rateLimit: { enabled: false },
     advanced: {
-      cookiePrefix: cookiePrefix(baseUrl),
+      cookiePrefix: prefix,
       // The library would put `__Secure-` in front, which binds less than the `__Host-` that we put there.
       useSecureCookies: false,
       defaultCookieAttributes: { secure: isHttps },
@@ -73,17 +94,13 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    plugins: [twoFactor({ issuer: 'Fairlead', accountLockout: { enabled: false } })],
     logger: { level: 'error' },
     telemetry: { enabled: false },
   });
 }
 
-/**
- * Browsers take a `__Host-` cookie from this very host over https only (RFC 6265bis, section 4.1.3.2), so that no app on a
- * neighbouring host can plant a session. Plain http has no such word; there the port tells the cookies of one host apart.
- */
-function cookiePrefix(baseUrl: string): string {
-  const { protocol, port } = new URL(baseUrl);
-  return protocol === 'https:' ? '__Host-fairlead' : `fairlead-${port || '80'}`;
+/** A passkey stands for two factors only when its device asked for a finger, a face or a PIN. */
+function requireVerifiedPerson(isVerified: boolean | undefined): Promise<void> {
+  if (isVerified !== true) throw new APIError('UNAUTHORIZED', { message: 'the device did not ask who holds it' });
+  return Promise.resolve();
 }

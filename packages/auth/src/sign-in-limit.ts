@@ -20,6 +20,8 @@ export interface SignInLimit {
   succeed(guesser: Guesser): Promise<void>;
   /** The attempt ended before its secret was looked at. */
   takeBack(guesser: Guesser): Promise<void>;
+  /** Somebody proved by other means that the account is theirs: strangers' guesses are forgotten. */
+  forgive(account: string, address: string | null): Promise<void>;
   /** Counts something that nobody may do more than `max` times within `windowMs`; false when it was. */
   spend(what: string, max: number, windowMs: number): Promise<boolean>;
 }
@@ -80,6 +82,10 @@ export function createSignInLimit(client: () => IdentityClient, now: () => Date)
     },
     takeBack: async (guesser) => {
       for (const bucket of bucketsOf(guesser)) if (bucket !== undefined) await uncount(bucket);
+    },
+    forgive: async (account, address) => {
+      const keys = bucketsOf({ account, deviceId: null, address }).flatMap((bucket) => bucket?.key ?? []);
+      await client().signInAttempt.deleteMany({ where: { key: { in: keys } } });
     },
     spend: async (what, max, windowMs) => {
       const at = now();

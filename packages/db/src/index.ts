@@ -19,7 +19,6 @@ export type {
   Organization,
   Placement,
   Project,
-  RateLimit,
   Release,
   Secret,
   SecretGroup,

@@ -8,7 +8,6 @@ export const identityTables = [
   'session',
   'account',
   'verification',
-  'rate_limit',
   'sign_in_attempt',
   'passkey',
   'two_factor',

@@ -113,8 +113,12 @@ test('system and identity tables are closed to an organization', async () => {
     'session',
     'account',
     'verification',
-    'rate_limit',
     'sign_in_attempt',
+    'passkey',
+    'two_factor',
+    'known_device',
+    'account_link',
+    'account_event',
   ]) {
     const read = db.database.tenant(mine.organizationId, (tx) => tx.$queryRaw(count(table)));
     await expect(read, table).rejects.toThrow(/permission denied/);

@@ -7,6 +7,9 @@ DELETE FROM "sign_in_attempt";
 ALTER TABLE "sign_in_attempt" RENAME COLUMN "window_started_at" TO "counted_at";
 ALTER TABLE "sign_in_attempt" ADD COLUMN "open_at" TIMESTAMPTZ(3) NOT NULL;
 
+-- One book counts now, which tells known devices from strangers.
+DROP TABLE "rate_limit";
+
 CREATE TABLE "passkey" (
     "id" TEXT NOT NULL,
     "name" TEXT,

@@ -45,7 +45,13 @@ export async function pageApi(organization: string | null) {
   };
 }
 
-export function Hydrated({ organization, children }: { readonly organization: string; readonly children: ReactNode }) {
+export function Hydrated({
+  organization,
+  children,
+}: {
+  readonly organization: string | null;
+  readonly children: ReactNode;
+}) {
   return <HydrationBoundary state={dehydrate(queryClientOf(organization))}>{children}</HydrationBoundary>;
 }
 

@@ -1,7 +1,8 @@
 'use client';
 // The reader: theme, shortcuts, sign-out.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
-import { Keyboard, LogOut, Monitor, Moon, Sun } from 'lucide-react';
+import { Keyboard, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
+import { useRouter } from 'next/navigation';
 import { useMe } from '../common/me.tsx';
 import { useSignOut } from '../common/use-sign-out.ts';
 import { useTheme } from '../common/use-theme.ts';
@@ -10,6 +11,7 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
   const { user } = useMe();
   const { theme, setTheme } = useTheme();
   const signOut = useSignOut();
+  const router = useRouter();
   return (
     <Menu
       label="Account"
@@ -43,6 +45,9 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
         Dark
       </MenuItem>
       <MenuSeparator />
+      <MenuItem icon={<UserRound size={15} />} onSelect={() => router.push('/account')}>
+        Your account
+      </MenuItem>
       <MenuItem icon={<Keyboard size={15} />} onSelect={onHelp}>
         Keyboard shortcuts
       </MenuItem>

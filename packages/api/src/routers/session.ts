@@ -6,10 +6,10 @@ import { inSystemScope } from '../system-scope.ts';
 
 export const sessionRouter = router({
   me: signedInProcedure.output(meSchema).query(async ({ ctx }) => {
-    const { user } = ctx.signedIn;
+    const { id, name, email, hasSecondFactor } = ctx.signedIn.user;
     const organizations = await inSystemScope(ctx, 'list the memberships of a person', (core) =>
-      listMemberships(core, { userId: user.id }),
+      listMemberships(core, { userId: id }),
     );
-    return { user: { id: user.id, name: user.name, email: user.email }, organizations };
+    return { user: { id, name, email, hasSecondFactor }, organizations };
   }),
 });

@@ -13,6 +13,10 @@ export interface FirstOrganization {
 const reservedSlugs: ReadonlySet<string> = new Set([
   'setup',
   'sign-in',
+  'account',
+  'forgot-password',
+  'reset-password',
+  'verify-email',
   'install',
   'api',
   'healthz',

@@ -2,6 +2,7 @@
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
+import { ConfirmIdentityProvider } from '../../common/confirm-identity.tsx';
 import { MeProvider } from '../../common/me.tsx';
 import { pageApi } from '../../server/page-api.tsx';
 import { Shell } from '../../shell/shell.tsx';
@@ -20,7 +21,9 @@ export default async function OrganizationLayout({ params, children }: Props) {
   return (
     <ApiProvider organization={slug}>
       <MeProvider me={me} organization={organization}>
-        <Shell>{children}</Shell>
+        <ConfirmIdentityProvider>
+          <Shell>{children}</Shell>
+        </ConfirmIdentityProvider>
       </MeProvider>
     </ApiProvider>
   );

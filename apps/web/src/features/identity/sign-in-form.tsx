@@ -1,47 +1,100 @@
 'use client';
-// E-mail and password. One message for every wrong pair, so that nobody learns which accounts exist.
+// E-mail and password, then a code where the account asks for one; or a passkey. One message for every wrong pair, so that
+// nobody learns which accounts exist.
+import { hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
-import { type FormEvent, useState } from 'react';
-import { type SignInOutcome, signIn } from '../../common/session-calls.ts';
+import { KeyRound } from 'lucide-react';
+import Link from 'next/link';
+import { type FormEvent, useState, useSyncExternalStore } from 'react';
+import { type SignInOutcome, signIn, signInByCode, signInByPasskey } from '../../common/session-calls.ts';
 
-const MESSAGE: Record<Exclude<SignInOutcome, 'ok'>, string> = {
+type Failure = Exclude<SignInOutcome, 'ok' | 'needs_code'>;
+
+const MESSAGE: Record<Failure, string> = {
   wrong: 'E-mail or password is wrong.',
-  too_many: 'Too many attempts. Wait a quarter of an hour, then try again.',
+  code_wrong: 'This code is wrong or was used already. Wait for the next one.',
+  expired: 'That took too long. Sign in again from the start.',
+  passkey_refused: 'This passkey opens no account here. Sign in another way, then add it to your account.',
+  passkey_closed: 'No passkey was given. Try again, or sign in with your password.',
+  too_many:
+    'Too many attempts from here. Wait a few minutes, or sign in with a passkey or from a device that you used before.',
   unreachable: "The control plane didn't answer. Check that it runs, then try again.",
 };
 
-export function SignInForm({ next }: { readonly next: string }) {
-  const [pending, setPending] = useState(false);
-  const [failed, setFailed] = useState<Exclude<SignInOutcome, 'ok'> | null>(null);
+const never = () => () => undefined;
 
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+export function SignInForm({ next }: { readonly next: string }) {
+  const [step, setStep] = useState<'password' | 'code'>('password');
+  const [pending, setPending] = useState<'form' | 'passkey' | null>(null);
+  const [failed, setFailed] = useState<Failure | null>(null);
+  const canUsePasskeys = useSyncExternalStore(never, hasPasskeys, () => false);
+
+  const run = async (kind: 'form' | 'passkey', call: () => Promise<SignInOutcome>) => {
+    setPending(kind);
+    setFailed(null);
+    const outcome = await call();
+    // A full load: everything in memory belonged to nobody.
+    if (outcome === 'ok') return window.location.assign(next);
+    if (outcome === 'needs_code') setStep('code');
+    else setFailed(outcome);
+    if (outcome === 'expired') setStep('password');
+    setPending(null);
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    setPending(true);
-    setFailed(null);
-    const outcome = await signIn(String(form.get('email')), String(form.get('password')));
-    // A full load: everything in memory belonged to nobody.
-    if (outcome === 'ok') window.location.assign(next);
-    else {
-      setFailed(outcome);
-      setPending(false);
-    }
+    const text = (field: string) => String(form.get(field));
+    void run('form', () => (step === 'code' ? signInByCode(text('code')) : signIn(text('email'), text('password'))));
   };
+  const note = failed === null ? null : <ErrorNote>{MESSAGE[failed]}</ErrorNote>;
 
+  if (step === 'code') {
+    return (
+      <form key="code" onSubmit={submit} className="flex flex-col gap-4">
+        <Field label="Code" hint="Six digits of your authenticator app, or one of your recovery codes.">
+          {(control) => (
+            <Input {...control} mono name="code" autoComplete="one-time-code" autoFocus spellCheck={false} required />
+          )}
+        </Field>
+        {note}
+        <Button type="submit" variant="accent" size="large" pending={pending === 'form'}>
+          Go on
+        </Button>
+        <Button variant="ghost" onClick={() => setStep('password')}>
+          Start again
+        </Button>
+      </form>
+    );
+  }
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
+    <form key="password" onSubmit={submit} className="flex flex-col gap-4">
       <Field label="E-mail">
         {(control) => <Input {...control} name="email" type="email" autoComplete="username" required />}
       </Field>
       <Field label="Password">
         {(control) => <Input {...control} name="password" type="password" autoComplete="current-password" required />}
       </Field>
-      {failed === null ? null : <ErrorNote>{MESSAGE[failed]}</ErrorNote>}
-      <Button type="submit" variant="accent" size="large" pending={pending}>
+      {note}
+      <Button type="submit" variant="accent" size="large" pending={pending === 'form'}>
         Sign in
       </Button>
+      {canUsePasskeys ? (
+        <Button
+          size="large"
+          icon={<KeyRound size={15} />}
+          pending={pending === 'passkey'}
+          onClick={() => void run('passkey', signInByPasskey)}
+        >
+          Use a passkey
+        </Button>
+      ) : null}
+      <p className="text-center text-sm">
+        <Link href="/forgot-password" className="text-ink-soft underline-offset-2 hover:text-ink hover:underline">
+          Forgot your password?
+        </Link>
+      </p>
     </form>
   );
 }

@@ -1,10 +1,11 @@
 'use client';
 // What the reader can set for themselves, and what this organization is.
-import { Button } from '@fairlead/ui/button';
+import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { ReactNode } from 'react';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
 import { useSignOut } from '../../common/use-sign-out.ts';
@@ -26,6 +27,9 @@ export function SettingsPage() {
         <Card>
           <CardHeader title="Account" />
           <Setting title={user.name} detail={user.email}>
+            <HoverLink href="/account" className={buttonClass()}>
+              Manage your account
+            </HoverLink>
             <Button onClick={() => void signOut()}>Sign out</Button>
           </Setting>
         </Card>

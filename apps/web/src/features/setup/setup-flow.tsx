@@ -10,9 +10,9 @@ import { readFailure } from '../../api/failure.ts';
 import { ApiProvider, useTRPC } from '../../api/trpc.tsx';
 import { IdentityFrame } from '../../common/identity-frame.tsx';
 import { signIn } from '../../common/session-calls.ts';
+import { useLinkToken } from '../../common/use-link-token.ts';
 import { SetupProgress } from './setup-progress.tsx';
 import { SetupSteps } from './setup-steps.tsx';
-import { useSetupToken } from './use-setup-token.ts';
 
 export function SetupFlow() {
   const [organization, setOrganization] = useState<string | null>(null);
@@ -39,7 +39,7 @@ interface ClaimFormProps {
 }
 
 function ClaimForm({ onClaimed }: ClaimFormProps) {
-  const token = useSetupToken();
+  const token = useLinkToken();
   const trpc = useTRPC();
   const claim = useMutation(trpc.setup.claim.mutationOptions());
   const [signingIn, setSigningIn] = useState(false);

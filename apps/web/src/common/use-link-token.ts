@@ -1,11 +1,11 @@
 'use client';
-// The one-time token of the set-up link. It stands behind the '#', which browsers never send: no log and no Referer holds it.
+// The one-time token of a link. It stands behind the '#', which browsers never send: no log and no Referer holds it.
 import { useSyncExternalStore } from 'react';
 
 const TOKEN_LENGTH_MAX = 200;
 
 /** The link's token, '' when it has none, null while the page is still the server's. */
-export function useSetupToken(): string | null {
+export function useLinkToken(): string | null {
   return useSyncExternalStore(onHashChange, readToken, () => null);
 }
 

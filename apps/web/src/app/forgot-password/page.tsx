@@ -1,0 +1,46 @@
+import type { Metadata } from 'next';
+import Link from 'next/link';
+import { ApiProvider } from '../../api/trpc.tsx';
+import { IdentityFrame } from '../../common/identity-frame.tsx';
+import { ForgotPasswordForm } from '../../features/identity/forgot-password-form.tsx';
+import { pageApi } from '../../server/page-api.tsx';
+
+export const metadata: Metadata = { title: 'Forgot password' };
+
+export default async function ForgotPasswordPage() {
+  const api = await pageApi(null);
+  const { canMail } = await api.require(api.queryClient.fetchQuery(api.trpc.account.help.queryOptions()));
+  return (
+    <IdentityFrame
+      title="Forgot your password?"
+      lead={
+        canMail
+          ? 'A link by mail sets a new one. Two-factor sign-in stays on.'
+          : 'This control plane cannot send mail, so no link can come to you.'
+      }
+    >
+      {canMail ? (
+        <ApiProvider organization={null}>
+          <ForgotPasswordForm />
+        </ApiProvider>
+      ) : (
+        <div className="flex flex-col gap-3 text-pretty">
+          <p>
+            Ask whoever runs its server to print a one-time link for you, with this command in the folder of Fairlead:
+          </p>
+          <pre className="overflow-x-auto rounded-control bg-sunken px-3 py-2 font-mono text-sm">
+            npm run recover -- --email you@example.com
+          </pre>
+          <p className="text-sm text-ink-soft">
+            Mail works once FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are set for the web app.
+          </p>
+        </div>
+      )}
+      <p className="mt-6 text-sm">
+        <Link href="/sign-in" className="text-ink-soft underline-offset-2 hover:text-ink hover:underline">
+          Back to sign in
+        </Link>
+      </p>
+    </IdentityFrame>
+  );
+}

@@ -1,0 +1,47 @@
+'use client';
+// A person's own account: who they are here, how they prove it, and where they are signed in.
+import { Logo } from '@fairlead/ui/logo';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { ActivityCard } from './activity-card.tsx';
+import { EmailCard } from './email-card.tsx';
+import { PasskeyCard } from './passkey-card.tsx';
+import { PasswordCard } from './password-card.tsx';
+import { ProfileCard } from './profile-card.tsx';
+import { SessionCard } from './session-card.tsx';
+import { TwoFactorCard } from './two-factor-card.tsx';
+
+export function AccountPage() {
+  const account = useQuery(useTRPC().account.get.queryOptions());
+  return (
+    <main>
+      <Page width="narrow">
+        <div className="mb-8 flex items-center justify-between gap-4">
+          <Logo size={22} />
+          <HoverLink href="/" className="text-sm text-ink-soft hover:text-ink">
+            Back to the dashboard
+          </HoverLink>
+        </div>
+        <PageHeader title="Your account" />
+        <QueryView query={account} skeleton={<SkeletonRows rows={8} />}>
+          {(data) => (
+            <div className="flex flex-col gap-6">
+              <ProfileCard name={data.name} />
+              <EmailCard account={data} />
+              <PasswordCard email={data.email} />
+              <PasskeyCard passkeys={data.passkeys} />
+              <TwoFactorCard account={data} />
+              <SessionCard />
+              <ActivityCard />
+            </div>
+          )}
+        </QueryView>
+      </Page>
+    </main>
+  );
+}

@@ -1,0 +1,57 @@
+'use client';
+// What happened to the account of late, so that its person notices what they did not do.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+
+const WORDS: Readonly<Record<string, string>> = {
+  signed_in: 'Signed in',
+  signed_in_new_device: 'Signed in from a new device',
+  signed_out_others: 'All other sessions ended',
+  session_ended: 'A session ended',
+  password_changed: 'Password changed',
+  password_reset: 'Password set anew by a link',
+  email_verified: 'E-mail address confirmed',
+  email_changed: 'E-mail address changed',
+  passkey_added: 'Passkey added',
+  passkey_removed: 'Passkey removed',
+  two_factor_on: 'Two-factor sign-in turned on',
+  two_factor_off: 'Two-factor sign-in turned off',
+  recovery_codes_made: 'New recovery codes made',
+  recovery_code_used: 'Recovery code used',
+  recovered_on_server: "Recovered on the server's command line",
+};
+
+export function ActivityCard() {
+  const events = useQuery(useTRPC().account.listEvents.queryOptions());
+  return (
+    <Card>
+      <CardHeader title="Recent activity" />
+      <QueryView query={events} skeleton={<SkeletonRows rows={3} />}>
+        {({ items }) => (
+          <ul>
+            {items.map((event) => (
+              <li
+                key={event.id}
+                className="flex flex-wrap items-baseline gap-x-4 border-line border-t px-4 py-2.5 text-sm"
+              >
+                <span className="min-w-0 flex-1 basis-56 break-words">
+                  {WORDS[event.kind] ?? event.kind}
+                  {event.detail === null ? null : <span className="text-ink-faint"> ({event.detail})</span>}
+                </span>
+                <span className="text-ink-faint">
+                  {event.device}
+                  {event.ip === null ? null : <span className="font-mono">, {event.ip}</span>},{' '}
+                  <RelativeTime at={event.at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </QueryView>
+    </Card>
+  );
+}

@@ -1,0 +1,154 @@
+'use client';
+// Passkeys: adding, naming and removing them.
+import { authClient, hasPasskeys } from '@fairlead/auth/client';
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { type FormEvent, useState, useSyncExternalStore } from 'react';
+import { useTRPCClient } from '../../api/trpc.tsx';
+import type { Outputs } from '../../api/types.ts';
+import { NotFresh } from '../../common/confirm-identity.tsx';
+import { useAccountCall } from './use-account-call.ts';
+
+type Passkey = Outputs['account']['get']['passkeys'][number];
+type Asked = { readonly kind: 'add' } | { readonly kind: 'rename' | 'remove'; readonly passkey: Passkey };
+
+const never = () => () => undefined;
+
+export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[] }) {
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const canAdd = useSyncExternalStore(never, hasPasskeys, () => false);
+  return (
+    <Card>
+      <CardHeader
+        title="Passkeys"
+        action={
+          canAdd ? (
+            <Button size="small" onClick={() => setAsked({ kind: 'add' })}>
+              Add a passkey
+            </Button>
+          ) : null
+        }
+      />
+      {passkeys.length === 0 ? (
+        <p className="border-line border-t px-4 py-4 text-pretty text-ink-soft">
+          A passkey signs you in with your finger, face or PIN instead of a password. Nobody can guess it or fish for
+          it.
+        </p>
+      ) : (
+        <ul>
+          {passkeys.map((passkey) => (
+            <li key={passkey.id} className="flex flex-wrap items-center gap-x-4 gap-y-2 border-line border-t px-4 py-3">
+              <div className="min-w-0 flex-1 basis-56">
+                <p className="truncate font-medium">{passkey.name}</p>
+                <p className="text-sm text-ink-faint">
+                  Added <RelativeTime at={passkey.createdAt} />
+                  {passkey.lastUsedAt === null ? ', not used yet' : ', last used '}
+                  {passkey.lastUsedAt === null ? null : <RelativeTime at={passkey.lastUsedAt} />}
+                  {passkey.isSynced ? ', synced' : ', on one device only'}
+                </p>
+              </div>
+              <Button
+                size="small"
+                aria-label={`Rename ${passkey.name}`}
+                onClick={() => setAsked({ kind: 'rename', passkey })}
+              >
+                Rename
+              </Button>
+              <Button
+                size="small"
+                variant="danger-outline"
+                aria-label={`Remove ${passkey.name}`}
+                onClick={() => setAsked({ kind: 'remove', passkey })}
+              >
+                Remove
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <PasskeyDialog asked={asked} onClose={() => setAsked(null)} />
+    </Card>
+  );
+}
+
+function PasskeyDialog({ asked, onClose }: { readonly asked: Asked | null; readonly onClose: () => void }) {
+  const titles = { add: 'Add a passkey', rename: 'Rename the passkey', remove: 'Remove the passkey' };
+  return (
+    <Dialog open={asked !== null} onClose={onClose} title={asked === null ? '' : titles[asked.kind]}>
+      {asked?.kind === 'remove' ? <RemoveForm passkey={asked.passkey} onDone={onClose} /> : null}
+      {asked?.kind === 'rename' ? <NameForm passkey={asked.passkey} onDone={onClose} /> : null}
+      {asked?.kind === 'add' ? <NameForm passkey={null} onDone={onClose} /> : null}
+    </Dialog>
+  );
+}
+
+/** Names a passkey; without one it makes one by that name. */
+function NameForm({ passkey, onDone }: { readonly passkey: Passkey | null; readonly onDone: () => void }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const [isClosed, setClosed] = useState(false);
+  const add = async (name: string): Promise<boolean> => {
+    const result = await authClient.addPasskey(name);
+    if (result.ok) return true;
+    if (result.errorCode === 'session.not_fresh') throw new NotFresh();
+    return false;
+  };
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget).get('name'));
+    setClosed(false);
+    if (passkey === null) {
+      const added = await call.run(() => add(name));
+      if (added === true) onDone();
+      else if (added === false) setClosed(true);
+    } else {
+      const input = { passkeyId: passkey.id, name };
+      if ((await call.run(() => client.account.updatePasskey.mutate(input))) !== undefined) onDone();
+    }
+  };
+  const error = call.failure?.fields.name;
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <Field label="Name" hint="By which you know it again, for example Laptop." error={error}>
+        {(control) => (
+          <Input {...control} name="name" defaultValue={passkey?.name ?? ''} maxLength={60} autoFocus required />
+        )}
+      </Field>
+      {isClosed ? <ErrorNote>No passkey was made. Try again, and follow what the browser asks.</ErrorNote> : null}
+      {call.failure === null || error !== undefined ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
+      <Button type="submit" variant="accent" pending={call.pending} className="self-end">
+        {passkey === null ? 'Make the passkey' : 'Save'}
+      </Button>
+    </form>
+  );
+}
+
+function RemoveForm({ passkey, onDone }: { readonly passkey: Passkey; readonly onDone: () => void }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const remove = async () => {
+    const input = { passkeyId: passkey.id };
+    if ((await call.run(() => client.account.deletePasskey.mutate(input), 'The passkey is removed')) !== undefined) {
+      onDone();
+    }
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-pretty text-ink-soft">
+        <b className="font-medium text-ink">{passkey.name}</b> will no longer sign you in. Your device may still offer
+        it; remove it there too.
+      </p>
+      {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onDone}>Keep it</Button>
+        <Button variant="danger" pending={call.pending} onClick={() => void remove()}>
+          Remove {passkey.name}
+        </Button>
+      </div>
+    </div>
+  );
+}

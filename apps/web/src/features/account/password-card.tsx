@@ -1,0 +1,52 @@
+'use client';
+// Changing the password: proven by the old one, it ends every other session.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import type { FormEvent } from 'react';
+import { useTRPCClient } from '../../api/trpc.tsx';
+import { useAccountCall } from './use-account-call.ts';
+
+export function PasswordCard({ email }: { readonly email: string }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const data = new FormData(form);
+    const input = { current: String(data.get('current')), next: String(data.get('next')) };
+    const done = await call.run(
+      () => client.account.updatePassword.mutate(input),
+      'Your password is changed, and other sessions were ended',
+    );
+    if (done !== undefined) form.reset();
+  };
+  const fields = call.failure?.fields ?? {};
+  return (
+    <Card>
+      <CardHeader title="Password" />
+      <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
+        {/* So that a password manager knows whose it is. */}
+        <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
+        <Field label="Current password" error={fields.current} className="max-w-sm">
+          {(control) => <Input {...control} name="current" type="password" autoComplete="current-password" required />}
+        </Field>
+        <Field
+          label="New password"
+          hint="At least 12 characters. Every other session ends."
+          error={fields.next}
+          className="max-w-sm"
+        >
+          {(control) => (
+            <Input {...control} name="next" type="password" autoComplete="new-password" minLength={12} required />
+          )}
+        </Field>
+        {call.failure === null || Object.keys(fields).length > 0 ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
+        <Button type="submit" pending={call.pending} className="self-start">
+          Change the password
+        </Button>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,40 @@
+'use client';
+// The name that others see.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import type { FormEvent } from 'react';
+import { useTRPCClient } from '../../api/trpc.tsx';
+import { useAccountCall } from './use-account-call.ts';
+
+export function ProfileCard({ name }: { readonly name: string }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const typed = String(new FormData(event.currentTarget).get('name'));
+    void call.run(() => client.account.update.mutate({ name: typed }), 'Your name is saved');
+  };
+  return (
+    <Card>
+      <CardHeader title="Profile" />
+      <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
+        <Field
+          label="Name"
+          hint="The members of your organizations see it."
+          error={call.failure?.fields.name}
+          className="max-w-sm"
+        >
+          {(control) => <Input {...control} name="name" defaultValue={name} autoComplete="name" required />}
+        </Field>
+        {call.failure === null || call.failure.fields.name !== undefined ? null : (
+          <ErrorNote>{call.failure.message}</ErrorNote>
+        )}
+        <Button type="submit" pending={call.pending} className="self-start">
+          Save
+        </Button>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,39 @@
+'use client';
+// Recovery codes, shown once: to copy or to keep as a file.
+import { Button, buttonClass } from '@fairlead/ui/button';
+import { CopyButton } from '@fairlead/ui/copy-button';
+
+export interface RecoveryCodesProps {
+  readonly codes: readonly string[];
+  readonly onDone: () => void;
+}
+
+export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
+  const text = `${codes.join('\n')}\n`;
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-pretty text-ink-soft">
+        Each signs you in once when your app is out of reach. They are shown only now: keep them where you find them
+        without this device.
+      </p>
+      <ul className="grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-control bg-sunken px-4 py-3 font-mono text-sm">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap items-center justify-end gap-2">
+        <CopyButton value={text} label="Copy the codes" size="medium" />
+        <a
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`}
+          download="fairlead-recovery-codes.txt"
+          className={buttonClass()}
+        >
+          Save as a file
+        </a>
+        <Button variant="accent" onClick={onDone}>
+          I have kept them
+        </Button>
+      </div>
+    </div>
+  );
+}

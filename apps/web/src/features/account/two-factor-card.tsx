@@ -1,0 +1,106 @@
+'use client';
+// Two-factor sign-in: setting up an authenticator app, its recovery codes, and turning it off.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { StateText } from '@fairlead/ui/state-pill';
+import dynamic from 'next/dynamic';
+import { useState } from 'react';
+import { useTRPCClient } from '../../api/trpc.tsx';
+import type { Outputs } from '../../api/types.ts';
+import { RecoveryCodes } from './recovery-codes.tsx';
+import { useAccountCall } from './use-account-call.ts';
+
+// The QR code's maths comes only when somebody sets it up.
+const TwoFactorSetup = dynamic(() => import('./two-factor-setup.tsx').then((file) => file.TwoFactorSetup));
+
+type Setup = Outputs['account']['beginTwoFactor'];
+type Shown =
+  | { readonly kind: 'setup'; readonly setup: Setup }
+  | { readonly kind: 'codes'; readonly codes: readonly string[] }
+  | { readonly kind: 'off' };
+
+const TITLE = {
+  setup: 'Set up two-factor sign-in',
+  codes: 'Your recovery codes',
+  off: 'Turn off two-factor sign-in',
+};
+
+export function TwoFactorCard({ account }: { readonly account: Outputs['account']['get'] }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const [shown, setShown] = useState<Shown | null>(null);
+  const close = () => setShown(null);
+
+  const begin = async () => {
+    const setup = await call.run(() => client.account.beginTwoFactor.mutate());
+    if (setup !== undefined) setShown({ kind: 'setup', setup });
+  };
+  const renew = async () => {
+    const made = await call.run(() => client.account.rotateRecoveryCodes.mutate());
+    if (made !== undefined) setShown({ kind: 'codes', codes: made.codes });
+  };
+
+  return (
+    <Card>
+      <CardHeader title="Two-factor sign-in" />
+      <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
+        <div className="min-w-0 flex-1 basis-56">
+          <StateText tone={account.hasSecondFactor ? 'ok' : 'idle'}>{account.hasSecondFactor ? 'On' : 'Off'}</StateText>
+          <p className="text-pretty text-sm text-ink-faint">
+            {account.hasSecondFactor
+              ? `${account.recoveryCodesLeft} of 10 recovery codes left.`
+              : 'Your password is followed by a code of an authenticator app. A passkey needs none.'}
+          </p>
+        </div>
+        {account.hasSecondFactor ? (
+          <>
+            <Button pending={call.pending} onClick={() => void renew()}>
+              New recovery codes
+            </Button>
+            <Button variant="danger-outline" onClick={() => setShown({ kind: 'off' })}>
+              Turn off
+            </Button>
+          </>
+        ) : (
+          <Button pending={call.pending} onClick={() => void begin()}>
+            Set up
+          </Button>
+        )}
+      </div>
+      {call.failure === null ? null : <ErrorNote className="mx-4 mb-4">{call.failure.message}</ErrorNote>}
+      <Dialog open={shown !== null} onClose={close} title={shown === null ? '' : TITLE[shown.kind]}>
+        {shown?.kind === 'setup' ? (
+          <TwoFactorSetup setup={shown.setup} onDone={(codes) => setShown({ kind: 'codes', codes })} />
+        ) : null}
+        {shown?.kind === 'codes' ? <RecoveryCodes codes={shown.codes} onDone={close} /> : null}
+        {shown?.kind === 'off' ? <TurnOff onDone={close} /> : null}
+      </Dialog>
+    </Card>
+  );
+}
+
+function TurnOff({ onDone }: { readonly onDone: () => void }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const disable = async () => {
+    const done = await call.run(() => client.account.disableTwoFactor.mutate(), 'Two-factor sign-in is off');
+    if (done !== undefined) onDone();
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-pretty text-ink-soft">
+        Your password alone will open your account. The codes of your app and your recovery codes stop working. An
+        organization that requires two-factor sign-in will be closed to you.
+      </p>
+      {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onDone}>Keep it on</Button>
+        <Button variant="danger" pending={call.pending} onClick={() => void disable()}>
+          Turn it off
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+'use client';
+// Something a person does to their account: asks who they are where the API wants that, reads the account again, and says
+// why when it failed.
+import { useToast } from '@fairlead/ui/toast';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Failure, readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useFreshly } from '../../common/confirm-identity.tsx';
+
+export interface AccountCall {
+  readonly pending: boolean;
+  readonly failure: Failure | null;
+  /** Answers undefined when it failed. */
+  readonly run: <T>(work: () => Promise<T>, done?: string) => Promise<T | undefined>;
+  readonly forget: () => void;
+}
+
+export function useAccountCall(): AccountCall {
+  const freshly = useFreshly();
+  const toast = useToast();
+  const trpc = useTRPC();
+  const queryClient = useQueryClient();
+  const [pending, setPending] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  return {
+    pending,
+    failure,
+    forget: () => setFailure(null),
+    run: async (work, done) => {
+      setPending(true);
+      setFailure(null);
+      try {
+        const result = await freshly(work);
+        if (done !== undefined) toast({ title: done });
+        await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+        return result;
+      } catch (error) {
+        setFailure(readFailure(error));
+        return undefined;
+      } finally {
+        setPending(false);
+      }
+    },
+  };
+}

@@ -1,0 +1,36 @@
+'use client';
+// Asks for the mail that sets a new password. The answer is the same whoever's address it is.
+import { Button } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useMutation } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+
+export function ForgotPasswordForm() {
+  const request = useMutation(useTRPC().account.requestReset.mutationOptions());
+  const failure = request.error === null ? null : readFailure(request.error);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    request.mutate({ email: String(new FormData(event.currentTarget).get('email')) });
+  };
+  if (request.isSuccess) {
+    return (
+      <p role="status" className="text-pretty">
+        If there is an account with this address, a mail is on its way. Its link works once, within 30 minutes.
+      </p>
+    );
+  }
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <Field label="E-mail" error={failure?.fields.email}>
+        {(control) => <Input {...control} name="email" type="email" autoComplete="username" autoFocus required />}
+      </Field>
+      {failure === null || failure.fields.email !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <Button type="submit" variant="accent" size="large" pending={request.isPending}>
+        Send me a link
+      </Button>
+    </form>
+  );
+}

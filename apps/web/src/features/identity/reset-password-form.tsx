@@ -1,0 +1,56 @@
+'use client';
+// Sets a new password by the link of a mail, or one that the server's command line printed.
+import { Button, buttonClass } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useMutation } from '@tanstack/react-query';
+import Link from 'next/link';
+import type { FormEvent } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useLinkToken } from '../../common/use-link-token.ts';
+
+export function ResetPasswordForm() {
+  const token = useLinkToken();
+  const reset = useMutation(useTRPC().account.resetPassword.mutationOptions());
+  const failure = reset.error === null ? null : readFailure(reset.error);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const password = String(new FormData(event.currentTarget).get('password'));
+    reset.mutate(
+      { token: token ?? '', password },
+      // The used token must not stay in the history.
+      { onSuccess: () => window.history.replaceState(null, '', '/reset-password') },
+    );
+  };
+  if (reset.isSuccess) {
+    return (
+      <div className="flex flex-col gap-5">
+        <p role="status">Your password is set, and every session was ended.</p>
+        <Link href="/sign-in" className={buttonClass('accent', 'large')}>
+          Sign in
+        </Link>
+      </div>
+    );
+  }
+  if (token === '') {
+    return <ErrorNote>This link is not complete. Open it as the mail has it, or ask for a new one.</ErrorNote>;
+  }
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <Field
+        label="New password"
+        hint="At least 12 characters. A few words are easier to remember."
+        error={failure?.fields.password}
+      >
+        {(control) => (
+          <Input {...control} name="password" type="password" autoComplete="new-password" minLength={12} required />
+        )}
+      </Field>
+      {failure === null || failure.fields.password !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <Button type="submit" variant="accent" size="large" pending={reset.isPending}>
+        Set the password
+      </Button>
+    </form>
+  );
+}

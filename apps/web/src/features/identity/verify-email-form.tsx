@@ -1,0 +1,48 @@
+'use client';
+// Confirms an e-mail address by a press: programs that only open the links of a mail must not spend them.
+import { Button, buttonClass } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { useMutation } from '@tanstack/react-query';
+import Link from 'next/link';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useLinkToken } from '../../common/use-link-token.ts';
+
+export function VerifyEmailForm() {
+  const token = useLinkToken();
+  const verify = useMutation(useTRPC().account.verifyEmail.mutationOptions());
+  if (verify.isSuccess) {
+    return (
+      <div className="flex flex-col gap-5">
+        <p role="status" className="break-words">
+          {verify.data.email} is confirmed.
+        </p>
+        <Link href="/" className={buttonClass('accent', 'large')}>
+          Open the dashboard
+        </Link>
+      </div>
+    );
+  }
+  if (token === '') {
+    return <ErrorNote>This link is not complete. Open it as the mail has it, or ask for a new one.</ErrorNote>;
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      {verify.error === null ? null : <ErrorNote>{readFailure(verify.error).message}</ErrorNote>}
+      <Button
+        variant="accent"
+        size="large"
+        pending={verify.isPending}
+        disabled={token === null}
+        onClick={() =>
+          verify.mutate(
+            { token: token ?? '' },
+            { onSuccess: () => window.history.replaceState(null, '', '/verify-email') },
+          )
+        }
+      >
+        Confirm this address
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,155 @@
+// Owns the procedures of a person's own account, and those that a link from a mail opens. Who someone is belongs to no
+// organization, so none of them opens one's scope.
+import {
+  accountEventSchema,
+  accountSchema,
+  accountSessionSchema,
+  codeInputSchema,
+  confirmInputSchema,
+  emailInputSchema,
+  linkInputSchema,
+  passkeyRefSchema,
+  recoveryCodesSchema,
+  resetPasswordInputSchema,
+  sessionRefSchema,
+  twoFactorSetupSchema,
+  updateAccountInputSchema,
+  updatePasskeyInputSchema,
+  updatePasswordInputSchema,
+} from '@fairlead/core/account';
+import { z } from 'zod';
+import type { ApiContext } from '../context.ts';
+import { publicProcedure, requireSession, router, signedInProcedure } from '../ladder.ts';
+
+const nothing = z.object({});
+
+async function askerOf(ctx: ApiContext) {
+  return { session: await requireSession(ctx), headers: ctx.headers };
+}
+
+export const accountRouter = router({
+  get: signedInProcedure.output(accountSchema).query(async ({ ctx }) => {
+    const account = await ctx.auth.account.get(await askerOf(ctx));
+    return { ...account, passkeys: [...account.passkeys] };
+  }),
+
+  update: signedInProcedure
+    .input(updateAccountInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.update(await askerOf(ctx), input);
+      return {};
+    }),
+
+  /** Makes the session fresh: what answers session.not_fresh may be tried again afterwards. */
+  confirm: signedInProcedure
+    .input(confirmInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.confirm(await askerOf(ctx), input);
+      return {};
+    }),
+
+  updatePassword: signedInProcedure
+    .input(updatePasswordInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.updatePassword(await askerOf(ctx), input);
+      return {};
+    }),
+
+  sendVerification: signedInProcedure.output(nothing).mutation(async ({ ctx }) => {
+    await ctx.auth.account.sendVerification(await askerOf(ctx));
+    return {};
+  }),
+
+  requestEmailChange: signedInProcedure
+    .input(emailInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.requestEmailChange(await askerOf(ctx), input);
+      return {};
+    }),
+
+  listSessions: signedInProcedure
+    .output(z.object({ items: z.array(accountSessionSchema) }))
+    .query(async ({ ctx }) => ({ items: await ctx.auth.account.listSessions(await askerOf(ctx)) })),
+
+  revokeSession: signedInProcedure
+    .input(sessionRefSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.revokeSession(await askerOf(ctx), input);
+      return {};
+    }),
+
+  revokeOtherSessions: signedInProcedure
+    .output(z.object({ count: z.number().int() }))
+    .mutation(async ({ ctx }) => ({ count: await ctx.auth.account.revokeOtherSessions(await askerOf(ctx)) })),
+
+  listEvents: signedInProcedure
+    .output(z.object({ items: z.array(accountEventSchema) }))
+    .query(async ({ ctx }) => ({ items: await ctx.auth.account.listEvents(await askerOf(ctx)) })),
+
+  updatePasskey: signedInProcedure
+    .input(updatePasskeyInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.renamePasskey(await askerOf(ctx), input);
+      return {};
+    }),
+
+  deletePasskey: signedInProcedure
+    .input(passkeyRefSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.removePasskey(await askerOf(ctx), input);
+      return {};
+    }),
+
+  beginTwoFactor: signedInProcedure
+    .output(twoFactorSetupSchema)
+    .mutation(async ({ ctx }) => ctx.auth.account.beginTwoFactor(await askerOf(ctx))),
+
+  confirmTwoFactor: signedInProcedure
+    .input(codeInputSchema)
+    .output(recoveryCodesSchema)
+    .mutation(async ({ ctx, input }) => ({
+      codes: await ctx.auth.account.confirmTwoFactor(await askerOf(ctx), input),
+    })),
+
+  rotateRecoveryCodes: signedInProcedure
+    .output(recoveryCodesSchema)
+    .mutation(async ({ ctx }) => ({ codes: await ctx.auth.account.rotateRecoveryCodes(await askerOf(ctx)) })),
+
+  disableTwoFactor: signedInProcedure.output(nothing).mutation(async ({ ctx }) => {
+    await ctx.auth.account.disableTwoFactor(await askerOf(ctx));
+    return {};
+  }),
+
+  /** What a locked-out person may hope for: whether a mail can be sent at all. The same for everybody. */
+  help: publicProcedure
+    .output(z.object({ canMail: z.boolean() }))
+    .query(({ ctx }) => ({ canMail: ctx.auth.account.canMail })),
+
+  requestReset: publicProcedure
+    .input(emailInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.requestReset(ctx.headers, input);
+      return {};
+    }),
+
+  resetPassword: publicProcedure
+    .input(resetPasswordInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.resetPassword(ctx.headers, input);
+      return {};
+    }),
+
+  verifyEmail: publicProcedure
+    .input(linkInputSchema)
+    .output(z.object({ email: z.string() }))
+    .mutation(({ ctx, input }) => ctx.auth.account.verifyEmail(ctx.headers, input)),
+});

@@ -1,0 +1,282 @@
+import { hashPassword as hashByScrypt } from 'better-auth/crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAuth } from './create-auth.ts';
+import { requireFresh } from './fresh.ts';
+import { password, startTestAuth, type TestAuth, tokenIn } from './testing/index.ts';
+import { totpOf } from './testing/totp.ts';
+
+let world: TestAuth;
+
+beforeAll(async () => {
+  world = await startTestAuth();
+});
+afterAll(async () => {
+  await world.close();
+  expect(world.failures).toEqual([]);
+});
+
+const system = <T>(run: Parameters<typeof world.db.database.system<T>>[1]) => world.db.database.system('a test', run);
+const { identityClient } = await import('@fairlead/db/identity');
+const client = () => identityClient(world.db.database);
+const next = 'another long password';
+
+async function signedIn(name: string) {
+  const account = await world.newAccount(name);
+  const browser = world.browser();
+  expect((await browser.signIn(account.email)).status).toBe(200);
+  return { ...account, browser };
+}
+
+async function eventsOf(userId: string): Promise<string[]> {
+  const rows = await client().accountEvent.findMany({ where: { userId }, orderBy: [{ at: 'asc' }] });
+  return rows.map(({ kind }) => kind);
+}
+
+test('a password is kept by argon2id; one kept by scrypt still opens its account, and is kept anew', async () => {
+  const { email, userId } = await world.newAccount('Hash');
+  const kept = async () => (await client().account.findFirstOrThrow({ where: { userId } })).password ?? '';
+  expect(await kept()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  await client().account.updateMany({ where: { userId }, data: { password: await hashByScrypt(password) } });
+  expect((await world.browser().signIn(email, 'not the password')).status).toBe(401);
+  expect(await kept()).not.toMatch(/argon2/);
+  expect((await world.browser().signIn(email)).status).toBe(200);
+  expect(await kept()).toMatch(/^\$argon2id\$/);
+  expect((await world.browser().signIn(email)).status).toBe(200);
+});
+
+test('a session is fresh for a quarter of an hour, and again once its person proved who they are', async () => {
+  const { browser } = await signedIn('Fresh');
+  const session = await browser.session();
+  expect(() => requireFresh(session, new Date())).not.toThrow();
+  await client().session.updateMany({
+    where: { id: session.id },
+    data: { createdAt: new Date(Date.now() - 16 * 60_000) },
+  });
+  const asker = await browser.asker();
+  expect(() => requireFresh(asker.session, new Date())).toThrow(/Confirm/);
+  await expect(world.auth.account.beginTwoFactor(asker)).rejects.toMatchObject({ code: 'session.not_fresh' });
+  expect((await browser.send('GET', '/passkey/generate-register-options')).status).toBe(403);
+  await expect(world.auth.account.confirm(asker, { password: 'wrong' })).rejects.toMatchObject({
+    code: 'account.password_wrong',
+  });
+  await world.auth.account.confirm(asker, { password });
+  requireFresh(await browser.session(), new Date());
+});
+
+test('confirming a password is no place to guess it', async () => {
+  const { browser } = await signedIn('Guess');
+  const asker = await browser.asker();
+  const tries = Array.from({ length: 30 }, () => world.auth.account.confirm(asker, { password: 'wrong' }));
+  const codes = (await Promise.allSettled(tries)).map((each) => each.status === 'rejected' && each.reason.code);
+  expect(codes.filter((code) => code === 'account.password_wrong')).toHaveLength(10);
+  expect(codes.filter((code) => code === 'request.too_many')).toHaveLength(20);
+});
+
+test('sessions are listed, ended one by one and all others at once; nobody ends a stranger’s', async () => {
+  const { browser, email } = await signedIn('Many');
+  const others = [world.browser(), world.browser(), world.browser()];
+  for (const other of others) await other.signIn(email);
+  const asker = await browser.asker();
+  const list = await world.auth.account.listSessions(asker);
+  expect(list).toHaveLength(4);
+  expect(list.filter(({ isThis }) => isThis).map(({ id }) => id)).toEqual([asker.session.id]);
+  expect(list[0]).toMatchObject({ device: 'Firefox on Linux' });
+
+  const first = await (others[0] ?? browser).session();
+  const { browser: eve } = await signedIn('Eve');
+  await expect(world.auth.account.revokeSession(await eve.asker(), { sessionId: first.id })).rejects.toMatchObject({
+    code: 'session.not_found',
+  });
+  await world.auth.account.revokeSession(asker, { sessionId: first.id });
+  await expect(others[0]?.session()).rejects.toThrow(/not signed in/);
+  expect(await world.auth.account.revokeOtherSessions(asker)).toBe(2);
+  await expect(others[1]?.session()).rejects.toThrow(/not signed in/);
+  expect((await browser.session()).id).toBe(asker.session.id);
+  await eve.session();
+});
+
+test('a new password ends every other session and tells the person', async () => {
+  const { browser, email, userId } = await signedIn('Change');
+  const other = world.browser();
+  await other.signIn(email);
+  expect(await world.inbox.next(email)).toContain('Firefox on Linux');
+  const asker = await browser.asker();
+  await expect(world.auth.account.updatePassword(asker, { current: 'wrong', next })).rejects.toMatchObject({
+    code: 'account.password_wrong',
+  });
+  await world.auth.account.updatePassword(asker, { current: password, next });
+  await browser.session();
+  await expect(other.session()).rejects.toThrow(/not signed in/);
+  expect((await world.browser().signIn(email)).status).toBe(401);
+  expect((await browser.signIn(email, next)).status).toBe(200);
+  expect(await world.inbox.next(email)).toContain('Your password was changed');
+  expect(await eventsOf(userId)).toContain('password_changed');
+});
+
+test('a device that an account does not know is told of by mail; one that it knows is not', async () => {
+  const { browser, email } = await signedIn('Device');
+  expect(world.inbox.to(email)).toEqual([]);
+  await browser.signIn(email);
+  const stranger = world.browser();
+  await stranger.signIn(email);
+  expect(await world.inbox.next(email)).toContain('Subject: New sign-in to your account');
+  await stranger.signIn(email);
+  await world.auth.account.sendVerification(await browser.asker());
+  expect(await world.inbox.next(email)).toContain('Subject: Confirm your e-mail address');
+  expect(world.inbox.to(email)).toHaveLength(2);
+});
+
+test('a forgotten password is set anew by a link that works once, for half an hour, and ends all sessions', async () => {
+  const { browser, email, userId } = await signedIn('Forgot');
+  await world.auth.account.requestReset(new Headers(), { email: email.toUpperCase() });
+  const token = tokenIn(await world.inbox.next(email), 'reset-password');
+  expect(await client().accountLink.count({ where: { tokenHash: token } })).toBe(0);
+  const reset = (value: string) => world.auth.account.resetPassword(new Headers(), { token: value, password: next });
+  await expect(reset('x'.repeat(43))).rejects.toMatchObject({ code: 'account.link_invalid' });
+  const both = await Promise.allSettled([reset(token), reset(token)]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  await expect(browser.session()).rejects.toThrow(/not signed in/);
+  expect((await world.browser().signIn(email)).status).toBe(401);
+  expect((await browser.signIn(email, next)).status).toBe(200);
+  expect(await eventsOf(userId)).toContain('password_reset');
+  expect(await world.auth.account.get(await browser.asker())).toMatchObject({ isEmailVerified: true });
+
+  await world.inbox.next(email);
+  await world.auth.account.requestReset(new Headers(), { email });
+  const late = tokenIn(await world.inbox.next(email), 'reset-password');
+  await client().accountLink.updateMany({ where: { userId }, data: { expiresAt: new Date(Date.now() - 1) } });
+  await expect(reset(late)).rejects.toMatchObject({ code: 'account.link_invalid' });
+  // Nor does a link of one kind open what another one does.
+  await world.auth.account.sendVerification(await browser.asker());
+  const verify = tokenIn(await world.inbox.next(email), 'verify-email');
+  await expect(reset(verify)).rejects.toMatchObject({ code: 'account.link_invalid' });
+});
+
+test('asking for a new password tells nobody whose address it is, and floods no mailbox', async () => {
+  const { email } = await world.newAccount('Quiet');
+  expect(await world.auth.account.requestReset(new Headers(), { email: 'nobody@example.test' })).toBe(undefined);
+  for (let time = 0; time < 6; time += 1) {
+    expect(await world.auth.account.requestReset(new Headers(), { email })).toBe(undefined);
+  }
+  for (let time = 0; time < 3; time += 1) await world.inbox.next(email);
+  await expect.poll(() => client().signInAttempt.count({ where: { count: 4 } })).toBeGreaterThan(0);
+  expect(world.inbox.to(email)).toHaveLength(3);
+  expect(world.inbox.to('nobody@example.test')).toEqual([]);
+
+  const silent = createAuth({ ...world.options, mail: null });
+  for (const address of [email, 'nobody@example.test']) {
+    await expect(silent.account.requestReset(new Headers(), { email: address })).rejects.toMatchObject({
+      code: 'account.mail_not_set_up',
+    });
+  }
+});
+
+test('an address changes once the mail to it was answered, and the old one is told', async () => {
+  const { browser, email, userId } = await signedIn('Mover');
+  const asker = await browser.asker();
+  const wanted = 'moved@example.test';
+  await world.auth.account.requestEmailChange(asker, { email: 'Moved@Example.test' });
+  expect((await browser.session()).user.email).toBe(email);
+  const token = tokenIn(await world.inbox.next(wanted), 'verify-email');
+  expect(await world.auth.account.verifyEmail(new Headers(), { token })).toEqual({ email: wanted });
+  expect(await world.inbox.next(email)).toContain('Your e-mail address was changed');
+  expect((await world.browser().signIn(wanted)).status).toBe(200);
+  await expect(world.auth.account.verifyEmail(new Headers(), { token })).rejects.toMatchObject({
+    code: 'account.link_invalid',
+  });
+  expect(await eventsOf(userId)).toContain('email_changed');
+
+  // Somebody else's address gets the same answer and no mail.
+  const { email: taken } = await world.newAccount('Taken');
+  await world.auth.account.requestEmailChange(await browser.asker(), { email: taken });
+  expect(world.inbox.to(taken)).toEqual([]);
+});
+
+test('a code of the authenticator app is asked for once it was confirmed; recovery codes work once', async () => {
+  const { browser, email, userId } = await signedIn('Codes');
+  const { account } = world.auth;
+  const setup = await account.beginTwoFactor(await browser.asker());
+  expect(setup.uri).toMatch(/^otpauth:\/\/totp\/Fairlead/);
+  // Not confirmed: nothing changes yet.
+  expect(await (await world.browser().signIn(email)).json()).toEqual({ needsCode: false });
+  await expect(account.confirmTwoFactor(await browser.asker(), { code: '000000' })).rejects.toMatchObject({
+    code: 'session.code_wrong',
+  });
+  const codes = await account.confirmTwoFactor(await browser.asker(), { code: totpOf(setup.secret) });
+  expect(new Set(codes).size).toBe(10);
+  expect((await browser.session()).user.hasSecondFactor).toBe(true);
+  const row = await client().twoFactor.findUniqueOrThrow({ where: { userId } });
+  expect(JSON.stringify(row)).not.toContain(codes[0]);
+  expect(JSON.stringify(row)).not.toContain(setup.secret);
+
+  const other = world.browser();
+  expect(await (await other.signIn(email)).json()).toEqual({ needsCode: true });
+  await expect(other.session()).rejects.toThrow(/not signed in/);
+  const totp = (code: string) => other.send('POST', '/two-factor/verify-totp', { code });
+  // The code that confirmed it was seen: it opens nothing any more. The next half minute's does, once.
+  expect((await totp(totpOf(setup.secret))).status).toBe(401);
+  expect((await totp('000000')).status).toBe(401);
+  const fresh = totpOf(setup.secret, 30_000);
+  expect((await totp(fresh)).status).toBe(200);
+  expect((await other.session()).user.id).toBe(userId);
+
+  const third = world.browser();
+  await third.signIn(email);
+  expect((await third.send('POST', '/two-factor/verify-totp', { code: fresh })).status).toBe(401);
+  const recovery = (code: string) => third.send('POST', '/two-factor/verify-backup-code', { code });
+  expect((await recovery('aaaaa-aaaaa')).status).toBe(401);
+  expect((await recovery(codes[0] ?? '')).status).toBe(200);
+  expect((await account.get(await third.asker())).recoveryCodesLeft).toBe(9);
+  await third.signIn(email);
+  expect((await recovery(codes[0] ?? '')).status).toBe(401);
+
+  const renewed = await account.rotateRecoveryCodes(await browser.asker());
+  expect((await recovery(codes[1] ?? '')).status).toBe(401);
+  expect((await recovery(renewed[0] ?? '')).status).toBe(200);
+  await account.disableTwoFactor(await browser.asker());
+  expect(await (await world.browser().signIn(email)).json()).toEqual({ needsCode: false });
+  expect(await eventsOf(userId)).toEqual(
+    expect.arrayContaining(['two_factor_on', 'recovery_code_used', 'recovery_codes_made', 'two_factor_off']),
+  );
+});
+
+test('the second step without the first opens nothing', async () => {
+  const response = await world.browser().send('POST', '/two-factor/verify-totp', { code: '123456' });
+  expect([response.status, await response.json()]).toEqual([
+    401,
+    expect.objectContaining({ code: 'session.step_expired' }),
+  ]);
+});
+
+test('codes cannot be guessed by starting over', async () => {
+  const { browser, email } = await signedIn('Brute');
+  const { secret } = await world.auth.account.beginTwoFactor(await browser.asker());
+  await world.auth.account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });
+  const statuses: number[] = [];
+  for (let time = 0; time < 15; time += 1) {
+    const thief = world.browser();
+    await thief.signIn(email);
+    statuses.push((await thief.send('POST', '/two-factor/verify-totp', { code: `1000${10 + time}` })).status);
+  }
+  expect(statuses.filter((status) => status === 401)).toHaveLength(10);
+  expect(statuses.at(-1)).toBe(429);
+  // The thief knows the password, and still the owner's own device is let in.
+  await browser.signIn(email);
+  expect((await browser.send('POST', '/two-factor/verify-totp', { code: totpOf(secret, 30_000) })).status).toBe(200);
+});
+
+test('who runs the server can let a locked-out person in again', async () => {
+  const { browser, email, userId } = await signedIn('Locked');
+  const { secret } = await world.auth.account.beginTwoFactor(await browser.asker());
+  await world.auth.account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });
+  expect(await world.auth.account.recover({ email: 'nobody@example.test', removeSecondFactors: true })).toBeNull();
+  const found = await world.auth.account.recover({ email, removeSecondFactors: true });
+  expect(found?.userId).toBe(userId);
+  const token = found?.path.split('=')[1] ?? '';
+  await world.auth.account.resetPassword(new Headers(), { token, password: next });
+  expect(await (await world.browser().signIn(email, next)).json()).toEqual({ needsCode: false });
+  for (const words of ['turned on', 'set anew', 'New sign-in']) expect(await world.inbox.next(email)).toContain(words);
+  // Such a link proves no mailbox.
+  const row = await system((tx) => tx.user.findUniqueOrThrow({ where: { id: userId } }));
+  expect(row.emailVerified).toBe(false);
+});

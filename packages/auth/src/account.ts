@@ -1,0 +1,292 @@
+// Owns what a signed-in person does with their own account, and the links that mails bring. Transport-free: the API's
+// procedures call it, each with its own input and output schema.
+import { AppError } from '@fairlead/contract/errors';
+import { type AccountEventKind, recordEvent } from './account-event.ts';
+import { makeLink, spendLink } from './account-link.ts';
+import type { Session } from './create-auth.ts';
+import { deviceName } from './device-name.ts';
+import { requireFresh } from './fresh.ts';
+import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
+import { emailChangedMail, resetMail, verifyMail } from './mails.ts';
+import { listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
+import { hashPassword, verifyPassword } from './password.ts';
+import { guesserOf } from './sign-in.ts';
+import {
+  beginTwoFactor,
+  confirmTwoFactor,
+  countRecoveryCodes,
+  disableTwoFactor,
+  dropTwoFactor,
+  rotateRecoveryCodes,
+  type TwoFactorSetup,
+} from './two-factor.ts';
+
+export interface AccountView {
+  readonly name: string;
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  readonly hasSecondFactor: boolean;
+  readonly recoveryCodesLeft: number;
+  /** Whether this control plane can send mail. */
+  readonly canMail: boolean;
+  readonly passkeys: readonly PasskeyView[];
+}
+
+export interface SessionView {
+  readonly id: string;
+  readonly device: string;
+  readonly ip: string | null;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date;
+  readonly isThis: boolean;
+}
+
+export interface AccountEventView {
+  readonly id: string;
+  readonly kind: string;
+  readonly at: Date;
+  readonly ip: string | null;
+  readonly device: string;
+  readonly detail: string | null;
+}
+
+/** Somebody signed in, with the headers of what they ask. */
+export interface Asker {
+  readonly session: Session;
+  readonly headers: Headers;
+}
+
+export type Account = ReturnType<typeof createAccountActions>;
+
+const eventsShown = 50;
+const hourMs = 60 * 60_000;
+const mailsMax = { toAddress: 3, fromAddress: 20 };
+
+export function createAccountActions(internals: Internals) {
+  const { client, limit, options } = internals;
+
+  return {
+    /** Whether this control plane can send mail. */
+    canMail: options.mail !== null,
+
+    get: async ({ session }: Asker): Promise<AccountView> => {
+      const user = await client().user.findUniqueOrThrow({ where: { id: session.user.id } });
+      return {
+        name: user.name,
+        email: user.email,
+        isEmailVerified: user.emailVerified,
+        hasSecondFactor: user.twoFactorEnabled,
+        recoveryCodesLeft: user.twoFactorEnabled ? await countRecoveryCodes(internals, user.id) : 0,
+        canMail: options.mail !== null,
+        passkeys: await listPasskeys(internals, user.id),
+      };
+    },
+
+    update: async ({ session }: Asker, { name }: { name: string }): Promise<void> => {
+      await client().user.update({ where: { id: session.user.id }, data: { name } });
+    },
+
+    /** Proves again who sits there. Throws account.password_wrong, request.too_many. */
+    confirm: async (asker: Asker, { password }: { password: string }): Promise<void> => {
+      await requirePassword(internals, asker, password);
+      await client().session.updateMany({ where: { id: asker.session.id }, data: { confirmedAt: new Date() } });
+    },
+
+    /** Ends every other session. Throws account.password_wrong, request.too_many. */
+    updatePassword: async (asker: Asker, { current, next }: { current: string; next: string }): Promise<void> => {
+      const { session, headers } = asker;
+      await requirePassword(internals, asker, current);
+      await keepPassword(internals, session.user.id, next);
+      await client().session.deleteMany({ where: { userId: session.user.id, id: { not: session.id } } });
+      await client().accountLink.deleteMany({ where: { userId: session.user.id, purpose: 'reset_password' } });
+      await noteChange(internals, session.user.id, 'password_changed', headers);
+    },
+
+    listSessions: async ({ session }: Asker): Promise<SessionView[]> => {
+      const rows = await client().session.findMany({
+        where: { userId: session.user.id, expiresAt: { gt: new Date() } },
+        orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
+      });
+      return rows.map((row) => ({
+        id: row.id,
+        device: deviceName(row.userAgent),
+        ip: row.ipAddress === '' ? null : row.ipAddress,
+        createdAt: row.createdAt,
+        lastUsedAt: row.lastUsedAt ?? row.createdAt,
+        isThis: row.id === session.id,
+      }));
+    },
+
+    revokeSession: async ({ session, headers }: Asker, { sessionId }: { sessionId: string }): Promise<void> => {
+      const where = { id: sessionId, userId: session.user.id };
+      const { count } = await client().session.deleteMany({ where });
+      if (count === 0) throw new AppError('session.not_found');
+      await recordEvent(client(), session.user.id, 'session_ended', originOf(internals, headers));
+    },
+
+    revokeOtherSessions: async ({ session, headers }: Asker): Promise<number> => {
+      const where = { userId: session.user.id, id: { not: session.id } };
+      const { count } = await client().session.deleteMany({ where });
+      await recordEvent(client(), session.user.id, 'signed_out_others', originOf(internals, headers));
+      return count;
+    },
+
+    listEvents: async ({ session }: Asker): Promise<AccountEventView[]> => {
+      const rows = await client().accountEvent.findMany({
+        where: { userId: session.user.id },
+        orderBy: [{ at: 'desc' }, { id: 'desc' }],
+        take: eventsShown,
+      });
+      return rows.map(({ id, kind, at, ip, userAgent, detail }) => {
+        return { id, kind, at, ip, device: deviceName(userAgent), detail };
+      });
+    },
+
+    renamePasskey: ({ session }: Asker, input: { passkeyId: string; name: string }) =>
+      renamePasskey(internals, session, input),
+    removePasskey: ({ session, headers }: Asker, input: { passkeyId: string }) =>
+      removePasskey(internals, headers, session, input),
+
+    beginTwoFactor: ({ session }: Asker): Promise<TwoFactorSetup> => beginTwoFactor(internals, session),
+    confirmTwoFactor: ({ session, headers }: Asker, input: { code: string }) =>
+      confirmTwoFactor(internals, headers, session, input),
+    rotateRecoveryCodes: ({ session, headers }: Asker) => rotateRecoveryCodes(internals, headers, session),
+    disableTwoFactor: ({ session, headers }: Asker) => disableTwoFactor(internals, headers, session),
+
+    /** Throws account.mail_not_set_up, account.mail_failed, request.too_many. */
+    sendVerification: async ({ session }: Asker): Promise<void> => {
+      const mail = requireMail(internals);
+      const { id: userId, email } = session.user;
+      if (!(await limit.spend(`mail ${email}`, mailsMax.toAddress, hourMs))) throw new AppError('request.too_many');
+      const token = await makeLink(client(), 'verify_email', { userId, email });
+      await mail.send(verifyMail(email, pageUrl(internals, `/verify-email#token=${token}`))).catch((error: unknown) => {
+        options.onFailure(error, 'a mail of identity was not sent');
+        throw new AppError('account.mail_failed', {}, { cause: error });
+      });
+    },
+
+    /** The address changes once the mail to it was answered; whether it is somebody's already is not told. */
+    requestEmailChange: async ({ session }: Asker, { email }: { email: string }): Promise<void> => {
+      requireFresh(session, new Date());
+      requireMail(internals);
+      const wanted = email.toLowerCase();
+      const mayTry =
+        (await limit.spend(`mail ${wanted}`, mailsMax.toAddress, hourMs)) &&
+        (await limit.spend(`mails of ${session.user.id}`, mailsMax.fromAddress, hourMs));
+      if (!mayTry) throw new AppError('request.too_many');
+      const token = await makeLink(client(), 'change_email', { userId: session.user.id, email: wanted });
+      if ((await client().user.count({ where: { email: wanted } })) > 0) return;
+      sendLater(internals, verifyMail(wanted, pageUrl(internals, `/verify-email#token=${token}`)));
+    },
+
+    /** Throws account.link_invalid. */
+    verifyEmail: async (headers: Headers, { token }: { token: string }): Promise<{ email: string }> => {
+      const first = await spendLink(client(), 'verify_email', token);
+      if (first !== null) {
+        const where = { id: first.userId, email: first.email };
+        const { count } = await client().user.updateMany({ where, data: { emailVerified: true } });
+        if (count === 0) throw new AppError('account.link_invalid');
+        await recordEvent(client(), first.userId, 'email_verified', originOf(internals, headers), first.email);
+        return { email: first.email };
+      }
+      const change = await spendLink(client(), 'change_email', token);
+      if (change === null) throw new AppError('account.link_invalid');
+      await changeEmail(internals, headers, change.userId, change.email);
+      return { email: change.email };
+    },
+
+    /** Answers the same, and as fast, whoever's address it is. Throws account.mail_not_set_up for everybody or nobody. */
+    requestReset: async (headers: Headers, { email }: { email: string }): Promise<void> => {
+      requireMail(internals);
+      const wanted = email.toLowerCase();
+      const { ip } = originOf(internals, headers);
+      if (ip !== null && !(await limit.spend(`mails from ${ip}`, mailsMax.fromAddress, hourMs))) {
+        throw new AppError('request.too_many');
+      }
+      const work = async () => {
+        if (!(await limit.spend(`reset ${wanted}`, mailsMax.toAddress, hourMs))) return;
+        const user = await client().user.findUnique({ where: { email: wanted }, select: { id: true, email: true } });
+        if (user === null) return;
+        const token = await makeLink(client(), 'reset_password', { userId: user.id, email: user.email });
+        sendLater(internals, resetMail(user.email, pageUrl(internals, `/reset-password#token=${token}`)));
+      };
+      work().catch((error: unknown) => options.onFailure(error, 'a password reset was not begun'));
+    },
+
+    /** Ends all sessions. Throws account.link_invalid. */
+    resetPassword: async (
+      headers: Headers,
+      { token, password }: { token: string; password: string },
+    ): Promise<void> => {
+      const link = await spendLink(client(), 'reset_password', token);
+      if (link === null) throw new AppError('account.link_invalid');
+      const { userId } = link;
+      await keepPassword(internals, userId, password);
+      await client().session.deleteMany({ where: { userId } });
+      const { email } = await client().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
+      // Whoever holds the link holds the mailbox or the server: strangers' guesses close nothing for them.
+      await limit.forgive(email, originOf(internals, headers).ip);
+      if (link.email === email) await client().user.update({ where: { id: userId }, data: { emailVerified: true } });
+      await noteChange(internals, userId, 'password_reset', headers);
+    },
+
+    /**
+     * For the server's own command line alone: answers the path of a one-time page that sets a new password, or null when
+     * nobody has the address.
+     */
+    recover: async (input: {
+      readonly email: string;
+      readonly removeSecondFactors: boolean;
+    }): Promise<{ readonly userId: string; readonly path: string } | null> => {
+      const user = await client().user.findUnique({
+        where: { email: input.email.toLowerCase() },
+        select: { id: true },
+      });
+      if (user === null) return null;
+      const userId = user.id;
+      if (input.removeSecondFactors) await dropTwoFactor(internals, userId);
+      const token = await makeLink(client(), 'reset_password', { userId, email: '' });
+      const detail = input.removeSecondFactors ? 'Two-factor sign-in removed' : null;
+      await recordEvent(client(), userId, 'recovered_on_server', { ip: null, userAgent: null }, detail);
+      return { userId, path: `/reset-password#token=${token}` };
+    },
+  };
+}
+
+function requireMail({ options }: Internals) {
+  if (options.mail === null) throw new AppError('account.mail_not_set_up');
+  return options.mail;
+}
+
+async function requirePassword(internals: Internals, { session, headers }: Asker, password: string): Promise<void> {
+  const { client, limit } = internals;
+  const { id: userId, email } = session.user;
+  // A session is no stranger: its guesses are counted apart, so that nobody else's keep it from confirming.
+  const { deviceId, address } = await guesserOf(internals, headers, email, userId);
+  const guesser = { account: email, deviceId: deviceId ?? session.id, address };
+  if (!(await limit.begin(guesser))) throw new AppError('request.too_many');
+  const where = { userId, providerId: 'credential' };
+  const account = await client().account.findFirst({ where, select: { password: true } });
+  const hash = account?.password;
+  if (typeof hash !== 'string' || !(await verifyPassword({ hash, password })))
+    throw new AppError('account.password_wrong');
+  await limit.succeed(guesser);
+}
+
+async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
+  const hash = await hashPassword(password);
+  await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
+}
+
+async function changeEmail(internals: Internals, headers: Headers, userId: string, email: string): Promise<void> {
+  const { client } = internals;
+  const before = await client().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
+  const taken = await client().user.count({ where: { email, id: { not: userId } } });
+  if (taken > 0) throw new AppError('account.link_invalid');
+  await client().user.update({ where: { id: userId }, data: { email, emailVerified: true } });
+  // A link to the address that was must not open the account any more.
+  await client().accountLink.deleteMany({ where: { userId } });
+  const kind: AccountEventKind = 'email_changed';
+  await recordEvent(client(), userId, kind, originOf(internals, headers), `${before.email} → ${email}`);
+  sendLater(internals, emailChangedMail(before.email));
+}

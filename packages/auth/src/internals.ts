@@ -1,0 +1,43 @@
+// What the parts of identity share: its client, the library, the limits, and where a request came from.
+import type { IdentityClient } from '@fairlead/db/identity';
+import type { Mail } from '@fairlead/mail';
+import { type Origin, recordEvent } from './account-event.ts';
+import { clientAddress } from './client-address.ts';
+import type { KnownDevices } from './known-device.ts';
+import type { AuthOptions, Library } from './library.ts';
+import { changeMail, type NoticedChange } from './mails.ts';
+import type { SignInLimit } from './sign-in-limit.ts';
+
+export interface Internals {
+  readonly options: AuthOptions;
+  readonly client: () => IdentityClient;
+  readonly library: () => Library;
+  readonly limit: SignInLimit;
+  readonly devices: KnownDevices;
+}
+
+export function originOf({ options }: Internals, headers: Headers): Origin {
+  return { ip: clientAddress(headers, options.trustedProxies), userAgent: headers.get('user-agent') };
+}
+
+export function pageUrl({ options }: Internals, path: string): string {
+  return `${options.baseUrl}${path}`;
+}
+
+/** Sent behind the answer's back: how long a mail takes must not tell whether there is somebody to send it to. */
+export function sendLater({ options }: Internals, mail: Mail): void {
+  options.mail?.send(mail).catch((error: unknown) => options.onFailure(error, 'a mail of identity was not sent'));
+}
+
+/** Writes down what changed and tells the person by mail. */
+export async function noteChange(
+  internals: Internals,
+  userId: string,
+  change: NoticedChange,
+  headers: Headers,
+  detail: string | null = null,
+): Promise<void> {
+  await recordEvent(internals.client(), userId, change, originOf(internals, headers), detail);
+  const user = await internals.client().user.findUnique({ where: { id: userId }, select: { email: true } });
+  if (user !== null) sendLater(internals, changeMail(user.email, change, pageUrl(internals, '/account')));
+}

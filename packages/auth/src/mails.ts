@@ -1,0 +1,66 @@
+// Owns what identity's mails say. Must never name anything but what its reader knows, and no secret but the link itself.
+import type { Mail } from '@fairlead/mail';
+
+const ignore = "If that wasn't you, ignore this mail: nothing changes.";
+
+export function verifyMail(to: string, url: string): Mail {
+  return {
+    to,
+    subject: 'Confirm your e-mail address',
+    paragraphs: ['Somebody uses this address for an account on this Fairlead. Confirm that it is you.', ignore],
+    action: { label: 'Confirm the address', url },
+  };
+}
+
+export function resetMail(to: string, url: string): Mail {
+  return {
+    to,
+    subject: 'Set a new password',
+    paragraphs: ['You asked to set a new password. The link works once, within 30 minutes.', ignore],
+    action: { label: 'Set a new password', url },
+  };
+}
+
+export function emailChangedMail(to: string): Mail {
+  return {
+    to,
+    subject: 'Your e-mail address was changed',
+    paragraphs: [
+      'Your account now has another e-mail address; this one no longer opens it.',
+      "If that wasn't you, ask an owner of your organization or whoever runs this server for help at once.",
+    ],
+  };
+}
+
+export function newDeviceMail(to: string, device: string, ip: string | null, url: string): Mail {
+  return {
+    to,
+    subject: 'New sign-in to your account',
+    paragraphs: [
+      `Your account was opened from a device that it didn't know: ${device}${ip === null ? '' : `, at ${ip}`}.`,
+      "If that wasn't you, end that session and change your password.",
+    ],
+    action: { label: 'Look at your sessions', url },
+  };
+}
+
+const changes = {
+  password_changed: 'Your password was changed. All other sessions were ended.',
+  password_reset: 'Your password was set anew by a link. All sessions were ended.',
+  passkey_added: 'A passkey was added to your account. It signs in without a password.',
+  passkey_removed: 'A passkey was removed from your account.',
+  two_factor_on: 'Two-factor sign-in was turned on.',
+  two_factor_off: 'Two-factor sign-in was turned off: your password alone opens your account.',
+  recovery_codes_made: 'New recovery codes were made; the old ones no longer work.',
+} as const;
+
+export type NoticedChange = keyof typeof changes;
+
+export function changeMail(to: string, change: NoticedChange, url: string): Mail {
+  return {
+    to,
+    subject: 'Your account was changed',
+    paragraphs: [changes[change], "If that wasn't you, look at your account at once."],
+    action: { label: 'Open your account', url },
+  };
+}

@@ -1,0 +1,2 @@
+// The door to the shapes of a person's own account. What is done with it is identity's.
+export * from './schema.ts';

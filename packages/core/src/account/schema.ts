@@ -1,0 +1,69 @@
+// Owns the shapes of a person's own account: what its page shows, and what its forms may ask for.
+import { z } from 'zod';
+import { nameSchema } from '../kernel/text.ts';
+
+export const passwordSchema = z
+  .string()
+  .min(12, 'Choose a password of at least 12 characters.')
+  .max(128, 'A password has at most 128 characters.');
+/** One that is to be checked, not chosen. */
+const typedPasswordSchema = z.string().min(1, 'Type your password.').max(128, 'A password has at most 128 characters.');
+export const emailSchema = z.email('Enter an e-mail address.').max(254).toLowerCase();
+const tokenSchema = z.string().trim().min(1).max(200);
+const libraryIdSchema = z.string().min(1).max(100);
+
+export const passkeySchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  createdAt: z.date(),
+  lastUsedAt: z.date().nullable(),
+  /** Kept in a password manager or an account, so that it outlives its device. */
+  isSynced: z.boolean(),
+});
+
+export const accountSchema = z.object({
+  name: z.string(),
+  email: z.string(),
+  isEmailVerified: z.boolean(),
+  hasSecondFactor: z.boolean(),
+  recoveryCodesLeft: z.number().int(),
+  /** Whether this control plane can send mail. */
+  canMail: z.boolean(),
+  passkeys: z.array(passkeySchema),
+});
+
+export const accountSessionSchema = z.object({
+  id: z.string(),
+  device: z.string(),
+  ip: z.string().nullable(),
+  createdAt: z.date(),
+  lastUsedAt: z.date(),
+  isThis: z.boolean(),
+});
+
+export const accountEventSchema = z.object({
+  id: z.string(),
+  kind: z.string(),
+  at: z.date(),
+  ip: z.string().nullable(),
+  device: z.string(),
+  detail: z.string().nullable(),
+});
+
+export const updateAccountInputSchema = z.object({ name: nameSchema });
+export const confirmInputSchema = z.object({ password: typedPasswordSchema });
+export const updatePasswordInputSchema = z.object({ current: typedPasswordSchema, next: passwordSchema });
+export const emailInputSchema = z.object({ email: emailSchema });
+export const sessionRefSchema = z.object({ sessionId: libraryIdSchema });
+export const passkeyRefSchema = z.object({ passkeyId: libraryIdSchema });
+export const updatePasskeyInputSchema = passkeyRefSchema.extend({ name: nameSchema });
+export const twoFactorSetupSchema = z.object({ uri: z.string(), secret: z.string() });
+export const codeInputSchema = z.object({
+  code: z
+    .string()
+    .transform((code) => code.replaceAll(/\s/g, ''))
+    .pipe(z.string().regex(/^\d{6}$/, 'A code has six digits.')),
+});
+export const recoveryCodesSchema = z.object({ codes: z.array(z.string()) });
+export const linkInputSchema = z.object({ token: tokenSchema });
+export const resetPasswordInputSchema = z.object({ token: tokenSchema, password: passwordSchema });
