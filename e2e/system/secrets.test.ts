@@ -26,7 +26,7 @@ test('no planted secret is in an answer, a log, an audit row, an error, a table,
 });
 
 test('each form of a secret is found in the midst of other bytes', () => {
-  const planted = drill.planted[0];
+  const planted = drill.planted[3];
   if (planted === undefined) throw new Error('nothing is planted');
   const { value } = planted;
   const texts = [value, encodeURIComponent(value), JSON.stringify({ value }), Buffer.from(value).toString('hex')];

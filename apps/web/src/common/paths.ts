@@ -9,6 +9,7 @@ export function pathsOf(organization: string) {
     app: (slug: string) => `${root}/apps/${slug}`,
     appDeployments: (slug: string) => `${root}/apps/${slug}/deployments`,
     appDomains: (slug: string) => `${root}/apps/${slug}/domains`,
+    appSecrets: (slug: string) => `${root}/apps/${slug}/secrets`,
     appSettings: (slug: string) => `${root}/apps/${slug}/settings`,
     deployments: `${root}/deployments`,
     deployment: (id: string) => `${root}/deployments/${id}`,
@@ -21,6 +22,7 @@ export function pathsOf(organization: string) {
     domains: `${root}/domains`,
     members: `${root}/members`,
     settings: `${root}/settings`,
+    sharedSecrets: `${root}/settings/secrets`,
   } as const;
 }
 

@@ -12,7 +12,7 @@ import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
 export function SettingsPage() {
-  const { user, organization } = useMe();
+  const { user, organization, paths, can } = useMe();
   const signOut = useSignOut();
   return (
     <Page width="narrow">
@@ -33,6 +33,16 @@ export function SettingsPage() {
             <Button onClick={() => void signOut()}>Sign out</Button>
           </Setting>
         </Card>
+        {can('secret.read') ? (
+          <Card>
+            <CardHeader title="Secrets" />
+            <Setting title="Shared groups" detail="Values that several apps of a project use, written down once.">
+              <HoverLink href={paths.sharedSecrets} className={buttonClass()}>
+                Open
+              </HoverLink>
+            </Setting>
+          </Card>
+        ) : null}
         <Card>
           <CardHeader title="Organization" />
           <Facts
