@@ -19,14 +19,16 @@ export interface StoredValue {
   readonly dataKey: WrappedDataKey;
 }
 
+export interface ActiveKey {
+  readonly dataKeyId: string;
+  /** The envelope of a version's value. */
+  seal(versionId: string, plain: Uint8Array): Uint8Array<ArrayBuffer>;
+}
+
 export interface SecretKeys {
   readonly wrapper: KeyWrapper;
-  /** Encrypts with the organization's key in use, which is made at its first secret. */
-  seal(
-    ctx: OrganizationCtx,
-    versionId: string,
-    plain: Uint8Array,
-  ): Promise<{ readonly dataKeyId: string; readonly envelope: Uint8Array<ArrayBuffer> }>;
+  /** The organization's key in use, which is made at its first secret; held until the transaction ends. */
+  active(ctx: OrganizationCtx): Promise<ActiveKey>;
   /** Throws secret.undecryptable. */
   open(organizationId: string, value: StoredValue): Promise<Buffer>;
 }
@@ -50,10 +52,14 @@ export function createSecretKeys(wrapper: KeyWrapper): SecretKeys {
 
   return {
     wrapper,
-    seal: async (ctx, versionId, plain) => {
+    active: async (ctx) => {
+      const { organizationId } = ctx;
       const row = (await findActive(ctx)) ?? (await makeActive(ctx, wrapper));
-      const key = await unwrap(ctx.organizationId, row);
-      return { dataKeyId: row.id, envelope: sealEnvelope(key, valuePlace(ctx.organizationId, versionId), plain) };
+      const key = await unwrap(organizationId, row);
+      return {
+        dataKeyId: row.id,
+        seal: (versionId, plain) => sealEnvelope(key, valuePlace(organizationId, versionId), plain),
+      };
     },
     open: async (organizationId, { versionId, envelope, dataKey }) => {
       const key = await unwrap(organizationId, dataKey);

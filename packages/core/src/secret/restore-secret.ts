@@ -5,7 +5,7 @@ import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { SecretKeys } from './data-key.ts';
 import { deliverySchema, type SecretVersionRef } from './schema.ts';
 import { lockSecret, requireValue } from './store.ts';
-import { createVersion } from './update-secrets.ts';
+import { createVersions } from './update-secrets.ts';
 
 /** Nobody sees the value on the way, and what was sealed is sealed again. Answers the new version. */
 export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: SecretKeys): Promise<SecretVersionRef> {
@@ -21,7 +21,7 @@ export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: Sec
   const number = (versions[0]?.number ?? 0) + 1;
   const text = (await keys.open(organizationId, await requireValue(ctx, old.id))).toString('utf8');
   const delivery = deliverySchema.parse(old.delivery);
-  await createVersion(ctx, { secretId: secret.id, number, text, delivery, sealed: old.sealed }, keys);
+  await createVersions(ctx, [{ secretId: secret.id, number, text, delivery, sealed: old.sealed }], keys);
   await tx.secret.update({ where: { id: secret.id }, data: { number } });
   await recordAudit(ctx, {
     action: 'secret.restore',

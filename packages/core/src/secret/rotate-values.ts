@@ -60,11 +60,12 @@ async function reencryptValues(ctx: SystemCtx, keys: SecretKeys): Promise<number
       scoped,
       versions.map(({ id }) => id),
     );
+    const active = await keys.active(scoped);
     for (const [versionId, value] of values) {
       const plain = await keys.open(organizationId, value).catch(undecryptable(ctx.log, { versionId }));
       if (plain === null) continue;
       reencrypted += 1;
-      const data = await keys.seal(scoped, versionId, plain);
+      const data = { dataKeyId: active.dataKeyId, envelope: active.seal(versionId, plain) };
       await ctx.tx.secretVersion.update({ where: { id: versionId }, data });
     }
   }

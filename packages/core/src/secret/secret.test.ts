@@ -149,8 +149,7 @@ test('a secret is sealed unless it says otherwise, and lists and history hold no
   expect(history.versions[0]?.authorName).toBe(`Owner of acme-${count}`);
   const events = await audit();
   expect(events.map(({ action }) => action).sort()).toEqual([
-    'secret.create',
-    'secret.create',
+    'secret.import',
     'secret.reveal',
     'secret.reveal',
     'secret.update',

@@ -11,7 +11,7 @@ import {
   type UpdatedSecrets,
   type UpdateSecretsInput,
 } from './schema.ts';
-import { loadValues, lockShelf, type Shelf } from './store.ts';
+import { loadValues, lockShelf, requireValue, type Shelf } from './store.ts';
 
 /** Throws input.invalid for a new name without a value, and for unsealing without one: what is sealed stays so. */
 export async function updateSecrets(ctx: Ctx, input: UpdateSecretsInput, keys: SecretKeys): Promise<UpdatedSecrets> {
@@ -23,17 +23,18 @@ export async function updateSecrets(ctx: Ctx, input: UpdateSecretsInput, keys: S
 
   const sameValues = await findSameValues(ctx, input.items, known, keys);
   const result: UpdatedSecrets = { added: [], changed: [], unchanged: [] };
+  const changes: Change[] = [];
   for (const item of input.items) {
-    const row = known.get(item.name);
-    const kind = await write(ctx, shelf, item, row, sameValues.has(item.name), keys);
-    result[kind].push(item.name);
+    const change = changeOf(item, known.get(item.name), sameValues.has(item.name));
+    result[change?.kind ?? 'unchanged'].push(item.name);
+    if (change !== null) changes.push(change);
   }
-  if (result.added.length + result.changed.length > 0) {
-    await notifyChange(
-      ctx,
-      shelf.appId === null ? { kind: 'app', id: shelf.groupId } : { kind: 'app', id: shelf.appId, appId: shelf.appId },
-    );
-  }
+  if (changes.length === 0) return result;
+  await writeSecrets(ctx, shelf, changes);
+  await createVersions(ctx, await versionsOf(ctx, changes, keys), keys);
+  await audit(ctx, shelf, changes, result);
+  const id = shelf.appId ?? shelf.groupId;
+  await notifyChange(ctx, { kind: 'app', id, ...(shelf.appId === null ? {} : { appId: shelf.appId }) });
   return result;
 }
 
@@ -97,14 +98,23 @@ async function findSameValues(
   return same;
 }
 
-async function write(
-  ctx: Ctx,
-  shelf: Shelf,
-  item: SecretItem,
-  row: KnownRow | undefined,
-  isSameValue: boolean,
-  keys: SecretKeys,
-): Promise<keyof UpdatedSecrets> {
+interface Change {
+  readonly kind: 'added' | 'changed';
+  readonly name: string;
+  readonly secretId: string;
+  /** What there was, also when it was deleted. */
+  readonly row: KnownRow | null;
+  readonly number: number;
+  readonly delivery: Delivery;
+  readonly sealed: boolean;
+  readonly expiresAt: Date | null;
+  readonly isSameExpiry: boolean;
+  readonly isSameVersion: boolean;
+  readonly value: string | undefined;
+}
+
+/** Null when everything is as it was. */
+function changeOf(item: SecretItem, row: KnownRow | undefined, isSameValue: boolean): Change | null {
   const isNew = row === undefined || row.deletedAt !== null;
   const { name, value } = item;
   if (isNew && value === undefined)
@@ -120,38 +130,77 @@ async function write(
     sealed === row.version.sealed &&
     delivery === row.version.delivery;
   const isSameExpiry = !isNew && expiresAt?.getTime() === row.expiresAt?.getTime();
-  if (isSameVersion && isSameExpiry) return 'unchanged';
-
-  const { tx, organizationId } = ctx;
-  const secretId = row?.id ?? newId('sec');
-  const number = isSameVersion ? row.number : (row?.newest ?? 0) + 1;
-  if (row === undefined) {
-    const createdAt = ctx.clock.now();
-    await tx.secret.create({ data: { ...shelf, id: secretId, organizationId, name, number, expiresAt, createdAt } });
-  } else {
-    await tx.secret.update({
-      where: { id: secretId },
-      data: { number, deletedAt: null, expiresAt, ...(isSameExpiry ? {} : { remindedAt: null }) },
-    });
-  }
-  if (!isSameVersion) {
-    const text = value ?? (await currentText(ctx, row, keys));
-    await createVersion(ctx, { secretId, number, text, delivery, sealed }, keys);
-  }
-  await recordAudit(ctx, {
-    action: isNew ? 'secret.create' : 'secret.update',
-    target: { kind: 'secret', id: secretId, label: name },
-    ...(isNew ? {} : { before: auditFields(shelf, row.number, row.version, row.expiresAt) }),
-    after: auditFields(shelf, number, { delivery, sealed }, expiresAt),
-  });
-  return isNew ? 'added' : 'changed';
+  if (isSameVersion && isSameExpiry) return null;
+  return {
+    kind: isNew ? 'added' : 'changed',
+    name,
+    secretId: row?.id ?? newId('sec'),
+    row: row ?? null,
+    number: isSameVersion ? row.number : (row?.newest ?? 0) + 1,
+    delivery,
+    sealed,
+    expiresAt,
+    isSameExpiry,
+    isSameVersion,
+    value,
+  };
 }
 
-async function currentText(ctx: Ctx, row: KnownRow | undefined, keys: SecretKeys): Promise<string> {
-  const versionId = row?.version.id ?? '';
-  const stored = (await loadValues(ctx, [versionId])).get(versionId);
-  if (stored === undefined) throw new AppError('secret.undecryptable', { versionId });
+/** In two statements, however many: a pasted file has hundreds. */
+async function writeSecrets(ctx: Ctx, shelf: Shelf, changes: readonly Change[]): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const createdAt = ctx.clock.now();
+  await tx.secret.createMany({
+    data: changes.flatMap(({ row, secretId, name, number, expiresAt }) =>
+      row === null ? [{ ...shelf, id: secretId, organizationId, name, number, expiresAt, createdAt }] : [],
+    ),
+  });
+  const changed = changes.flatMap(({ row, secretId, number, expiresAt, isSameExpiry }) =>
+    row === null ? [] : [{ id: secretId, number, expires_at: expiresAt, is_same_expiry: isSameExpiry }],
+  );
+  if (changed.length === 0) return;
+  await tx.$executeRaw`
+    UPDATE secret SET number = changed.number, expires_at = changed.expires_at, deleted_at = NULL,
+      reminded_at = CASE WHEN changed.is_same_expiry THEN secret.reminded_at END
+    FROM jsonb_to_recordset(${JSON.stringify(changed)}::jsonb)
+      AS changed (id text, number int, expires_at timestamptz, is_same_expiry boolean)
+    WHERE secret.organization_id = ${organizationId} AND secret.id = changed.id`;
+}
+
+async function versionsOf(ctx: Ctx, changes: readonly Change[], keys: SecretKeys): Promise<NewVersion[]> {
+  const versions: NewVersion[] = [];
+  for (const { secretId, number, delivery, sealed, value, row, isSameVersion } of changes) {
+    if (isSameVersion) continue;
+    const text = value ?? (await currentText(ctx, row, keys));
+    versions.push({ secretId, number, text, delivery, sealed });
+  }
+  return versions;
+}
+
+async function currentText(ctx: Ctx, row: KnownRow | null, keys: SecretKeys): Promise<string> {
+  const stored = await requireValue(ctx, row?.version.id ?? '');
   return (await keys.open(ctx.organizationId, stored)).toString('utf8');
+}
+
+/** One event for one secret, one for a whole file. */
+async function audit(ctx: Ctx, shelf: Shelf, changes: readonly Change[], result: UpdatedSecrets): Promise<void> {
+  const [change, ...more] = changes;
+  if (change === undefined) return;
+  if (more.length > 0) {
+    await recordAudit(ctx, {
+      action: 'secret.import',
+      target: { kind: shelf.appId === null ? 'secret_group' : 'app', id: shelf.appId ?? shelf.groupId, label: '.env' },
+      after: { added: result.added, changed: result.changed },
+    });
+    return;
+  }
+  const { row, secretId, name, kind } = change;
+  await recordAudit(ctx, {
+    action: kind === 'added' ? 'secret.create' : 'secret.update',
+    target: { kind: 'secret', id: secretId, label: name },
+    ...(row === null || kind === 'added' ? {} : { before: auditFields(shelf, row.number, row.version, row.expiresAt) }),
+    after: auditFields(shelf, change.number, change, change.expiresAt),
+  });
 }
 
 export interface NewVersion {
@@ -162,25 +211,29 @@ export interface NewVersion {
   readonly sealed: boolean;
 }
 
-export async function createVersion(ctx: Ctx, version: NewVersion, keys: SecretKeys): Promise<void> {
-  const { text, ...columns } = version;
-  const id = newId('scv');
-  await ctx.tx.secretVersion.create({
-    data: {
-      ...columns,
-      ...(await keys.seal(ctx, id, Buffer.from(text, 'utf8'))),
-      id,
-      organizationId: ctx.organizationId,
-      sizeBytes: byteLength(text),
-      references: referencesOf(text),
-      authorUserId: actorUserId(ctx.actor),
-      createdAt: ctx.clock.now(),
-    },
+export async function createVersions(ctx: Ctx, versions: readonly NewVersion[], keys: SecretKeys): Promise<void> {
+  if (versions.length === 0) return;
+  const { dataKeyId, seal } = await keys.active(ctx);
+  await ctx.tx.secretVersion.createMany({
+    data: versions.map(({ text, ...columns }) => {
+      const id = newId('scv');
+      return {
+        ...columns,
+        id,
+        organizationId: ctx.organizationId,
+        dataKeyId,
+        envelope: seal(id, Buffer.from(text, 'utf8')),
+        sizeBytes: byteLength(text),
+        references: referencesOf(text),
+        authorUserId: actorUserId(ctx.actor),
+        createdAt: ctx.clock.now(),
+      };
+    }),
   });
 }
 
 /** Never the value, and nothing that follows from it. */
-export function auditFields(
+function auditFields(
   { appId, groupId }: { readonly appId: string | null; readonly groupId: string | null },
   version: number,
   { delivery, sealed }: { readonly delivery: string; readonly sealed: boolean },
