@@ -150,6 +150,7 @@ export class ControlPlane {
       FAIRLEAD_CONTROL_HOST: CONTROL_HOST,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
       FAIRLEAD_INTERNAL_TOKEN_FILE: secrets.internalToken,
+      FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
       FAIRLEAD_AGENT_BINARY: agentBinary,

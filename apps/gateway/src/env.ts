@@ -8,6 +8,7 @@ const schema = z.object({
   FAIRLEAD_GATEWAY_PORT: z.coerce.number().int().min(0).max(65535).default(4401),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_SIGNING_KEY_DIR: z.string().min(1),
+  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
   FAIRLEAD_CONTROL_HOST: z.string().default(''),
   FAIRLEAD_WEB_PORT: z.coerce.number().int().min(1).max(65535).default(4400),

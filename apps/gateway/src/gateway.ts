@@ -2,6 +2,7 @@
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import { prepareMetrics } from '@fairlead/core/metric';
+import type { SecretKeys } from '@fairlead/core/secret';
 import { bumpLocalServers, type ControlRoute, closeGatewaySessions } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
 import { watchDesired } from './desired/watch.ts';
@@ -17,6 +18,7 @@ export interface GatewayOptions {
   readonly database: Database;
   readonly store: LogStore;
   readonly signingKeyDir: string;
+  readonly secretKeys: SecretKeys;
   /** Shared with the web process; opens the internal live stream. */
   readonly internalToken: string;
   /** Distinct among gateways and the same after a restart. */
@@ -58,6 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const control = createControl({
     database,
     store: options.store,
+    secretKeys: options.secretKeys,
     key,
     pinnedKeys,
     controlRoutes,

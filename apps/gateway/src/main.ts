@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { createFolderLogStore } from '@fairlead/core/log';
+import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
@@ -20,6 +21,7 @@ const gateway = await startGateway({
   database,
   store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
   signingKeyDir: env.FAIRLEAD_SIGNING_KEY_DIR,
+  secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
   internalToken: (await readFile(env.FAIRLEAD_INTERNAL_TOKEN_FILE, 'utf8')).trim(),
   name: `${hostname()}:${env.FAIRLEAD_GATEWAY_PORT}`,
   host: env.FAIRLEAD_GATEWAY_HOST,

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
+import { createSecretKeys, type SecretKeys } from '@fairlead/core/secret';
 import { createEnrolment } from '@fairlead/core/server';
+import { testWrapper } from '@fairlead/core/testing';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { createFakeAgent, type FakeAgent } from '@fairlead/testkit';
 import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts';
@@ -17,6 +19,7 @@ export interface TestGateway {
   readonly httpUrl: string;
   readonly token: string;
   readonly rows: OrganizationRows;
+  readonly secretKeys: SecretKeys;
   /** What the gateway logged as warnings and errors. */
   readonly complaints: string[];
   /** An agent whose key is the one of the organization's server. */
@@ -41,12 +44,14 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
     );
   };
   const log: Log = { debug: () => {}, info: () => {}, warn: complain, error: complain };
+  const secretKeys = createSecretKeys(testWrapper());
   const token = 'internal-token-of-tests';
   const start = (port: number): Promise<Gateway> =>
     startGateway({
       database: db.database,
       store,
       signingKeyDir: join(dir, 'keys'),
+      secretKeys,
       internalToken: token,
       name: 'test-gateway',
       host: '127.0.0.1',
@@ -71,6 +76,7 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
     httpUrl: `http://127.0.0.1:${port}`,
     token,
     rows,
+    secretKeys,
     complaints,
     system: (work) => db.database.system('test', (tx) => work({ tx, clock: systemClock, log })),
     knownAgent: async (of = rows, clockOffsetMs = 0) => {

@@ -4,6 +4,14 @@ import { z } from 'zod';
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
+  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
+  FAIRLEAD_PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
+  FAIRLEAD_SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  FAIRLEAD_SMTP_URL_FILE: z.string().min(1).optional(),
+  FAIRLEAD_MAIL_FROM: z.string().min(3).max(320).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

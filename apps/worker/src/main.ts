@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createFolderLogStore } from '@fairlead/core/log';
+import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { pino } from 'pino';
 import { readEnv } from './env.ts';
+import { openMailer } from './mailer.ts';
 import { queuePoolMax, startWorker } from './worker.ts';
 
 const env = readEnv(process.env);
@@ -19,6 +21,9 @@ await database.assertSafe();
 const worker = await startWorker({
   database,
   databaseUrl: env.DATABASE_URL,
+  secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
+  mailer: await openMailer(env),
+  publicUrl: env.FAIRLEAD_PUBLIC_URL ?? null,
   workerId: `${hostname()}:${randomUUID()}`,
   logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
   log,

@@ -8,6 +8,8 @@ import { advanceDeploymentJob, type JobName } from '@fairlead/contract/jobs';
 import { createDeployment } from '@fairlead/core/deployment';
 import { type Log, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
+import { createSecretKeys } from '@fairlead/core/secret';
+import { testWrapper } from '@fairlead/core/testing';
 import { enqueue } from '@fairlead/db';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { makeWorkerUtils } from 'graphile-worker';
@@ -53,6 +55,7 @@ async function start(workerId: string, change: Partial<Handlers> = {}): Promise<
     databaseUrl: db.url,
     workerId,
     logs: createFolderLogStore(logDir),
+    secretKeys: createSecretKeys(testWrapper()),
     log,
     handlers: { ...handlers, ...change },
   });

@@ -2,7 +2,9 @@
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
+import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
+import type { Mailer } from '@fairlead/mail';
 import { Logger, run, type TaskList } from 'graphile-worker';
 import { type Handlers, runJob } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
@@ -15,6 +17,9 @@ export interface WorkerOptions {
   readonly workerId: string;
   /** Where the logs of deployments lie: they end with their organization. */
   readonly logs: LogStore;
+  readonly secretKeys: SecretKeys;
+  readonly mailer?: Mailer | null;
+  readonly publicUrl?: string | null;
   readonly log: Log;
   readonly clock?: Clock;
   readonly handlers?: Handlers;
@@ -33,9 +38,18 @@ const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { database, workerId, logs, log } = options;
+  const { database, workerId, secretKeys, logs, log } = options;
   const handlers = options.handlers ?? allHandlers;
-  const parts = { database, workerId, logs, log, clock: options.clock ?? systemClock };
+  const parts = {
+    database,
+    workerId,
+    secretKeys,
+    logs,
+    log,
+    clock: options.clock ?? systemClock,
+    mailer: options.mailer ?? null,
+    publicUrl: options.publicUrl ?? null,
+  };
   const tasks: TaskList = Object.fromEntries(
     (Object.keys(jobs) as JobName[]).map((name) => [
       name,

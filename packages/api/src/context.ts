@@ -5,6 +5,7 @@ import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
+import type { SecretKeys } from '@fairlead/core/secret';
 import type { ActiveToken } from '@fairlead/core/token';
 import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
@@ -39,6 +40,7 @@ export interface ApiParts {
   readonly outbound: Outbound;
   /** Null: whoever runs this control plane named no mail server. */
   readonly mail: Mailer | null;
+  readonly secretKeys: SecretKeys;
   readonly config: ApiConfig;
   readonly clock: Clock;
   readonly log: Log;

@@ -16,6 +16,7 @@ import { organizationRouter } from './routers/organization.ts';
 import { overviewRouter } from './routers/overview.ts';
 import { releaseRouter } from './routers/release.ts';
 import { roleRouter } from './routers/role.ts';
+import { secretRouter } from './routers/secret.ts';
 import { serverRouter } from './routers/server.ts';
 import { serviceAccountRouter } from './routers/service-account.ts';
 import { sessionRouter } from './routers/session.ts';
@@ -40,6 +41,7 @@ export const apiRouter = router({
   overview: overviewRouter,
   release: releaseRouter,
   role: roleRouter,
+  secret: secretRouter,
   server: serverRouter,
   serviceAccount: serviceAccountRouter,
   session: sessionRouter,

@@ -197,6 +197,23 @@ const table = {
   ),
   'domain.taken': conflict('This host name is already in use.'),
 
+  'secret.not_found': missing('There is no such secret. It may have been deleted.'),
+  'secret.version_not_found': missing('This secret has no such version.'),
+  'secret.group_not_found': missing('There is no such group of secrets.'),
+  'secret.group_name_taken': conflict('There is already a group of secrets with this name. Choose another.'),
+  'secret.group_in_use': conflict('Apps still use this group of secrets. Detach it from them first.'),
+  'secret.sealed': forbidden('This value is sealed: it can be used and replaced, but never shown.'),
+  'secret.too_many': conflict('There are more secrets here than an app may have. Delete some first.'),
+  'secret.undecryptable': failed(
+    'A secret could not be decrypted. Its key is missing or the stored value was changed: restore the master key from the backup of this control plane.',
+  ),
+  'secret.unresolved': conflict(
+    'The secrets of this app do not fit together. Its Secrets page names what is wrong; correct it, then deploy again.',
+  ),
+  'secret.server_cannot_open': conflict(
+    'The server of this app has no key that secrets can be sealed to. Upgrade its agent and let it connect, then deploy again.',
+  ),
+
   'server.not_found': missing('There is no such server.'),
   'server.name_taken': conflict('There is already a server with this name. Choose another.'),
   'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),

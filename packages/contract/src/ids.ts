@@ -58,6 +58,9 @@ export type RunId = Id<'run'>;
 export type CustomRoleId = Id<'rol'>;
 export type GrantId = Id<'grt'>;
 export type InvitationId = Id<'inv'>;
+export type SecretId = Id<'sec'>;
+export type SecretGroupId = Id<'scg'>;
+export type SecretSnapshotId = Id<'scs'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -113,3 +116,6 @@ export const serviceAccountIdSchema = idSchema('sva');
 export const customRoleIdSchema = idSchema('rol');
 export const grantIdSchema = idSchema('grt');
 export const invitationIdSchema = idSchema('inv');
+export const secretIdSchema = idSchema('sec');
+export const secretGroupIdSchema = idSchema('scg');
+export const secretSnapshotIdSchema = idSchema('scs');

@@ -19,7 +19,7 @@ export function helloMessage(serverId: string, nonce: Uint8Array): Uint8Array {
   return Buffer.concat([utf8.encode(`fairlead-hello-v1\n${serverId}\n`), nonce]);
 }
 
-/** What an agent signs to name the key that its secrets may be sealed to. */
+/** What an agent signs to vouch for the key that its secrets are sealed to. */
 export function sealingMessage(recipient: string): Uint8Array {
   return utf8.encode(`fairlead-sealing-v1\n${recipient}`);
 }

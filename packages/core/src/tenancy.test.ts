@@ -14,6 +14,7 @@ import {
   advanceDeployment,
   cancelDeployment,
   createDeployment,
+  deploySecrets,
   getDeployment,
   listDeployments,
   redeploy,
@@ -27,6 +28,20 @@ import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
 import { listReleases } from './release/index.ts';
+import {
+  attachSecretGroup,
+  createSecretGroup,
+  deleteSecret,
+  deleteSecretGroup,
+  detachSecretGroup,
+  listSecretGroups,
+  listSecrets,
+  listSecretVersions,
+  restoreSecret,
+  revealSecret,
+  updateExpectedSecrets,
+  updateSecrets,
+} from './secret/index.ts';
 import { createEnrolment, deleteServer, getEnrolment, getServer, listServers } from './server/index.ts';
 import { type TestWorld, testWorld } from './testing/index.ts';
 
@@ -36,6 +51,7 @@ let foreign: OrganizationRows;
 let own: { appId: string };
 let foreignDomainId: string;
 let foreignEnrolmentId: string;
+let foreignSecret: { id: string; groupId: string | null };
 const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
 
 beforeAll(async () => {
@@ -45,9 +61,11 @@ beforeAll(async () => {
   foreign = await insertOrganizationRows(db.database, 'rival');
   const rows = await world.system(async ({ tx }) => ({
     domain: await tx.domain.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
+    secret: await tx.secret.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
     enrolment: await tx.serverEnrolment.findFirstOrThrow({ where: { organizationId: foreign.organizationId } }),
   }));
   foreignDomainId = rows.domain.id;
+  foreignSecret = rows.secret;
   foreignEnrolmentId = rows.enrolment.id;
 });
 afterAll(() => db.drop());
@@ -58,6 +76,9 @@ const server = () => parseId('srv', foreign.serverId);
 const deployment = () => ({ deploymentId: parseId('dep', foreign.deploymentId) });
 const release = () => parseId('rel', foreign.releaseId);
 const run = () => ({ runId: parseId('run', foreign.runId) });
+
+const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
+const group = () => ({ groupId: parseId('scg', foreignSecret.groupId ?? '') });
 
 const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> = {
   createApp: [
@@ -90,6 +111,38 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   getEnrolment: [
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
+  ],
+  deploySecrets: ['app.not_found', (ctx) => deploySecrets(ctx, { appId: app() })],
+  listSecrets: ['app.not_found', (ctx) => listSecrets(ctx, { appId: app() })],
+  listSecretVersions: ['secret.not_found', (ctx) => listSecretVersions(ctx, secret())],
+  'updateSecrets (app)': [
+    'app.not_found',
+    (ctx) => updateSecrets(ctx, { owner: { appId: app() }, items: [{ name: 'A', value: 'x' }] }, world.keys),
+  ],
+  'updateSecrets (group)': [
+    'secret.group_not_found',
+    (ctx) => updateSecrets(ctx, { owner: group(), items: [{ name: 'A', value: 'x' }] }, world.keys),
+  ],
+  deleteSecret: ['secret.not_found', (ctx) => deleteSecret(ctx, secret())],
+  revealSecret: ['secret.not_found', (ctx) => revealSecret(ctx, { ...secret(), number: 1 }, world.keys)],
+  restoreSecret: ['secret.not_found', (ctx) => restoreSecret(ctx, { ...secret(), number: 1 }, world.keys)],
+  updateExpectedSecrets: ['app.not_found', (ctx) => updateExpectedSecrets(ctx, { appId: app(), names: ['A'] })],
+  createSecretGroup: [
+    'environment.not_found',
+    (ctx) => createSecretGroup(ctx, { name: 'stolen', projectId: parseId('prj', foreign.projectId) }),
+  ],
+  deleteSecretGroup: ['secret.group_not_found', (ctx) => deleteSecretGroup(ctx, group())],
+  'attachSecretGroup (group)': [
+    'secret.group_not_found',
+    (ctx) => attachSecretGroup(ctx, { ...group(), appId: parseId('app', own.appId) }),
+  ],
+  'attachSecretGroup (app)': [
+    'app.not_found',
+    async (ctx) => attachSecretGroup(ctx, { ...(await createSecretGroup(ctx, { name: 'mine' })), appId: app() }),
+  ],
+  detachSecretGroup: [
+    'secret.group_not_found',
+    (ctx) => detachSecretGroup(ctx, { ...group(), appId: parseId('app', own.appId) }),
   ],
   getAppMetric: ['app.not_found', (ctx) => getAppMetric(ctx, { appId: app(), range: '1h' })],
   getServerMetric: ['server.not_found', (ctx) => getServerMetric(ctx, { serverId: server(), range: '1h' })],
@@ -138,6 +191,7 @@ test('lists hold rows of the own organization only', async () => {
     expect((await listServers(ctx)).items.map(({ id }) => id)).toEqual([world.serverId]);
     expect((await listMembers(ctx)).items).toHaveLength(1);
     expect((await listBenchmarks(ctx, page)).items).toEqual([]);
+    expect(await listSecretGroups(ctx)).toEqual([]);
     const overview = await getOverview(ctx, links, { servers: true, deployments: true });
     expect([overview.appCount, overview.serverCount]).toEqual([1, 1]);
   });

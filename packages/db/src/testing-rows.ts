@@ -185,6 +185,31 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     await tx.deploymentApproval.create({
       data: { id: newId('apv'), organizationId, deploymentId, state: 'pending', requestedByUserId: userId },
     });
+    const [dataKeyId, groupId, secretId, versionId] = [newId('dek'), newId('scg'), newId('sec'), newId('scv')];
+    const snapshotId = newId('scs');
+    await tx.dataKey.create({
+      data: { id: dataKeyId, organizationId, wrapped: new Uint8Array(), masterKeyId: 'none' },
+    });
+    await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
+    await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });
+    await tx.secret.create({ data: { id: secretId, organizationId, groupId, name: 'API_KEY', number: 1 } });
+    await tx.secretVersion.create({
+      data: {
+        id: versionId,
+        organizationId,
+        secretId,
+        number: 1,
+        dataKeyId,
+        envelope: new Uint8Array(),
+        sizeBytes: 0,
+        delivery: 'environment',
+        sealed: true,
+      },
+    });
+    await tx.secretSnapshot.create({ data: { id: snapshotId, organizationId, appId, environmentId, digest: '' } });
+    await tx.secretSnapshotEntry.create({
+      data: { organizationId, snapshotId, versionId, scope: 'shared', name: 'API_KEY', exported: true },
+    });
     await tx.auditEvent.create({
       data: {
         id: newId('aud'),

@@ -11,6 +11,8 @@ import { createDatabase, type Database } from './database.ts';
 import { EmbeddedError, type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
 
+export { type DumpedTable, dumpTables } from './testing-dump.ts';
+
 export const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
 export interface TestCluster {

@@ -3,11 +3,13 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type Enrolled, EnrolSchema, HelloSchema, type Welcome } from '@fairlead/contract/agent';
-import { enrolMessage, helloMessage, publicKeyBytes, signMessage } from '@fairlead/contract/signing';
+import { enrolMessage, helloMessage, publicKeyBytes, sealingMessage, signMessage } from '@fairlead/contract/signing';
 import { type FakeLink, type FakeLinkOptions, openFakeLink } from './fake-link.ts';
 
 export interface FakeAgentOptions extends FakeLinkOptions {
   readonly capabilities?: readonly string[];
+  /** The age recipient that it tells; without one it cannot be given secrets. */
+  readonly recipient?: string;
 }
 
 export interface FakeAgent {
@@ -44,13 +46,19 @@ export function createFakeAgent(options: FakeAgentOptions): FakeAgent {
   const publicKey = publicKeyBytes(privateKey);
   const capabilities = [...(options.capabilities ?? ['app', 'benchmark', 'build', 'route'])];
 
+  const { recipient } = options;
+  const sealing =
+    recipient === undefined
+      ? {}
+      : { sealing: { recipient, signature: signMessage(privateKey, sealingMessage(recipient)) } };
+
   return {
     publicKey,
     dial: () => openFakeLink(options),
     enrol: async (token, change = {}) => {
       const link = await openFakeLink(options);
       const signature = signMessage(privateKey, enrolMessage(token, publicKey));
-      const request = { token, publicKey, signature, host, agentVersion, ...change };
+      const request = { token, publicKey, signature, host, agentVersion, ...sealing, ...change };
       link.send({ case: 'enrol', value: create(EnrolSchema, request) });
       const enrolled = await link.next('enrolled');
       await link.ended;
@@ -58,7 +66,7 @@ export function createFakeAgent(options: FakeAgentOptions): FakeAgent {
     },
     connect: async (serverId, change = {}) => {
       const link = await openFakeLink(options);
-      const hello = { protocolVersion: 1, serverId, agentVersion, capabilities, host, ...change };
+      const hello = { protocolVersion: 1, serverId, agentVersion, capabilities, host, ...sealing, ...change };
       link.send({ case: 'hello', value: create(HelloSchema, hello) });
       const { nonce } = await link.next('challenge');
       link.send({ case: 'proof', value: { signature: signMessage(privateKey, helloMessage(serverId, nonce)) } });

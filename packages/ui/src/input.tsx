@@ -15,6 +15,14 @@ export function Input({ mono = false, className, ...rest }: InputProps) {
   return <input {...rest} className={cn(CONTROL, 'h-9 px-3', mono && 'font-mono text-sm', className)} />;
 }
 
+export interface TextareaProps extends ComponentProps<'textarea'> {
+  readonly mono?: boolean;
+}
+
+export function Textarea({ mono = false, className, ...rest }: TextareaProps) {
+  return <textarea {...rest} className={cn(CONTROL, 'px-3 py-2', mono && 'font-mono text-sm', className)} />;
+}
+
 export function Select({ className, children, ...rest }: ComponentProps<'select'>) {
   return (
     <span className={cn('relative inline-flex w-full', className)}>

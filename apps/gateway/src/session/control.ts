@@ -9,6 +9,7 @@ import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
 import { type RecordedPushes, recordPushes, recordReport } from '@fairlead/core/link';
 import { requireTopics } from '@fairlead/core/live';
 import type { LogStore } from '@fairlead/core/log';
+import { createSecretSealer, type SecretKeys } from '@fairlead/core/secret';
 import {
   acceptEnrolment,
   type ControlRoute,
@@ -61,6 +62,7 @@ export interface Control {
 export interface ControlOptions {
   readonly database: Database;
   readonly store: LogStore;
+  readonly secretKeys: SecretKeys;
   readonly key: SigningKey;
   /** Every key that agents should pin; the signing one is among them. */
   readonly pinnedKeys: EnrolledServer['signingKeys'];
@@ -82,6 +84,7 @@ export function createControl(options: ControlOptions): Control {
     return inSystem('gateway: desired versions', (ctx) => getDesiredVersions(ctx, { serverIds }));
   }
 
+  const sealer = createSecretSealer(options.secretKeys);
   const states = createStateCache({
     key: options.key,
     readVersion: async (serverId) => {
@@ -90,13 +93,15 @@ export function createControl(options: ControlOptions): Control {
       return version;
     },
     render: (serverId) =>
-      inSystem('gateway: sync', (ctx) => renderDesiredState(ctx, { serverId, controlRoutes: options.controlRoutes })),
+      inSystem('gateway: sync', (ctx) =>
+        renderDesiredState(ctx, { serverId, controlRoutes: options.controlRoutes, sealer }),
+      ),
   });
 
   return {
-    enrol: async ({ token, publicKey, host, agentVersion }) => {
+    enrol: async ({ token, publicKey, host, agentVersion, sealing }) => {
       const accepted = await inSystem('gateway: enrol', (ctx) =>
-        acceptEnrolment(ctx, { token, publicKey, host, agentVersion }),
+        acceptEnrolment(ctx, { token, publicKey, host, agentVersion, sealing }),
       );
       const { serverId, serverName } = accepted;
       return { serverId, serverName, signingKeys: options.pinnedKeys };
@@ -106,14 +111,15 @@ export function createControl(options: ControlOptions): Control {
       if (server === null) return null;
       return { ...server, connection: `${options.connectionPrefix}${randomBytes(8).toString('hex')}` };
     },
-    open: ({ serverId, connection }, { agentVersion, capabilities, host }) =>
+    open: ({ serverId, connection }, { agentVersion, capabilities, host, sealing }) =>
       inSystem('gateway: open session', (ctx) =>
-        openSession(ctx, { serverId, connection, agentVersion, capabilities, host }),
+        openSession(ctx, { serverId, connection, agentVersion, capabilities, host, sealing }),
       ),
     touch: ({ serverId, connection }, clockOffsetMs) =>
       inSystem('gateway: sign of life', (ctx) => touchSession(ctx, { serverId, connection, clockOffsetMs })),
     close: async ({ serverId, connection }) => {
       states.forget(serverId);
+      sealer.forget(serverId);
       await inSystem('gateway: close session', (ctx) => closeSession(ctx, { serverId, connection }));
     },
     signedState: ({ serverId }) => states.get(serverId),

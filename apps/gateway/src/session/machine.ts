@@ -1,9 +1,17 @@
 // One agent's conversation as a state machine: which message may come when, and what follows. Pure: it gets the time and
 // the nonce in events, and what must be done comes out as actions. Must never wait, read a socket or touch a row.
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { AgentEnvelope, Enrol, GatewayEnvelopeSchema, Hello, Push, Report } from '@fairlead/contract/agent';
+import type {
+  AgentEnvelope,
+  Enrol,
+  GatewayEnvelopeSchema,
+  Hello,
+  Push,
+  Report,
+  SealingKey,
+} from '@fairlead/contract/agent';
 import type { LinkErrorCode } from '@fairlead/contract/errors';
-import { enrolMessage, helloMessage, verifyMessage } from '@fairlead/contract/signing';
+import { enrolMessage, helloMessage, sealingMessage, verifyMessage } from '@fairlead/contract/signing';
 import type { ConnectedServer, EnrolledServer, OpenedSession } from './control.ts';
 import { isNewer, noVersion, type Version } from './version.ts';
 
@@ -110,6 +118,7 @@ function receive(state: SessionState, event: Received, nowMs: number): Step {
   if (state.phase === 'waiting' && body.case === 'enrol') {
     const { token, publicKey, signature } = body.value;
     if (!verifyMessage(publicKey, enrolMessage(token, publicKey), signature)) return end('link.proof_wrong');
+    if (!isVouchedFor(publicKey, body.value.sealing)) return end('link.proof_wrong');
     return { state: { phase: 'enrolling' }, actions: [{ type: 'enrol', request: body.value }] };
   }
   if (state.phase === 'waiting' && body.case === 'hello') {
@@ -124,9 +133,15 @@ function receive(state: SessionState, event: Received, nowMs: number): Step {
     if (!verifyMessage(server.publicKey, helloMessage(server.serverId, nonce), body.value.signature)) {
       return end('link.proof_wrong');
     }
+    if (!isVouchedFor(server.publicKey, hello.sealing)) return end('link.proof_wrong');
     return { state: { phase: 'opening', noticed: noVersion }, actions: [{ type: 'open', server, hello }] };
   }
   return end('link.unexpected_message');
+}
+
+/** Secrets are sealed only to a key that the agent's own key signed; a forged one ends the connection. */
+function isVouchedFor(publicKey: Uint8Array, sealing: SealingKey | undefined): boolean {
+  return sealing === undefined || verifyMessage(publicKey, sealingMessage(sealing.recipient), sealing.signature);
 }
 
 function receiveOpen(

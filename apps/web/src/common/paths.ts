@@ -13,6 +13,7 @@ export function pathsOf(organization: string) {
     app: (slug: string) => `${root}/apps/${slug}`,
     appDeployments: (slug: string) => `${root}/apps/${slug}/deployments`,
     appDomains: (slug: string) => `${root}/apps/${slug}/domains`,
+    appSecrets: (slug: string) => `${root}/apps/${slug}/secrets`,
     appSettings: (slug: string) => `${root}/apps/${slug}/settings`,
     deployments: `${root}/deployments`,
     deployment: (id: string) => `${root}/deployments/${id}`,
@@ -29,6 +30,7 @@ export function pathsOf(organization: string) {
     audit: `${root}/settings/audit`,
     tokens: `${root}/settings/tokens`,
     organizationSettings: `${root}/settings/organization`,
+    sharedSecrets: `${root}/settings/secrets`,
   } as const;
 }
 

@@ -78,6 +78,7 @@ export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
   redeploy: 'Redeployed',
   rollback: 'Rolled back',
   push: 'Pushed',
+  secret: 'Secrets applied',
 };
 
 export const deploymentStates = Object.keys(deploymentLook) as DeploymentState[];

@@ -5,6 +5,7 @@ const complete = {
   DATABASE_URL: 'postgresql://fairlead@127.0.0.1:24432/fairlead',
   FAIRLEAD_INTERNAL_TOKEN_FILE: '/data/internal.token',
   FAIRLEAD_AUTH_SECRET_FILE: '/data/auth.secret',
+  FAIRLEAD_MASTER_KEY_FILE: '/data/master.key',
   FAIRLEAD_LOG_STORE_DIR: '/data/logs',
 };
 

@@ -27,6 +27,7 @@ const schema = z.object({
   FAIRLEAD_AGENT_URL: publicUrl.optional(),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
   FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
+  FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
   /** The agent offered to new servers: one program for this machine's kind, or a folder with linux-x64 and linux-arm64. */
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),

@@ -5,6 +5,7 @@ import type { ApiParts } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
+import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { createOutbound } from '@fairlead/outbound';
 import { agentDownload } from './agent-download.ts';
@@ -37,6 +38,7 @@ async function createParts(): Promise<WebParts> {
   const env = webEnv();
   const log = createLog(env.LOG_LEVEL);
   const secret = await readSecret(env.FAIRLEAD_AUTH_SECRET_FILE);
+  const secretKeys = createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE));
   const database = createDatabase({
     url: env.DATABASE_URL,
     poolMax: connectionBudgets.web,
@@ -75,6 +77,7 @@ async function createParts(): Promise<WebParts> {
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
+    secretKeys,
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,

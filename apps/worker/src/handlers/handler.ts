@@ -3,13 +3,20 @@
 import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
+import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
+import type { Mailer } from '@fairlead/mail';
 
 export interface HandlerParts {
   readonly database: Database;
   readonly logs: LogStore;
   /** Names this worker process in leases. */
   readonly workerId: string;
+  readonly secretKeys: SecretKeys;
+  /** Null: no mail server is named. */
+  readonly mailer: Mailer | null;
+  /** Where mails lead to, without a slash at its end; null: nowhere. */
+  readonly publicUrl: string | null;
   readonly clock: Clock;
   readonly log: Log;
 }

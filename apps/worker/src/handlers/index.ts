@@ -4,6 +4,7 @@ import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.
 import type { Handlers } from './handler.ts';
 import { pruneMetricsHandler, rollUpMetricsHandler } from './metric.ts';
 import { sweepOrganizationsHandler } from './organization.ts';
+import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
 export const handlers: Handlers = {
   'benchmark.sweep': sweepBenchmarksHandler,
@@ -12,4 +13,6 @@ export const handlers: Handlers = {
   'metric.prune': pruneMetricsHandler,
   'metric.roll_up': rollUpMetricsHandler,
   'organization.sweep': sweepOrganizationsHandler,
+  'secret.remind': remindSecretsHandler,
+  'secret.rotate': rotateSecretsHandler,
 };

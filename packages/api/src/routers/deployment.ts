@@ -7,6 +7,8 @@ import {
   deploymentDetailSchema,
   deploymentPageSchema,
   deploymentRefSchema,
+  deploySecrets,
+  deploySecretsInputSchema,
   getDeployment,
   listDeployments,
   listDeploymentsInputSchema,
@@ -44,6 +46,11 @@ export const deploymentRouter = router({
     .input(rollbackAppInputSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => rollbackApp(ctx.core, input)),
+
+  deploySecrets: memberProcedure('deployment.write', { scope: byPlacement })
+    .input(deploySecretsInputSchema)
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input }) => deploySecrets(ctx.core, input)),
 
   cancel: memberProcedure('deployment.write', { scope: byDeployment })
     .input(deploymentRefSchema)

@@ -68,6 +68,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     logs: createFolderLogStore(dir),
     outbound: createOutbound({ allowed: [] }),
     mail: null,
+    secretKeys: world.keys,
     config: {
       publicUrl: origin,
       localHttpsPort: 4443,

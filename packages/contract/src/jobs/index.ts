@@ -4,12 +4,15 @@ import { sweepBenchmarksJob } from './benchmark.ts';
 import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
 import { sweepOrganizationsJob } from './organization.ts';
+import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
 
 export type { JobDefinition } from './define-job.ts';
 export {
   advanceDeploymentJob,
   pruneMetricsJob,
+  remindSecretsJob,
   rollUpMetricsJob,
+  rotateSecretsJob,
   sweepBenchmarksJob,
   sweepDeploymentsJob,
   sweepOrganizationsJob,
@@ -22,6 +25,8 @@ export const jobs = {
   'metric.roll_up': rollUpMetricsJob,
   'metric.prune': pruneMetricsJob,
   'organization.sweep': sweepOrganizationsJob,
+  'secret.remind': remindSecretsJob,
+  'secret.rotate': rotateSecretsJob,
 } as const;
 
 export type JobName = keyof typeof jobs;

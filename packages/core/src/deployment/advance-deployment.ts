@@ -2,6 +2,7 @@
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
+import { checkSecrets, takeSecrets } from './check-secrets.ts';
 import { isFinished, step } from './machine.ts';
 import { requirePlacement } from './start-deployment.ts';
 import { findDeployment, findUnfinished, lockApps, machineOf } from './store.ts';
@@ -32,14 +33,20 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<
       ? null
       : await ctx.tx.release.findFirst({
           where: { id: row.releaseId, organizationId: ctx.organizationId },
-          select: { builtOnServerId: true },
+          select: { builtOnServerId: true, secretSnapshotId: true },
         });
+  // Before a build that could not be rolled out; what a release runs with was chosen when it was made.
+  const refusal =
+    release === null
+      ? (await takeSecrets(ctx, { appId, environmentId, serverId })).failure
+      : await checkSecrets(ctx, serverId, release.secretSnapshotId);
   const result = step(
     machineOf(row),
     {
       kind: 'advance',
       blocked: underWay.some(({ id }) => id !== row.id) || (await awaitsApproval(ctx, row.id)),
       artifactHere: release?.builtOnServerId === serverId,
+      refusal,
     },
     ctx.clock.now(),
   );

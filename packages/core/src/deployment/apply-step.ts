@@ -20,6 +20,8 @@ export interface StepFacts {
   readonly steps?: readonly StepRow[];
   readonly commit?: ReportedCommit | null;
   readonly artifact?: ReportedArtifact | null;
+  /** The secrets that a release made with this step runs with. */
+  readonly secretSnapshotId?: string | null;
 }
 
 export async function applyStep(
@@ -123,6 +125,7 @@ async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, facts: St
       runtime: artifact.runtime,
       command: [...artifact.command],
       healthPath: app.healthPath,
+      secretSnapshotId: facts.secretSnapshotId ?? null,
       createdAt: ctx.clock.now(),
     },
   });

@@ -3,6 +3,7 @@ export { advanceDeployment } from './advance-deployment.ts';
 export { approveDeployment, refuseDeployment, requestApprovals } from './approval.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { createDeployment } from './create-deployment.ts';
+export { deploySecrets } from './deploy-secrets.ts';
 export { failOverdueDeployments } from './fail-overdue-deployments.ts';
 export { getDeployment } from './get-deployment.ts';
 export { listDeployments } from './list-deployments.ts';

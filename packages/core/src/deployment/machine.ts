@@ -33,8 +33,16 @@ export type WorkOutcome =
   | { readonly kind: 'cancelled' };
 
 export type DeploymentEvent =
-  /** A worker looks at it. `blocked`: another of the same app and environment is under way, or nobody approved it yet. */
-  | { readonly kind: 'advance'; readonly blocked: boolean; readonly artifactHere: boolean }
+  /**
+   * A worker looks at it. `blocked`: another deployment of the same app and environment is under way, or nobody approved
+   * it yet. `refusal`: why it cannot begin.
+   */
+  | {
+      readonly kind: 'advance';
+      readonly blocked: boolean;
+      readonly artifactHere: boolean;
+      readonly refusal?: Failure | null;
+    }
   | { readonly kind: 'build'; readonly outcome: WorkOutcome }
   | { readonly kind: 'rollout'; readonly outcome: WorkOutcome }
   | { readonly kind: 'cancel' }
@@ -84,6 +92,7 @@ function advance(machine: Machine, event: Extract<DeploymentEvent, { kind: 'adva
   // Under way already: the worker before this one died, or the server fell silent. Telling it again costs nothing.
   if (machine.state !== 'queued') return { machine, failure: null, actions: ['bump_server'] };
   if (event.blocked) return stay(machine);
+  if (event.refusal) return end(machine, 'failed', event.refusal);
   if (machine.needsBuild) return { machine: enter(machine, 'building', now), failure: null, actions: ['bump_server'] };
   if (!event.artifactHere) return end(machine, 'failed', own('deployment.artifact_elsewhere'));
   return { machine: enter(machine, 'rolling_out', now), failure: null, actions: ['bump_server'] };

@@ -1,8 +1,9 @@
 // Owns what becomes of reported builds and roll-outs. Must never trust a value that an agent sent.
 import type { BuildStatus, RolloutStatus } from '@fairlead/contract/agent';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { applyStep } from './apply-step.ts';
+import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
+import { takeSecrets } from './check-secrets.ts';
 import { type DeploymentEvent, isFinished, step, type WorkOutcome } from './machine.ts';
 import {
   type ReportedArtifact,
@@ -65,8 +66,16 @@ async function recordBuild(
   if (reported === null) return;
   const commit = readCommit(status.commit);
   const artifact = readArtifact(status.artifact, command);
-  const outcome = reported.kind === 'succeeded' ? checkBuilt(commit, artifact) : reported;
-  await record(ctx, row, { kind: 'build', outcome }, serverId, status.steps, { commit, artifact });
+  let outcome = reported.kind === 'succeeded' ? checkBuilt(commit, artifact) : reported;
+  let secretSnapshotId: string | null = null;
+  if (outcome.kind === 'succeeded') {
+    const { appId, environmentId } = row;
+    const taken = await takeSecrets(ctx, { appId, environmentId, serverId });
+    secretSnapshotId = taken.snapshotId;
+    // They were well when the build began, and somebody changed them since.
+    if (taken.failure !== null) outcome = { kind: 'failed', failure: taken.failure };
+  }
+  await record(ctx, row, { kind: 'build', outcome }, serverId, status.steps, { commit, artifact, secretSnapshotId });
 }
 
 function checkBuilt(commit: ReportedCommit | null, artifact: ReportedArtifact | null): WorkOutcome {
@@ -82,7 +91,7 @@ async function record(
   event: DeploymentEvent,
   serverId: string,
   steps: BuildStatus['steps'],
-  built: { commit?: ReportedCommit | null; artifact?: ReportedArtifact | null } = {},
+  built: Pick<StepFacts, 'commit' | 'artifact' | 'secretSnapshotId'> = {},
 ): Promise<void> {
   const result = step(machineOf(row), event, ctx.clock.now());
   await applyStep(ctx, row, result, { serverId, steps: readSteps(steps), ...built });

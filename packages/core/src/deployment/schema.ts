@@ -23,7 +23,7 @@ export const deploymentStateSchema = z.enum([
 ]);
 export type DeploymentState = z.infer<typeof deploymentStateSchema>;
 
-export const deploymentTriggerSchema = z.enum(['manual', 'redeploy', 'rollback', 'push']);
+export const deploymentTriggerSchema = z.enum(['manual', 'redeploy', 'rollback', 'push', 'secret']);
 export type DeploymentTrigger = z.infer<typeof deploymentTriggerSchema>;
 
 export const stepNameSchema = z.enum(['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain']);
@@ -114,6 +114,10 @@ export type DeploymentRef = z.infer<typeof deploymentRefSchema>;
 /** Without a ref: the newest commit of the branch the app follows. */
 export const createDeploymentInputSchema = z.object({ appId: appIdSchema, ref: refSchema.optional() });
 export type CreateDeploymentInput = z.infer<typeof createDeploymentInputSchema>;
+
+/** Rolls the live release out again, with the newest secrets. */
+export const deploySecretsInputSchema = z.object({ appId: appIdSchema });
+export type DeploySecretsInput = z.infer<typeof deploySecretsInputSchema>;
 
 export const rollbackAppInputSchema = z.object({ appId: appIdSchema, releaseId: releaseIdSchema });
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;

@@ -28,6 +28,7 @@ const actions: Readonly<Record<DeploymentTrigger, string>> = {
   push: 'deployment.create',
   redeploy: 'deployment.redeploy',
   rollback: 'deployment.rollback',
+  secret: 'deployment.deploy_secrets',
 };
 
 /** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */

@@ -4,6 +4,7 @@ import { loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
+import { listExpiringSecrets } from '../secret/index.ts';
 import { loadServers } from '../server/index.ts';
 import { attentionOf, type FailedDeployment, type UnhealthyApp } from './rules.ts';
 import type { Overview } from './schema.ts';
@@ -28,6 +29,8 @@ export async function getOverview(
       servers,
       failed: sees.deployments ? await findFailed(ctx) : [],
       unhealthy: await findUnhealthy(ctx),
+      expiring: await listExpiringSecrets(ctx, failuresShown),
+      now: ctx.clock.now(),
     }),
     apps: apps.map(({ summary }) => summary),
     appCount,

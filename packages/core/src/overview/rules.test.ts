@@ -24,7 +24,7 @@ const server: ServerSummary = {
   cpuSparkline: [],
   createdAt: new Date(),
 };
-const nothing = { servers: [server], failed: [], unhealthy: [] };
+const nothing = { servers: [server], failed: [], unhealthy: [], expiring: [], now: new Date('2026-11-20T00:00:00Z') };
 
 test('nothing is wrong, nothing is said', () => {
   expect(attentionOf(nothing)).toEqual([]);
@@ -40,6 +40,8 @@ test('what is worst comes first, in sentences, with the way there', () => {
     ],
     failed: [{ deploymentId: newId('dep'), number: 7, appName: 'Shop', appSlug: 'shop', failureMessage: null }],
     unhealthy: [{ appName: 'Shop', appSlug: 'shop', healthy: 0, wanted: 2 }],
+    expiring: [{ name: 'API_KEY', ownerName: 'Shop', appSlug: 'shop', expiresAt: new Date('2026-11-22T00:00:00Z') }],
+    now: nothing.now,
   });
   expect(items.map(({ kind }) => kind)).toEqual([
     'server_offline',
@@ -47,7 +49,9 @@ test('what is worst comes first, in sentences, with the way there', () => {
     'deployment_failed',
     'server_refused',
     'clock_offset',
+    'secret_expiring',
   ]);
+  expect(items[5]?.title).toBe('API_KEY of Shop expires on 2026-11-22');
   expect(items[1]?.detail).toContain('0 of 2 instances');
   expect(items[2]).toMatchObject({ appSlug: 'shop', detail: 'Its log says why.' });
   expect(items[4]?.detail).toContain('3.5 s behind');

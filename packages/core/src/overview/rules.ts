@@ -1,4 +1,5 @@
 // Owns what deserves attention on the first page, worst first, and says it in sentences. Pure.
+import type { ExpiringSecret } from '../secret/index.ts';
 import type { ServerSummary } from '../server/index.ts';
 import type { Attention } from './schema.ts';
 
@@ -24,6 +25,8 @@ export interface AttentionFacts {
   readonly servers: readonly ServerSummary[];
   readonly failed: readonly FailedDeployment[];
   readonly unhealthy: readonly UnhealthyApp[];
+  readonly expiring: readonly ExpiringSecret[];
+  readonly now: Date;
 }
 
 export function attentionOf(facts: AttentionFacts): Attention[] {
@@ -82,5 +85,14 @@ export function attentionOf(facts: AttentionFacts): Attention[] {
         serverId: server.id,
       }),
     );
-  return [...offline, ...unhealthy, ...failed, ...refused, ...clocks].slice(0, attentionMax);
+  const expiring = facts.expiring.map(
+    ({ name, ownerName, appSlug, expiresAt }): Attention => ({
+      ...none,
+      kind: 'secret_expiring',
+      title: `${name} of ${ownerName} ${expiresAt > facts.now ? 'expires' : 'expired'} on ${expiresAt.toISOString().slice(0, 10)}`,
+      detail: 'Replace it where it comes from, then write the new value down in its Secrets page.',
+      appSlug,
+    }),
+  );
+  return [...offline, ...unhealthy, ...failed, ...refused, ...clocks, ...expiring].slice(0, attentionMax);
 }

@@ -7,7 +7,14 @@ import { deploymentSummarySchema } from '../deployment/schema.ts';
 import { serverSummarySchema } from '../server/schema.ts';
 
 export const attentionSchema = z.object({
-  kind: z.enum(['deployment_failed', 'app_unhealthy', 'server_offline', 'server_refused', 'clock_offset']),
+  kind: z.enum([
+    'deployment_failed',
+    'app_unhealthy',
+    'server_offline',
+    'server_refused',
+    'clock_offset',
+    'secret_expiring',
+  ]),
   title: z.string(),
   detail: z.string(),
   appSlug: z.string().nullable(),

@@ -1,6 +1,6 @@
 // Owns the moment a machine becomes a server: its single-use token is used up and its key is written down, in one
 // transaction. The gateway has already checked that the agent holds the key it presents.
-import type { HostInfo } from '@fairlead/contract/agent';
+import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import {
@@ -11,7 +11,7 @@ import {
   notifyChange,
   type SystemCtx,
 } from '../kernel/index.ts';
-import { agentVersionOf, hostInfoOf } from './agent-host.ts';
+import { agentVersionOf, hostInfoOf, recipientOf } from './agent-host.ts';
 
 export interface AcceptEnrolmentInput {
   readonly token: string;
@@ -21,6 +21,8 @@ export interface AcceptEnrolmentInput {
   readonly agentVersion: string;
   /** Where the agent dialled from. */
   readonly ip?: string | null;
+  /** Its signature was checked by the gateway. */
+  readonly sealing?: SealingKey | undefined;
 }
 
 export interface AcceptedEnrolment {
@@ -57,6 +59,7 @@ export async function acceptEnrolment(ctx: SystemCtx, input: AcceptEnrolmentInpu
         isLocal: enrolment.isLocal,
         agentVersion: agentVersionOf(input.agentVersion),
         hostInfo: hostInfoOf(input.host),
+        sealingRecipient: recipientOf(input.sealing) ?? null,
       },
     });
   } catch (error) {

@@ -1,6 +1,6 @@
 // Owns how an agent's word about itself and its host is stored: clipped, so that no agent fills our tables with prose.
-import type { HostInfo } from '@fairlead/contract/agent';
-import { clipText } from '../kernel/index.ts';
+import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
+import { AppError, clipText } from '../kernel/index.ts';
 import type { HostInfoView } from './schema.ts';
 
 const wordMax = 200;
@@ -23,6 +23,13 @@ export function hostInfoOf(host: HostInfo | undefined): Partial<HostInfoView> {
 /** Capabilities, or what cannot be isolated. */
 export function wordsOf(words: readonly string[]): string[] {
   return words.slice(0, listMax).map((word) => clipText(word, wordMax));
+}
+
+/** An age X25519 recipient; undefined for an agent that tells none. */
+export function recipientOf(sealing: SealingKey | undefined): string | undefined {
+  if (sealing === undefined) return undefined;
+  if (!/^age1[02-9ac-hj-np-z]{58}$/.test(sealing.recipient)) throw new AppError('link.malformed');
+  return sealing.recipient;
 }
 
 export function agentVersionOf(version: string): string {

@@ -4,6 +4,7 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteApp } from '../app/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
+import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import { type DesiredRows, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { renderDesiredState } from './index.ts';
@@ -14,6 +15,7 @@ const release: ReleaseRow = {
   artifactDigest: `sha256:${'a'.repeat(64)}`,
   command: ['node', 'server.js'],
   healthPath: '/health',
+  secrets: null,
 };
 const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, hosts: [] };
 const rows: DesiredRows = {
@@ -113,7 +115,8 @@ test('a route comes and goes with its domain, an app with its deletion, each as 
 test('only the local server fronts the control plane', async () => {
   const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', address: '127.0.0.1:4400' }];
   const { serverId } = world;
-  const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes }));
+  const sealer = createSecretSealer(world.keys);
+  const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes, sealer }));
   expect((await render()).routes).toHaveLength(1);
   await world.system(({ tx }) => tx.server.update({ where: { id: serverId }, data: { isLocal: false } }));
   expect((await render()).routes).toEqual([]);

@@ -29,6 +29,8 @@ export interface ReleaseRow {
   readonly artifactDigest: string;
   readonly command: readonly string[];
   readonly healthPath: string;
+  /** Encrypted to the server; null for a release without secrets. */
+  readonly secrets: { readonly sealed: Uint8Array; readonly version: string } | null;
 }
 
 export interface PlacementRow {
@@ -90,6 +92,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   const requires = [
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
+    ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
     ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
@@ -146,6 +149,7 @@ function releaseSpec(row: ReleaseRow): ReleaseSpec {
     health: { path: row.healthPath, intervalMs: 500, timeoutMs: 2000 },
     drainTimeoutMs,
     stopGraceMs,
+    ...(row.secrets === null ? {} : { secrets: row.secrets }),
   });
 }
 

@@ -1,8 +1,9 @@
 // Owns the note of which gateway connection holds a server's agent. The newest connection wins.
-import type { HostInfo } from '@fairlead/contract/agent';
+import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { agentVersionOf, hostInfoOf, wordsOf } from './agent-host.ts';
+import { agentVersionOf, hostInfoOf, recipientOf, wordsOf } from './agent-host.ts';
+import { bumpServer } from './bump-server.ts';
 
 export interface OpenSessionInput {
   readonly serverId: string;
@@ -11,6 +12,8 @@ export interface OpenSessionInput {
   readonly agentVersion: string;
   readonly capabilities: readonly string[];
   readonly host: HostInfo | undefined;
+  /** Its signature was checked by the gateway. */
+  readonly sealing?: SealingKey | undefined;
 }
 
 export interface OpenedSession {
@@ -24,6 +27,8 @@ export interface OpenedSession {
 /** Throws link.server_unknown when the server was deleted since the agent said hello. */
 export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Promise<OpenedSession> {
   const now = ctx.clock.now();
+  const recipient = recipientOf(input.sealing);
+  await adoptRecipient(ctx, input.serverId, recipient);
   const [server] = await ctx.tx.server.updateManyAndReturn({
     where: { id: input.serverId },
     data: {
@@ -42,4 +47,15 @@ export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Prom
     pushAckedSequence: server.pushAckedSequence,
     clockOffsetMs: server.clockOffsetMs,
   };
+}
+
+/** What was sealed to an older key opens no more, so a new one needs a new state. An agent that tells none keeps its own. */
+async function adoptRecipient(ctx: SystemCtx, serverId: string, recipient: string | undefined): Promise<void> {
+  if (recipient === undefined) return;
+  const [changed] = await ctx.tx.server.updateManyAndReturn({
+    where: { id: serverId, OR: [{ sealingRecipient: null }, { sealingRecipient: { not: recipient } }] },
+    data: { sealingRecipient: recipient },
+    select: { organizationId: true },
+  });
+  if (changed !== undefined) await bumpServer(forOrganization(ctx, parseId('org', changed.organizationId)), serverId);
 }

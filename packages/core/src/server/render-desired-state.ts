@@ -1,25 +1,42 @@
 // Owns gathering the rows that a server's desired state is made of. Making the message is desired-state.ts, which is
 // pure.
 import type { DesiredState } from '@fairlead/contract/agent';
-import { AppError, type SystemCtx } from '../kernel/index.ts';
-import { type ControlRoute, toDesiredState } from './desired-state.ts';
+import { parseId } from '@fairlead/contract/ids';
+import { AppError, forOrganization, type SystemCtx } from '../kernel/index.ts';
+import type { SecretSealer } from '../secret/index.ts';
+import { type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
 
 export interface RenderInput {
   readonly serverId: string;
   /** Routes to the control plane itself; the local server fronts it, no other one gets them. */
   readonly controlRoutes?: readonly ControlRoute[];
+  readonly sealer: SecretSealer;
 }
 
-const releaseColumns = { id: true, number: true, artifactDigest: true, command: true, healthPath: true } as const;
+const releaseColumns = {
+  id: true,
+  number: true,
+  artifactDigest: true,
+  command: true,
+  healthPath: true,
+  secretSnapshotId: true,
+} as const;
+
+interface SelectedRelease extends Omit<ReleaseRow, 'secrets'> {
+  readonly secretSnapshotId: string | null;
+}
 
 /** The whole desired state of a server at its newest version. */
 export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Promise<DesiredState> {
   const { tx } = ctx;
   const { serverId } = input;
   // Waits for transactions that changed something and bumped the version, so that version and content belong together.
-  const [version] = await tx.$queryRaw<{ organizationId: string; isLocal: boolean; epoch: number; number: bigint }[]>`
-    SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number"
+  const [version] = await tx.$queryRaw<
+    { organizationId: string; isLocal: boolean; epoch: number; number: bigint; recipient: string | null }[]
+  >`
+    SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
+           sealing_recipient AS "recipient"
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (version === undefined) throw new AppError('server.not_found', { serverId });
   const { organizationId } = version;
@@ -62,6 +79,18 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
 
+  const releases = [...placements.map(({ liveRelease }) => liveRelease), ...underWay.map(({ release }) => release)];
+  const snapshotIds = new Set(releases.flatMap((release) => release?.secretSnapshotId ?? []));
+  const sealed = await input.sealer.seal(
+    forOrganization(ctx, parseId('org', organizationId)),
+    { serverId, recipient: version.recipient },
+    [...snapshotIds],
+  );
+  const releaseRow = ({ secretSnapshotId, ...row }: SelectedRelease): ReleaseRow => ({
+    ...row,
+    secrets: (secretSnapshotId !== null && sealed.get(secretSnapshotId)) || null,
+  });
+
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
   const appsById = new Map(apps.map((app) => [app.id, app]));
   const hosts = Map.groupBy(domains, keyOf);
@@ -79,8 +108,11 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
         environmentId: placement.environmentId,
         appName: appsById.get(placement.appId)?.name ?? placement.appId,
         instances: placement.instances,
-        live: placement.liveRelease,
-        candidate: deployment === undefined || release === null ? null : { deploymentId: deployment.id, release },
+        live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
+        candidate:
+          deployment === undefined || release === null
+            ? null
+            : { deploymentId: deployment.id, release: releaseRow(release) },
         hosts: (hosts.get(keyOf(placement)) ?? []).map(({ host }) => host),
       };
     }),

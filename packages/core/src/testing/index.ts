@@ -1,5 +1,6 @@
 // A small world for tests: an organization with a connected server, a clock that tests move, and what its agent would say.
 // Real PostgreSQL, real verbs; only the agent's side is spoken here.
+import { randomBytes } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type BuildStatus,
@@ -16,6 +17,14 @@ import { createApp, createAppInputSchema } from '../app/index.ts';
 import { advanceDeployment } from '../deployment/index.ts';
 import type { Clock, Ctx, Log, SystemCtx } from '../kernel/index.ts';
 import { recordReport } from '../link/index.ts';
+import {
+  createSecretKeys,
+  createSecretSealer,
+  type KeyWrapper,
+  openEnvelope,
+  type SecretKeys,
+  sealEnvelope,
+} from '../secret/index.ts';
 import { renderDesiredState } from '../server/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
@@ -41,6 +50,7 @@ export interface TestWorld {
   readonly organizationSlug: string;
   readonly serverId: ServerId;
   readonly clock: TestClock;
+  readonly keys: SecretKeys;
   /** As an owner of the organization, in one transaction. */
   tenant<T>(run: (ctx: Ctx) => Promise<T>): Promise<T>;
   system<T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T>;
@@ -92,11 +102,15 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
   const report: TestWorld['report'] = (parts) =>
     system((ctx) => recordReport(ctx, { serverId, report: create(ReportSchema, parts) }));
 
+  const keys = createSecretKeys(testWrapper());
+  const sealer = createSecretSealer(keys);
+
   return {
     organizationId,
     organizationSlug: slug,
     serverId,
     clock,
+    keys,
     tenant,
     system,
     createApp: (appName, changes = {}) =>
@@ -113,7 +127,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
       await report({ builds: [builtStatus(deploymentId)] });
       await report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
     },
-    desired: () => system((ctx) => renderDesiredState(ctx, { serverId })),
+    desired: () => system((ctx) => renderDesiredState(ctx, { serverId, sealer })),
   };
 }
 
@@ -147,6 +161,16 @@ export function rolloutStatus(
   failure?: { code: string; message: string },
 ): RolloutStatus {
   return create(RolloutStatusSchema, { deploymentId, state, ...(failure === undefined ? {} : { failure }) });
+}
+
+/** A master key in memory, as a key management service would hold it. */
+export function testWrapper(): KeyWrapper {
+  const key = { id: 'mst_test', bytes: randomBytes(32) };
+  return {
+    keyId: () => Promise.resolve(key.id),
+    wrap: (place, plain) => Promise.resolve({ keyId: key.id, wrapped: sealEnvelope(key, place, plain) }),
+    unwrap: (place, { wrapped }) => Promise.resolve(openEnvelope(key, place, wrapped)),
+  };
 }
 
 async function otherOrganization(ctx: SystemCtx, name: string) {

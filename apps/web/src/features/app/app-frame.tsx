@@ -62,12 +62,13 @@ function AppLink({ url }: { readonly url: string }) {
 }
 
 function AppTabs({ slug }: { readonly slug: string }) {
-  const { paths } = useMe();
+  const { paths, can } = useMe();
   const pathname = usePathname();
   const tabs = [
     { title: 'Live', href: paths.app(slug) },
     { title: 'Deployments', href: paths.appDeployments(slug) },
     { title: 'Domains', href: paths.appDomains(slug) },
+    ...(can('secret.read') ? [{ title: 'Secrets', href: paths.appSecrets(slug) }] : []),
     { title: 'Settings', href: paths.appSettings(slug) },
   ];
   return (

@@ -48,6 +48,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
           variant="accent"
           icon={<Undo2 size={15} aria-hidden="true" />}
           pending={rollBack.pending}
+          title="It comes back with the secrets it ran with, not with newer ones."
           onClick={() => rollBack.run({ appId: deployment.appId, releaseId })}
         >
           Roll back to this

@@ -39,6 +39,8 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
           </span>
         </Fact>
         {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
+        {deployment.trigger === 'rollback' ? <Fact term="Secrets">those of its release</Fact> : null}
+        {deployment.trigger === 'secret' ? <Fact term="Secrets">the newest, applied at once</Fact> : null}
         {serverId === null ? null : (
           <Fact term="Server">
             <HoverLink href={paths.server(serverId)} className="rounded-mark hover:underline">

@@ -27,7 +27,10 @@ export function useRoles(): Roles {
     ...(roles?.custom.map(({ id, permissions }) => ({ role: id as MemberRole, permissions })) ?? []),
   ];
   const giveable = all
-    .filter(({ role, permissions }) => (role !== 'owner' || organization.role === 'owner') && permissions.every((permission) => can(permission)))
+    .filter(
+      ({ role, permissions }) =>
+        (role !== 'owner' || organization.role === 'owner') && permissions.every((permission) => can(permission)),
+    )
     .map(({ role }) => ({ role, ...words(role) }));
   return { words, giveable };
 }

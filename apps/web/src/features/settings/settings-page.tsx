@@ -34,6 +34,16 @@ export function SettingsPage() {
             <Button onClick={() => void signOut()}>Sign out</Button>
           </Setting>
         </Card>
+        {can('secret.read') ? (
+          <Card>
+            <CardHeader title="Secrets" />
+            <Setting title="Shared groups" detail="Values that several apps of a project use, written down once.">
+              <HoverLink href={paths.sharedSecrets} className={buttonClass()}>
+                Open
+              </HoverLink>
+            </Setting>
+          </Card>
+        ) : null}
         <Card>
           <CardHeader
             title="Organization"

@@ -1,0 +1,99 @@
+'use client';
+// A whole .env at once: read here in the browser, shown by name before anything is sent, and saved whole or not at all.
+import { parseEnvText } from '@fairlead/core/secret/schema';
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Checkbox, Field, Textarea } from '@fairlead/ui/input';
+import { Badge } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
+import { useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import type { SecretOwner } from '../../api/types.ts';
+import { useReread, useUpdateSecrets } from './use-secret-calls.ts';
+
+export interface PasteDialogProps {
+  readonly owner: SecretOwner;
+  readonly knownNames: ReadonlySet<string>;
+  readonly onClose: () => void;
+}
+
+export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
+  const toast = useToast();
+  const reread = useReread();
+  const update = useUpdateSecrets();
+  const [text, setText] = useState('');
+  const [sealed, setSealed] = useState(true);
+  const { entries, problems } = parseEnvText(text);
+  const save = () =>
+    update.mutate(
+      { owner, items: entries.map(({ name, value }) => ({ name, value, sealed })) },
+      {
+        onSuccess: ({ added, changed, unchanged }) => {
+          toast({ title: `${added.length} added, ${changed.length} changed, ${unchanged.length} as they were` });
+          reread();
+          onClose();
+        },
+      },
+    );
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title="Paste a .env"
+      detail="Nothing is saved before you have seen what it would do."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="accent"
+            pending={update.isPending}
+            disabled={entries.length === 0 || problems.length > 0}
+            onClick={save}
+          >
+            {entries.length === 0 ? 'Save' : `Save ${entries.length} ${entries.length === 1 ? 'secret' : 'secrets'}`}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <Field label="Content of the file">
+          {(control) => (
+            <Textarea
+              {...control}
+              mono
+              rows={8}
+              autoFocus
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={'DATABASE_URL="postgres://…"\nAPI_KEY=…'}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        {problems.length > 0 ? (
+          <ErrorNote>{problems.map(({ line, message }) => `Line ${line}: ${message}`).join(' ')}</ErrorNote>
+        ) : null}
+        {entries.length > 0 ? (
+          <ul aria-label="What would be saved" className="max-h-48 overflow-y-auto rounded-control border border-line">
+            {entries.map(({ name, value }) => (
+              <li key={name} className="flex items-center gap-3 border-line border-b px-3 py-1.5 last:border-b-0">
+                <code className="min-w-0 truncate font-mono text-sm">{name}</code>
+                <span className="ml-auto text-sm text-ink-faint tabular-nums">{value.length} characters</span>
+                <Badge>{knownNames.has(name) ? 'replaces' : 'new'}</Badge>
+              </li>
+            ))}
+          </ul>
+        ) : null}
+        <Checkbox
+          label="Sealed: nobody can see these values again"
+          checked={sealed}
+          onChange={(event) => setSealed(event.target.checked)}
+        />
+        {update.error === null ? null : <ErrorNote>{readFailure(update.error).message}</ErrorNote>}
+      </div>
+    </Dialog>
+  );
+}

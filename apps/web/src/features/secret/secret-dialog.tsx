@@ -1,0 +1,143 @@
+'use client';
+// One secret: its name, a new value, how it reaches the app, and whether anybody may ever see it again.
+import { nameProblem, valueProblem } from '@fairlead/core/secret/schema';
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Checkbox, Field, Input, Select, Textarea } from '@fairlead/ui/input';
+import { type FormEvent, useId, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import type { SecretOwner, SecretView } from '../../api/types.ts';
+import { useReread, useUpdateSecrets } from './use-secret-calls.ts';
+
+export interface SecretDialogProps {
+  readonly owner: SecretOwner;
+  /** The one to change; null for a new one. */
+  readonly secret: SecretView | null;
+  readonly onClose: () => void;
+}
+
+export function SecretDialog({ owner, secret, onClose }: SecretDialogProps) {
+  const formId = useId();
+  const reread = useReread();
+  const update = useUpdateSecrets();
+  const [name, setName] = useState(secret?.name ?? '');
+  const [value, setValue] = useState('');
+  const [delivery, setDelivery] = useState(secret?.delivery ?? 'environment');
+  const [sealed, setSealed] = useState(secret?.sealed ?? true);
+  const [expires, setExpires] = useState(secret?.expiresAt?.toISOString().slice(0, 10) ?? '');
+  const nameError = name === '' ? null : nameProblem(name);
+  const keepsValue = secret !== null && value === '';
+  const cannotUnseal = keepsValue && secret.sealed && !sealed;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    update.mutate(
+      {
+        owner,
+        items: [
+          {
+            name,
+            delivery,
+            sealed,
+            expiresAt: expires === '' ? null : new Date(`${expires}T00:00:00Z`),
+            ...(keepsValue ? {} : { value }),
+          },
+        ],
+      },
+      {
+        onSuccess: () => {
+          reread();
+          onClose();
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={secret === null ? 'Add a secret' : `Change ${secret.name}`}
+      detail="It reaches the app with its next deployment, or as soon as you apply it."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={formId}
+            variant="accent"
+            pending={update.isPending}
+            disabled={name === '' || nameError !== null || valueProblem(value) !== null || cannotUnseal}
+          >
+            Save
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
+        {secret === null ? (
+          <Field label="Name" error={nameError ?? undefined} hint="Capital letters, digits and _">
+            {(control) => (
+              <Input
+                {...control}
+                mono
+                autoFocus
+                autoComplete="off"
+                spellCheck={false}
+                placeholder="DATABASE_URL"
+                value={name}
+                onChange={(event) => setName(event.target.value.toUpperCase())}
+              />
+            )}
+          </Field>
+        ) : null}
+        <Field
+          label={secret === null ? 'Value' : 'New value'}
+          error={valueProblem(value) ?? undefined}
+          hint={
+            secret === null
+              ? `Refer to others with $\{{ NAME }} or $\{{ group.NAME }}.`
+              : 'Leave it empty to keep the value as it is.'
+          }
+        >
+          {(control) => (
+            <Textarea
+              {...control}
+              mono
+              rows={3}
+              autoComplete="off"
+              spellCheck={false}
+              value={value}
+              onChange={(event) => setValue(event.target.value)}
+            />
+          )}
+        </Field>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Delivered as">
+            {(control) => (
+              <Select
+                {...control}
+                value={delivery}
+                onChange={(event) => setDelivery(event.target.value === 'file' ? 'file' : 'environment')}
+              >
+                <option value="environment">Environment variable</option>
+                <option value="file">File in $FAIRLEAD_SECRETS</option>
+              </Select>
+            )}
+          </Field>
+          <Field label="Expires on" hint="You are reminded two weeks before.">
+            {(control) => (
+              <Input {...control} type="date" value={expires} onChange={(event) => setExpires(event.target.value)} />
+            )}
+          </Field>
+        </div>
+        <Checkbox
+          label="Sealed: nobody can see this value again"
+          checked={sealed}
+          onChange={(event) => setSealed(event.target.checked)}
+        />
+        {cannotUnseal ? <ErrorNote>A sealed value stays sealed. Give it a new value to unseal it.</ErrorNote> : null}
+        {update.error === null ? null : <ErrorNote>{readFailure(update.error).message}</ErrorNote>}
+      </form>
+    </Dialog>
+  );
+}

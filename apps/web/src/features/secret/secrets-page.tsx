@@ -1,0 +1,206 @@
+'use client';
+// The secrets of one app: what is set, what is not live yet and how it becomes so, what its code expects, and the groups it
+// shares.
+import { parseEnvText } from '@fairlead/core/secret/schema';
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Checkbox, Field, Textarea } from '@fairlead/ui/input';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { StateMark } from '@fairlead/ui/state-pill';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { KeyRound } from 'lucide-react';
+import { useRouter } from 'next/navigation';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppSecrets } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { SecretRows } from './secret-rows.tsx';
+import { useReread } from './use-secret-calls.ts';
+
+export function SecretsPage({ appId }: { readonly appId: string }) {
+  const secrets = useQuery(useTRPC().secret.list.queryOptions({ appId }));
+  return (
+    <QueryView query={secrets} skeleton={<Skeleton className="h-72" />}>
+      {(view) => (
+        <div className="flex flex-col gap-6">
+          <Pending appId={appId} view={view} />
+          <Card>
+            <CardHeader title="Secrets" detail="Encrypted here, and again for the server that runs the app" />
+            {view.secrets.length === 0 ? (
+              <EmptyState icon={<KeyRound size={20} />} title="No secrets yet">
+                Keys, passwords and addresses that the app needs and its repository must not hold.
+              </EmptyState>
+            ) : null}
+            <SecretRows owner={{ appId }} secrets={view.secrets} />
+          </Card>
+          <Groups appId={appId} view={view} />
+          <Expected appId={appId} view={view} />
+        </div>
+      )}
+    </QueryView>
+  );
+}
+
+const changeWord = { added: 'new', changed: 'changed', removed: 'deleted' } as const;
+
+interface PartProps {
+  readonly appId: string;
+  readonly view: AppSecrets;
+}
+
+/** What waits, and the two ways to make it live. */
+function Pending({ appId, view }: PartProps) {
+  const { can, paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const apply = useAction(
+    useMutation(trpc.deployment.deploySecrets.mutationOptions()),
+    "The secrets weren't applied",
+    ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
+  );
+  const changes = view.changes ?? [];
+  return (
+    <>
+      {view.problems.length > 0 ? <ErrorNote>{view.problems.join(' ')}</ErrorNote> : null}
+      {changes.length > 0 ? (
+        <section
+          aria-label="Changes that are not live"
+          className="flex flex-wrap items-center gap-x-4 gap-y-3 rounded-card border border-line bg-surface px-4 py-3"
+        >
+          <StateMark tone="warn" />
+          <div className="min-w-0 flex-1 basis-56">
+            <p className="font-medium">
+              {changes.length} {changes.length === 1 ? 'change is' : 'changes are'} not live yet
+            </p>
+            <p className="text-sm text-ink-faint">
+              {changes
+                .slice(0, 6)
+                .map(({ name, kind }) => `${name} (${changeWord[kind]})`)
+                .join(', ')}
+              {changes.length > 6 ? ` and ${changes.length - 6} more` : ''}. They come with the next deployment, or now:
+              a new instance starts beside the old one, and takes over when it is healthy.
+            </p>
+          </div>
+          {can('deployment.write') ? (
+            <Button
+              variant="accent"
+              pending={apply.pending}
+              disabled={view.problems.length > 0}
+              onClick={() => apply.run({ appId })}
+            >
+              Apply now
+            </Button>
+          ) : null}
+        </section>
+      ) : null}
+    </>
+  );
+}
+
+function Groups({ appId, view }: PartProps) {
+  const { can, paths } = useMe();
+  const trpc = useTRPC();
+  const reread = useReread();
+  const attach = useAction(useMutation(trpc.secret.attachGroup.mutationOptions()), "It wasn't attached", reread);
+  const detach = useAction(useMutation(trpc.secret.detachGroup.mutationOptions()), "It wasn't detached", reread);
+  return (
+    <Card>
+      <CardHeader
+        title="Shared groups"
+        detail={
+          <HoverLink href={paths.sharedSecrets} className="underline">
+            Their values are kept in the settings
+          </HoverLink>
+        }
+      />
+      {view.groups.length === 0 ? (
+        <p className="border-line border-t px-4 py-4 text-sm text-ink-faint">No group of this project yet.</p>
+      ) : (
+        <ul>
+          {view.groups.map((group) => (
+            <li key={group.id} className="flex min-h-12 flex-wrap items-center gap-x-4 border-line border-t px-4 py-2">
+              <Checkbox
+                label={<span className="font-medium">{group.name}</span>}
+                checked={group.attached}
+                disabled={!can('secret.write') || attach.pending || detach.pending}
+                onChange={() => (group.attached ? detach : attach).run({ appId, groupId: group.id })}
+              />
+              <span className="min-w-0 flex-1 truncate font-mono text-ink-faint text-sm">{group.names.join(', ')}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+/** The names in the repository's .env.example: what is missing is a warning, never a reason not to deploy. */
+function Expected({ appId, view }: PartProps) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const reread = useReread();
+  const [text, setText] = useState<string | null>(null);
+  const save = useAction(useMutation(trpc.secret.updateExpected.mutationOptions()), "The names weren't saved", () => {
+    setText(null);
+    reread();
+  });
+  const { entries, problems } = parseEnvText(text ?? '');
+  return (
+    <Card>
+      <CardHeader
+        title="Expected names"
+        detail={
+          view.expectedNames.length === 0 ? 'From the .env.example of the app' : `${view.expectedNames.length} names`
+        }
+      />
+      <div className="flex flex-col gap-3 border-line border-t px-4 py-4">
+        {view.missingNames.length > 0 ? (
+          <p className="flex items-center gap-2.5 text-sm">
+            <StateMark tone="warn" />
+            <span className="min-w-0">
+              Not set: <code className="break-words font-mono">{view.missingNames.join(', ')}</code>
+            </span>
+          </p>
+        ) : null}
+        {text === null ? (
+          can('secret.write') ? (
+            <Button
+              className="self-start"
+              onClick={() => setText(view.expectedNames.map((name) => `${name}=`).join('\n'))}
+            >
+              Paste a .env.example
+            </Button>
+          ) : null
+        ) : (
+          <>
+            <Field
+              label="Content of .env.example"
+              hint="Names are kept, values are not."
+              error={problems[0] === undefined ? undefined : `Line ${problems[0].line}: ${problems[0].message}`}
+            >
+              {(control) => (
+                <Textarea {...control} mono rows={6} value={text} onChange={(event) => setText(event.target.value)} />
+              )}
+            </Field>
+            <div className="flex gap-2">
+              <Button
+                variant="accent"
+                pending={save.pending}
+                disabled={problems.length > 0}
+                onClick={() => save.run({ appId, names: entries.map(({ name }) => name) })}
+              >
+                Save {entries.length} names
+              </Button>
+              <Button onClick={() => setText(null)}>Cancel</Button>
+            </div>
+          </>
+        )}
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,111 @@
+'use client';
+// Groups of secrets that several apps of a project share.
+import { Button, IconButton } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { KeyRound, Trash2 } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { SecretGroup } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { SecretRows } from './secret-rows.tsx';
+import { useReread } from './use-secret-calls.ts';
+
+export function SharedSecretsPage() {
+  const { paths, can } = useMe();
+  const groups = useQuery(useTRPC().secret.listGroups.queryOptions());
+  return (
+    <Page>
+      <PageHeader
+        breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
+        title="Shared secrets"
+      />
+      <QueryView query={groups} skeleton={<Skeleton className="h-72" />}>
+        {(list) => (
+          <div className="flex flex-col gap-6">
+            {list.map((group) => (
+              <Group key={group.id} group={group} />
+            ))}
+            {list.length === 0 ? (
+              <EmptyState icon={<KeyRound size={20} />} title="No shared groups yet">
+                A group holds values that several apps use. Attach it on the Secrets page of an app, or refer to one
+                value of it by its group and name.
+              </EmptyState>
+            ) : null}
+            {can('secret.write') ? <NewGroup /> : null}
+          </div>
+        )}
+      </QueryView>
+    </Page>
+  );
+}
+
+function Group({ group }: { readonly group: SecretGroup }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const reread = useReread();
+  const remove = useAction(useMutation(trpc.secret.deleteGroup.mutationOptions()), "The group wasn't deleted", reread);
+  const apps = group.apps.map(({ name }) => name).join(', ');
+  return (
+    <Card>
+      <CardHeader
+        title={group.name}
+        detail={apps === '' ? `${group.projectName}, used by no app` : `${group.projectName}, used by ${apps}`}
+        action={
+          can('secret.write') && group.apps.length === 0 ? (
+            <IconButton
+              label={`Delete the group ${group.name}`}
+              size="small"
+              onClick={() => remove.run({ groupId: group.id })}
+            >
+              <Trash2 size={15} aria-hidden="true" />
+            </IconButton>
+          ) : null
+        }
+      />
+      <SecretRows owner={{ groupId: group.id }} secrets={group.secrets} />
+    </Card>
+  );
+}
+
+function NewGroup() {
+  const trpc = useTRPC();
+  const reread = useReread();
+  const [name, setName] = useState('');
+  const create = useAction(useMutation(trpc.secret.createGroup.mutationOptions()), "The group wasn't made", () => {
+    setName('');
+    reread();
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.run({ name });
+  };
+  return (
+    <Card>
+      <form onSubmit={submit} noValidate className="flex items-start gap-3 p-4">
+        <Field label="New group" hint="Lower-case letters, digits and dashes, for example database" className="flex-1">
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              autoComplete="off"
+              value={name}
+              placeholder="database"
+              onChange={(event) => setName(event.target.value.toLowerCase())}
+            />
+          )}
+        </Field>
+        <Button type="submit" className="mt-[26px] h-9" pending={create.pending} disabled={name === ''}>
+          Add
+        </Button>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,51 @@
+// Jobs of secrets.
+import { recordSecretReminders, rotateValues, type SecretReminder } from '@fairlead/core/secret';
+import type { Handler, HandlerParts } from './handler.ts';
+
+// What is left after these waits for the next minute.
+const portionsMax = 50;
+const portionTimeoutMs = 60_000;
+
+export const rotateSecretsHandler: Handler<'secret.rotate'> = async ({ database, clock, log, secretKeys }) => {
+  const sum = { rewrapped: 0, reencrypted: 0, keysDeleted: 0 };
+  for (let portion = 0; portion < portionsMax; portion += 1) {
+    const done = await database.system('secret.rotate', (tx) => rotateValues({ tx, clock, log }, secretKeys), {
+      timeoutMs: portionTimeoutMs,
+    });
+    sum.rewrapped += done.rewrapped;
+    sum.reencrypted += done.reencrypted;
+    sum.keysDeleted += done.keysDeleted;
+    if (done.rewrapped + done.reencrypted === 0) break;
+  }
+  if (sum.rewrapped + sum.reencrypted + sum.keysDeleted > 0) log.info(sum, 'secrets were carried over to newer keys');
+};
+
+export const remindSecretsHandler: Handler<'secret.remind'> = async (parts) => {
+  const { database, clock, log, mailer } = parts;
+  const reminders = await database.system('secret.remind', (tx) => recordSecretReminders({ tx, clock, log }));
+  if (mailer === null) return;
+  for (const reminder of reminders) await send(parts, mailer, reminder);
+};
+
+/** A mail that fails is not sent again: the first page of the dashboard says the same until the date is changed. */
+async function send(
+  { publicUrl, log }: HandlerParts,
+  mailer: NonNullable<HandlerParts['mailer']>,
+  reminder: SecretReminder,
+): Promise<void> {
+  const { organizationId, organizationName, organizationSlug, secrets } = reminder;
+  const lines = secrets.map(
+    ({ name, ownerName, expiresAt }) => `${name} of ${ownerName} expires on ${expiresAt.toISOString().slice(0, 10)}.`,
+  );
+  for (const to of reminder.recipients) {
+    const mail = {
+      to,
+      subject: `${secrets.length === 1 ? 'A secret expires' : `${secrets.length} secrets expire`} soon in ${organizationName}`,
+      paragraphs: [...lines, 'Replace them where they come from, then write the new values down in Fairlead.'],
+      ...(publicUrl === null ? {} : { action: { label: 'Open Fairlead', url: `${publicUrl}/${organizationSlug}` } }),
+    };
+    await mailer
+      .send(mail)
+      .catch((error: unknown) => log.error({ err: error, organizationId }, 'a reminder of secrets was not sent'));
+  }
+}

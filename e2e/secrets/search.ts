@@ -1,0 +1,86 @@
+// Looks for planted secrets in any bytes: as they are, percent-encoded, as base64, JSON-escaped and in hexadecimal. Every
+// byte is looked at once, however many secrets there are.
+
+export interface Planted {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface Place {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface Finding {
+  readonly place: string;
+  /** Names the secret, never shows it. */
+  readonly secret: string;
+  readonly form: string;
+}
+
+interface Needle {
+  readonly secret: string;
+  readonly form: string;
+  readonly bytes: Buffer;
+}
+
+// Shorter ones would be found by chance.
+const needleBytesMin = 8;
+
+export function formsOf({ name, value }: Planted): Needle[] {
+  const utf8 = Buffer.from(value, 'utf8');
+  const texts: [string, string][] = [
+    ['exact', value],
+    ['percent-encoded', encodeURIComponent(value)],
+    ['percent-encoded, as a form', new URLSearchParams([['', value]]).toString().slice(1)],
+    ['percent-encoded, lower case', encodeURIComponent(value).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())],
+    ['JSON', JSON.stringify(value).slice(1, -1)],
+    ['JSON in JSON', JSON.stringify(JSON.stringify(value).slice(1, -1)).slice(1, -1)],
+    ['hexadecimal', utf8.toString('hex')],
+    ...[0, 1, 2].flatMap((shift): [string, string][] => {
+      // Inside longer base64 a secret begins at any of three places; the characters it shares with its neighbours are cut.
+      const whole = Buffer.concat([Buffer.alloc(shift), utf8])
+        .toString('base64')
+        .replace(/=+$/, '');
+      const inner = whole.slice(shift === 0 ? 0 : shift + 1, (utf8.length + shift) % 3 === 0 ? undefined : -1);
+      return [
+        [`base64, shifted by ${shift}`, inner],
+        [`base64url, shifted by ${shift}`, inner.replaceAll('+', '-').replaceAll('/', '_')],
+      ];
+    }),
+  ];
+  const seen = new Map(texts.reverse().map(([form, text]) => [text, form]));
+  return [...seen].map(([text, form]) => {
+    const bytes = Buffer.from(text, 'utf8');
+    if (bytes.length < needleBytesMin) throw new Error(`the planted secret ${name} is too short to look for`);
+    return { secret: name, form, bytes };
+  });
+}
+
+/** Where any form of any secret is. Each secret and form is told once a place. */
+export function search(places: readonly Place[], planted: readonly Planted[]): Finding[] {
+  const byHead = new Map<number, Needle[]>();
+  const heads = new Uint8Array(1 << 24);
+  for (const needle of planted.flatMap(formsOf)) {
+    const head = headAt(needle.bytes, 0);
+    heads[head] = 1;
+    byHead.set(head, [...(byHead.get(head) ?? []), needle]);
+  }
+  return places.flatMap(({ name, bytes }) => {
+    const found = new Map<string, Finding>();
+    for (let at = 0; at + needleBytesMin <= bytes.length; at += 1) {
+      const head = headAt(bytes, at);
+      if (heads[head] === 0) continue;
+      for (const { secret, form, bytes: needle } of byHead.get(head) ?? []) {
+        if (at + needle.length <= bytes.length && needle.compare(bytes, at, at + needle.length) === 0) {
+          found.set(`${secret} ${form}`, { place: name, secret, form });
+        }
+      }
+    }
+    return [...found.values()];
+  });
+}
+
+function headAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+}

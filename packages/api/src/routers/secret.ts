@@ -1,0 +1,103 @@
+// Owns the procedures of secrets. One answer holds a value, that of `reveal`, and it asks for a fresh sign-in.
+import { requireFresh } from '@fairlead/auth';
+import {
+  appSecretsInputSchema,
+  appSecretsSchema,
+  attachSecretGroup,
+  createSecretGroup,
+  createSecretGroupInputSchema,
+  deleteSecret,
+  deleteSecretGroup,
+  detachSecretGroup,
+  listSecretGroups,
+  listSecrets,
+  listSecretVersions,
+  restoreSecret,
+  revealedSecretSchema,
+  revealSecret,
+  rotateDataKey,
+  rotatedKeySchema,
+  secretGroupAppSchema,
+  secretGroupListSchema,
+  secretGroupRefSchema,
+  secretHistorySchema,
+  secretRefSchema,
+  secretVersionRefSchema,
+  updateExpectedSecrets,
+  updateExpectedSecretsInputSchema,
+  updateSecrets,
+  updateSecretsInputSchema,
+  updateSecretsOutputSchema,
+} from '@fairlead/core/secret';
+import { requireSession } from '../access.ts';
+import { memberProcedure, router } from '../ladder.ts';
+
+export const secretRouter = router({
+  list: memberProcedure('secret.read')
+    .input(appSecretsInputSchema)
+    .output(appSecretsSchema)
+    .query(({ ctx, input }) => listSecrets(ctx.core, input)),
+
+  versions: memberProcedure('secret.read')
+    .input(secretRefSchema)
+    .output(secretHistorySchema)
+    .query(({ ctx, input }) => listSecretVersions(ctx.core, input)),
+
+  update: memberProcedure('secret.write')
+    .input(updateSecretsInputSchema)
+    .output(updateSecretsOutputSchema)
+    .mutation(({ ctx, input }) => updateSecrets(ctx.core, input, ctx.secretKeys)),
+
+  delete: memberProcedure('secret.write')
+    .input(secretRefSchema)
+    .output(secretRefSchema)
+    .mutation(({ ctx, input }) => deleteSecret(ctx.core, input)),
+
+  restore: memberProcedure('secret.write')
+    .input(secretVersionRefSchema)
+    .output(secretVersionRefSchema)
+    .mutation(({ ctx, input }) => restoreSecret(ctx.core, input, ctx.secretKeys)),
+
+  // A mutation: it is written down, and no cache, prefetch or retry may ever ask for it.
+  reveal: memberProcedure('secret.reveal')
+    .input(secretVersionRefSchema)
+    .output(revealedSecretSchema)
+    .mutation(async ({ ctx, input }) => {
+      // A session, not a token: a program has nothing to be fresh by.
+      requireFresh(await requireSession(ctx), ctx.clock.now());
+      return revealSecret(ctx.core, input, ctx.secretKeys);
+    }),
+
+  updateExpected: memberProcedure('secret.write')
+    .input(updateExpectedSecretsInputSchema)
+    .output(updateExpectedSecretsInputSchema)
+    .mutation(({ ctx, input }) => updateExpectedSecrets(ctx.core, input)),
+
+  listGroups: memberProcedure('secret.read')
+    .output(secretGroupListSchema)
+    .query(({ ctx }) => listSecretGroups(ctx.core)),
+
+  createGroup: memberProcedure('secret.write')
+    .input(createSecretGroupInputSchema)
+    .output(secretGroupRefSchema)
+    .mutation(({ ctx, input }) => createSecretGroup(ctx.core, input)),
+
+  deleteGroup: memberProcedure('secret.write')
+    .input(secretGroupRefSchema)
+    .output(secretGroupRefSchema)
+    .mutation(({ ctx, input }) => deleteSecretGroup(ctx.core, input)),
+
+  attachGroup: memberProcedure('secret.write')
+    .input(secretGroupAppSchema)
+    .output(secretGroupAppSchema)
+    .mutation(({ ctx, input }) => attachSecretGroup(ctx.core, input)),
+
+  detachGroup: memberProcedure('secret.write')
+    .input(secretGroupAppSchema)
+    .output(secretGroupAppSchema)
+    .mutation(({ ctx, input }) => detachSecretGroup(ctx.core, input)),
+
+  rotateKey: memberProcedure('organization.write')
+    .output(rotatedKeySchema)
+    .mutation(({ ctx }) => rotateDataKey(ctx.core, ctx.secretKeys)),
+});

@@ -1,0 +1,50 @@
+// Owns choosing the versions that a release runs with. Needs no key: references are known without their values.
+import { createHash } from 'node:crypto';
+import { newId, type SecretSnapshotId } from '@fairlead/contract/ids';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import { loadShelves, snapshotIdOf } from './store.ts';
+
+export interface SnapshotPlace {
+  readonly appId: string;
+  readonly environmentId: string;
+}
+
+export type SnapshotResult =
+  /** Null: the app has no secrets. */
+  | { readonly snapshotId: SecretSnapshotId | null; readonly problem: null }
+  /** A whole sentence that says what to do. */
+  | { readonly snapshotId: null; readonly problem: string };
+
+/** The newest secrets of an app; the same choice is the same snapshot. */
+export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace): Promise<SnapshotResult> {
+  const { tx, organizationId } = ctx;
+  const { appId, environmentId } = place;
+  const app = await tx.app.findFirstOrThrow({ where: { id: appId, organizationId }, select: { projectId: true } });
+  const { resolved } = await loadShelves(ctx, { appId, environmentId, projectId: app.projectId });
+  const [problem] = resolved.problems;
+  if (problem !== undefined) return { snapshotId: null, problem };
+  if (resolved.entries.length === 0) return { snapshotId: null, problem: null };
+
+  const digest = createHash('sha256').update(JSON.stringify(resolved.entries)).digest('hex');
+  const key = { appId_environmentId_digest: { appId, environmentId, digest } };
+  const known = await tx.secretSnapshot.findUnique({ where: key, select: { id: true } });
+  if (known !== null) return { snapshotId: snapshotIdOf(known.id), problem: null };
+  const id = newId('scs');
+  // Callers hold the app's lock, so nobody makes the same one at the same time.
+  await tx.secretSnapshot.create({
+    data: { id, organizationId, appId, environmentId, digest, createdAt: ctx.clock.now() },
+  });
+  await tx.secretSnapshotEntry.createMany({
+    data: resolved.entries.map((entry) => ({ ...entry, snapshotId: id, organizationId })),
+  });
+  return { snapshotId: id, problem: null };
+}
+
+/** Whether the server has told the key that secrets are sealed to. */
+export async function canOpenSecrets(ctx: OrganizationCtx, serverId: string): Promise<boolean> {
+  const server = await ctx.tx.server.findFirst({
+    where: { id: serverId, organizationId: ctx.organizationId },
+    select: { sealingRecipient: true },
+  });
+  return server !== null && server.sealingRecipient !== null;
+}

@@ -1,0 +1,26 @@
+// The door to secrets.
+export { attachSecretGroup, detachSecretGroup } from './attach-secret-group.ts';
+export { createSecretGroup } from './create-secret-group.ts';
+export { canOpenSecrets, createSnapshot, type SnapshotResult } from './create-snapshot.ts';
+export { createSecretKeys, type SecretKeys } from './data-key.ts';
+export { deleteSecret } from './delete-secret.ts';
+export { deleteSecretGroup } from './delete-secret-group.ts';
+export { openEnvelope, type Place, sealEnvelope } from './envelope.ts';
+export {
+  type ExpiringSecret,
+  listExpiringSecrets,
+  recordSecretReminders,
+  type SecretReminder,
+} from './list-expiring-secrets.ts';
+export { listSecretGroups } from './list-secret-groups.ts';
+export { listSecretVersions } from './list-secret-versions.ts';
+export { listSecrets } from './list-secrets.ts';
+export { addMasterKey, type KeyWrapper, openMasterKeyFile, pruneMasterKeys } from './master-key.ts';
+export { restoreSecret } from './restore-secret.ts';
+export { revealSecret } from './reveal-secret.ts';
+export { rotateDataKey } from './rotate-data-key.ts';
+export { listMasterKeysInUse, type Rotated, rotateValues } from './rotate-values.ts';
+export * from './schema.ts';
+export { createSecretSealer, type SealedSnapshot, type SecretSealer } from './seal-snapshots.ts';
+export { updateExpectedSecrets } from './update-expected-secrets.ts';
+export { updateSecrets } from './update-secrets.ts';

@@ -1,0 +1,29 @@
+// Owns the list of groups of secrets with their names and apps. No value.
+import { parseId } from '@fairlead/contract/ids';
+import type { Ctx } from '../kernel/index.ts';
+import type { SecretGroupView } from './schema.ts';
+import { loadCurrent, viewOf } from './store.ts';
+
+/** By project, then by name. */
+export async function listSecretGroups(ctx: Ctx): Promise<SecretGroupView[]> {
+  const groups = await ctx.tx.secretGroup.findMany({
+    where: { organizationId: ctx.organizationId, deletedAt: null },
+    select: {
+      id: true,
+      name: true,
+      project: { select: { id: true, name: true } },
+      apps: { select: { app: { select: { id: true, name: true, slug: true } } }, orderBy: { app: { name: 'asc' } } },
+    },
+    orderBy: [{ project: { name: 'asc' } }, { name: 'asc' }],
+  });
+  const rows = groups.length === 0 ? [] : await loadCurrent(ctx, { groupIds: groups.map(({ id }) => id) });
+  const secrets = Map.groupBy(rows, ({ groupId }) => groupId);
+  return groups.map((group) => ({
+    id: parseId('scg', group.id),
+    name: group.name,
+    projectId: parseId('prj', group.project.id),
+    projectName: group.project.name,
+    secrets: (secrets.get(group.id) ?? []).map(viewOf),
+    apps: group.apps.map(({ app }) => ({ ...app, id: parseId('app', app.id) })),
+  }));
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { findEntry, resolve, type SecretNode } from './resolve.ts';
+
+const node = (name: string, references: string[] = [], sizeBytes = 10, scope = ''): SecretNode => ({
+  versionId: `${scope}/${name}`,
+  name,
+  references,
+  sizeBytes,
+});
+const group = (name: string, attached: boolean, ...nodes: [string, string[]?][]) => ({
+  name,
+  attached,
+  secrets: nodes.map(([secret, references]) => node(secret, references, 10, name)),
+});
+
+test('an app is given its own, those of its groups, and quietly what they refer to', () => {
+  const { entries, problems } = resolve(
+    [node('URL', ['db.HOST', 'PASS']), node('PASS')],
+    [group('db', false, ['HOST', ['PORT_NUMBER']], ['PORT_NUMBER'], ['UNUSED']), group('mail', true, ['KEY'])],
+  );
+  expect(problems).toEqual([]);
+  expect(entries.map(({ scope, name, exported }) => [scope, name, exported])).toEqual([
+    ['', 'PASS', true],
+    ['', 'URL', true],
+    ['db', 'HOST', false],
+    ['db', 'PORT_NUMBER', false],
+    ['mail', 'KEY', true],
+  ]);
+  expect(findEntry(entries, 'db.HOST', '')?.versionId).toBe('db/HOST');
+  expect(findEntry(entries, 'PORT_NUMBER', 'db')?.versionId).toBe('db/PORT_NUMBER');
+  expect(findEntry(entries, 'KEY', '')?.versionId).toBe('mail/KEY');
+});
+
+test("the app's own name stands before its group's", () => {
+  const { entries } = resolve([node('KEY')], [group('a', true, ['KEY']), group('b', true, ['KEY'])]);
+  expect(entries).toEqual([{ versionId: '/KEY', scope: '', name: 'KEY', exported: true }]);
+});
+
+test('missing names, circles, two groups of one name and what grows too large are refused in sentences', () => {
+  expect(resolve([node('A', ['B'])], []).problems).toEqual([
+    'A refers to B, which does not exist. Add it, or correct the reference.',
+  ]);
+  expect(resolve([node('A', ['B']), node('B', ['A'])], []).problems[0]).toContain('A → B → A');
+  expect(resolve([node('A', ['A'])], []).problems[0]).toContain('A → A');
+  expect(resolve([], [group('x', true, ['A', ['A']])]).problems[0]).toContain('x.A → x.A');
+  expect(resolve([], [group('x', true, ['A']), group('y', true, ['A'])]).problems[0]).toContain('x and y');
+  expect(resolve([node('A', ['B', 'B', 'B']), node('B', [], 30_000)], []).problems[0]).toContain('64 KiB');
+  const many = Array.from({ length: 20 }, (_, index) => node(`N${index}`, [], 60_000));
+  expect(resolve(many, []).problems[0]).toContain('1 MiB');
+});
+
+test('doubling references end in a sentence, not in a full memory', () => {
+  const laughs = Array.from({ length: 60 }, (_, index) =>
+    node(`L${index}`, index === 0 ? [] : [`L${index - 1}`, `L${index - 1}`]),
+  );
+  expect(resolve(laughs, []).problems.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,38 @@
+// Owns going back to an older value: a new version with the old content, so that history only grows.
+import { parseId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import type { SecretKeys } from './data-key.ts';
+import { deliverySchema, type SecretVersionRef } from './schema.ts';
+import { lockSecret, requireValue } from './store.ts';
+import { createVersions } from './update-secrets.ts';
+
+/** Nobody sees the value on the way, and what was sealed is sealed again. Answers the new version. */
+export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: SecretKeys): Promise<SecretVersionRef> {
+  const { tx, organizationId } = ctx;
+  const secret = await lockSecret(ctx, input.secretId);
+  const versions = await tx.secretVersion.findMany({
+    where: { secretId: secret.id, organizationId },
+    select: { id: true, number: true, delivery: true, sealed: true },
+    orderBy: { number: 'desc' },
+  });
+  const old = versions.find(({ number }) => number === input.number);
+  if (old === undefined) throw new AppError('secret.version_not_found', { secretId: secret.id, number: input.number });
+  const number = (versions[0]?.number ?? 0) + 1;
+  const text = (await keys.open(organizationId, await requireValue(ctx, old.id))).toString('utf8');
+  const delivery = deliverySchema.parse(old.delivery);
+  await createVersions(ctx, [{ secretId: secret.id, number, text, delivery, sealed: old.sealed }], keys);
+  await tx.secret.update({ where: { id: secret.id }, data: { number } });
+  await recordAudit(ctx, {
+    action: 'secret.restore',
+    target: { kind: 'secret', id: secret.id, label: secret.name },
+    before: { app: secret.appId, group: secret.groupId, version: secret.number },
+    after: { app: secret.appId, group: secret.groupId, version: number, contentOf: old.number },
+  });
+  await notifyChange(ctx, {
+    kind: 'app',
+    id: secret.appId ?? secret.id,
+    ...(secret.appId === null ? {} : { appId: secret.appId }),
+  });
+  return { secretId: parseId('sec', secret.id), number };
+}

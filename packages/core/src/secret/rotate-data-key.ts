@@ -1,0 +1,16 @@
+// Owns the change of an organization's data key: from now on a new one encrypts; the worker carries older values over.
+import { recordAudit } from '../audit/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import { makeActive, type SecretKeys } from './data-key.ts';
+
+/** Waits for writers that hold the old key, so that every value under it is seen by whoever carries them over. */
+export async function rotateDataKey(ctx: Ctx, keys: SecretKeys): Promise<{ keyId: string }> {
+  const { organizationId } = ctx;
+  await ctx.tx.dataKey.updateMany({ where: { organizationId, retiredAt: null }, data: { retiredAt: ctx.clock.now() } });
+  const { id } = await makeActive(ctx, keys.wrapper);
+  await recordAudit(ctx, {
+    action: 'secret.rotate_key',
+    target: { kind: 'data_key', id, label: 'Data key' },
+  });
+  return { keyId: id };
+}

@@ -1,0 +1,88 @@
+// Owns carrying stored secrets over to newer keys while everything runs: data keys to the newest master key, values to the
+// newest data key. Each portion is one transaction; whoever reads meanwhile reads an envelope together with its key.
+import { parseId } from '@fairlead/contract/ids';
+import { AppError, forOrganization, type Log, type SystemCtx } from '../kernel/index.ts';
+import { type SecretKeys, wrappedPlace } from './data-key.ts';
+import { loadValues } from './store.ts';
+
+export interface Rotated {
+  readonly rewrapped: number;
+  readonly reencrypted: number;
+  readonly keysDeleted: number;
+}
+
+const portion = 100;
+
+/** Takes one portion of what is due; nothing is left when it answers zeros. */
+export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Rotated> {
+  const rewrapped = await rewrapKeys(ctx, keys);
+  const reencrypted = await reencryptValues(ctx, keys);
+  // A key in use cannot go: its versions point at it. Retired ones get no new versions.
+  const keysDeleted = await ctx.tx.$executeRaw`
+    DELETE FROM data_key WHERE retired_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)`;
+  return { rewrapped, reencrypted, keysDeleted };
+}
+
+interface KeyRow {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly wrapped: Uint8Array<ArrayBuffer>;
+  readonly masterKeyId: string;
+}
+
+async function rewrapKeys({ tx, log }: SystemCtx, { wrapper }: SecretKeys): Promise<number> {
+  let rewrapped = 0;
+  const current = await wrapper.keyId();
+  const rows = await tx.$queryRaw<KeyRow[]>`
+    SELECT id, organization_id AS "organizationId", wrapped, master_key_id AS "masterKeyId" FROM data_key
+    WHERE master_key_id <> ${current} ORDER BY id LIMIT ${portion} FOR UPDATE SKIP LOCKED`;
+  for (const { id, organizationId, wrapped, masterKeyId } of rows) {
+    const place = wrappedPlace(organizationId, id);
+    const plain = await wrapper.unwrap(place, { keyId: masterKeyId, wrapped }).catch(undecryptable(log, { keyId: id }));
+    if (plain === null) continue;
+    const next = await wrapper.wrap(place, plain);
+    rewrapped += 1;
+    await tx.dataKey.update({ where: { id }, data: { wrapped: next.wrapped, masterKeyId: next.keyId } });
+  }
+  return rewrapped;
+}
+
+async function reencryptValues(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
+  let reencrypted = 0;
+  const rows = await ctx.tx.$queryRaw<{ id: string; organizationId: string }[]>`
+    SELECT version.id, version.organization_id AS "organizationId"
+    FROM secret_version AS version JOIN data_key ON data_key.id = version.data_key_id
+    WHERE data_key.retired_at IS NOT NULL ORDER BY version.id LIMIT ${portion} FOR UPDATE OF version SKIP LOCKED`;
+  for (const [organizationId, versions] of Map.groupBy(rows, (row) => row.organizationId)) {
+    const scoped = forOrganization(ctx, parseId('org', organizationId));
+    const values = await loadValues(
+      scoped,
+      versions.map(({ id }) => id),
+    );
+    const active = await keys.active(scoped);
+    for (const [versionId, value] of values) {
+      const plain = await keys.open(organizationId, value).catch(undecryptable(ctx.log, { versionId }));
+      if (plain === null) continue;
+      reencrypted += 1;
+      const data = { dataKeyId: active.dataKeyId, envelope: active.seal(versionId, plain) };
+      await ctx.tx.secretVersion.update({ where: { id: versionId }, data });
+    }
+  }
+  return reencrypted;
+}
+
+/** What one organization's damage is must not keep the others on their old keys: it is told, and left as it is. */
+function undecryptable(log: Log, fields: object) {
+  return (error: unknown): null => {
+    if (!(error instanceof AppError && error.code === 'secret.undecryptable')) throw error;
+    log.error({ ...fields, err: error }, 'a stored secret or its key could not be decrypted');
+    return null;
+  };
+}
+
+/** The master keys that still wrap a data key. */
+export async function listMasterKeysInUse({ tx }: SystemCtx): Promise<ReadonlySet<string>> {
+  const rows = await tx.dataKey.findMany({ distinct: ['masterKeyId'], select: { masterKeyId: true } });
+  return new Set(rows.map(({ masterKeyId }) => masterKeyId));
+}

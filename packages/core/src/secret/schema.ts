@@ -1,0 +1,152 @@
+// Owns the shape of secrets as they cross the API. A value goes in; it comes out of one answer only, that of a reveal.
+import {
+  appIdSchema,
+  projectIdSchema,
+  secretGroupIdSchema,
+  secretIdSchema,
+  secretSnapshotIdSchema,
+} from '@fairlead/contract/ids';
+import { z } from 'zod';
+import { slugSchema } from '../kernel/text.ts';
+import { nameProblem, secretsMax, valueProblem } from './rules.ts';
+
+export { type EnvLine, type EnvText, nameProblem, parseEnvText, referencesOf, valueProblem } from './rules.ts';
+
+export const deliverySchema = z.enum(['environment', 'file']);
+export type Delivery = z.infer<typeof deliverySchema>;
+
+export const secretNameSchema = z.string().superRefine((name, check) => {
+  const message = nameProblem(name);
+  if (message !== null) check.addIssue({ code: 'custom', message });
+});
+
+const valueSchema = z.string().superRefine((value, check) => {
+  const message = valueProblem(value);
+  if (message !== null) check.addIssue({ code: 'custom', message });
+});
+
+/** An app, in the environment it lives in, or a group. */
+export const secretOwnerSchema = z.union([
+  z.object({ appId: appIdSchema }).strict(),
+  z.object({ groupId: secretGroupIdSchema }).strict(),
+]);
+export type SecretOwner = z.infer<typeof secretOwnerSchema>;
+
+/** What stays out of an item stays as it is; a new secret needs a value. */
+export const secretItemSchema = z.object({
+  name: secretNameSchema,
+  value: valueSchema.optional(),
+  delivery: deliverySchema.optional(),
+  /** True: this value is never shown again. A new secret is sealed unless it says otherwise. */
+  sealed: z.boolean().optional(),
+  expiresAt: z.date().nullable().optional(),
+});
+export type SecretItem = z.infer<typeof secretItemSchema>;
+
+export const updateSecretsInputSchema = z
+  .object({ owner: secretOwnerSchema, items: z.array(secretItemSchema).min(1).max(secretsMax) })
+  .refine(({ items }) => new Set(items.map(({ name }) => name)).size === items.length, 'A name stands here twice.');
+export type UpdateSecretsInput = z.infer<typeof updateSecretsInputSchema>;
+
+export const updateSecretsOutputSchema = z.object({
+  added: z.array(z.string()),
+  changed: z.array(z.string()),
+  unchanged: z.array(z.string()),
+});
+export type UpdatedSecrets = z.infer<typeof updateSecretsOutputSchema>;
+
+export const secretRefSchema = z.object({ secretId: secretIdSchema });
+export type SecretRef = z.infer<typeof secretRefSchema>;
+
+export const secretVersionRefSchema = secretRefSchema.extend({ number: z.number().int().min(1) });
+export type SecretVersionRef = z.infer<typeof secretVersionRefSchema>;
+
+export const secretSchema = z.object({
+  id: secretIdSchema,
+  name: z.string(),
+  number: z.number().int(),
+  delivery: deliverySchema,
+  sealed: z.boolean(),
+  references: z.array(z.string()),
+  expiresAt: z.date().nullable(),
+  updatedAt: z.date(),
+  /** The member who wrote the value; null for a service account or somebody who left. */
+  authorName: z.string().nullable(),
+});
+export type SecretView = z.infer<typeof secretSchema>;
+
+export const secretGroupSchema = z.object({
+  id: secretGroupIdSchema,
+  name: z.string(),
+  projectId: projectIdSchema,
+  projectName: z.string(),
+  secrets: z.array(secretSchema),
+  apps: z.array(z.object({ id: appIdSchema, name: z.string(), slug: z.string() })),
+});
+export type SecretGroupView = z.infer<typeof secretGroupSchema>;
+export const secretGroupListSchema = z.array(secretGroupSchema);
+
+const changeSchema = z.object({ name: z.string(), kind: z.enum(['added', 'changed', 'removed']) });
+export type SecretChange = z.infer<typeof changeSchema>;
+
+export const appSecretsInputSchema = z.object({ appId: appIdSchema });
+export type AppSecretsInput = z.infer<typeof appSecretsInputSchema>;
+
+export const appSecretsSchema = z.object({
+  secrets: z.array(secretSchema),
+  /** Attached groups first. */
+  groups: z.array(
+    z.object({
+      id: secretGroupIdSchema,
+      name: z.string(),
+      attached: z.boolean(),
+      names: z.array(z.string()),
+    }),
+  ),
+  /** What differs from the live release, by name; null when nothing is live. */
+  changes: z.array(changeSchema).nullable(),
+  /** Why nothing could be deployed now, in sentences. */
+  problems: z.array(z.string()),
+  expectedNames: z.array(z.string()),
+  missingNames: z.array(z.string()),
+  liveSnapshotId: secretSnapshotIdSchema.nullable(),
+});
+export type AppSecrets = z.infer<typeof appSecretsSchema>;
+
+export const secretVersionSchema = z.object({
+  number: z.number().int(),
+  delivery: deliverySchema,
+  sealed: z.boolean(),
+  references: z.array(z.string()),
+  authorName: z.string().nullable(),
+  createdAt: z.date(),
+  isCurrent: z.boolean(),
+  /** The live release runs with it. */
+  isLive: z.boolean(),
+});
+export const secretHistorySchema = z.object({ name: z.string(), versions: z.array(secretVersionSchema) });
+export type SecretHistory = z.infer<typeof secretHistorySchema>;
+
+export const revealedSecretSchema = z.object({ name: z.string(), number: z.number().int(), value: z.string() });
+export type RevealedSecret = z.infer<typeof revealedSecretSchema>;
+
+export const rotatedKeySchema = z.object({ keyId: z.string() });
+
+export const createSecretGroupInputSchema = z.object({
+  name: slugSchema,
+  /** Without it: the organization's first project. */
+  projectId: projectIdSchema.optional(),
+});
+export type CreateSecretGroupInput = z.infer<typeof createSecretGroupInputSchema>;
+
+export const secretGroupRefSchema = z.object({ groupId: secretGroupIdSchema });
+export type SecretGroupRef = z.infer<typeof secretGroupRefSchema>;
+
+export const secretGroupAppSchema = secretGroupRefSchema.extend({ appId: appIdSchema });
+export type SecretGroupAppInput = z.infer<typeof secretGroupAppSchema>;
+
+export const updateExpectedSecretsInputSchema = z.object({
+  appId: appIdSchema,
+  names: z.array(secretNameSchema).max(secretsMax),
+});
+export type UpdateExpectedSecretsInput = z.infer<typeof updateExpectedSecretsInputSchema>;

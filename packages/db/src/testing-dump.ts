@@ -1,0 +1,37 @@
+// Everything that is in a database, row by row, whoever may see it: for checks of what must not be there. Tests only.
+import pg from 'pg';
+import { systemRole } from './scope.ts';
+
+export interface DumpedTable {
+  readonly name: string;
+  /** Each row as PostgreSQL writes it; bytes are hexadecimal. */
+  readonly rows: readonly string[];
+}
+
+export async function dumpTables(url: string): Promise<DumpedTable[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string; isForced: boolean }>(
+      `SELECT format('%I.%I', nspname, relname) AS name, relforcerowsecurity AS "isForced"
+       FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+       WHERE relkind IN ('r', 'p') AND NOT relispartition AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema' ORDER BY 1`,
+    );
+    const dumped: DumpedTable[] = [];
+    for (const { name, isForced } of tables.rows) {
+      await client.query('BEGIN');
+      // The owner sees no row where row security is forced, and the system role is granted nothing of the queue's.
+      if (isForced) {
+        await client.query(`SELECT set_config('role', $1, true), set_config('fairlead.system_reason', 'dump', true)`, [
+          systemRole,
+        ]);
+      }
+      const { rows } = await client.query<{ row: string }>(`SELECT dumped::text AS row FROM ${name} AS dumped`);
+      await client.query('COMMIT');
+      dumped.push({ name, rows: rows.map(({ row }) => row) });
+    }
+    return dumped;
+  } finally {
+    await client.end();
+  }
+}
