@@ -26,7 +26,8 @@ export function spawnProgram(
   const words: string[] = [];
   const child = spawn(join(binaries.root, 'bin', program), args, {
     // Its own environment: PGDATA, PGPORT and the like of whoever starts us must not reach it.
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+    // Where Next's types are about, they ask every environment for a NODE_ENV.
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } as NodeJS.ProcessEnv,
     cwd: '/',
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
