@@ -154,7 +154,7 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
   return (
     <section
       aria-label={`Unsaved changes of ${role.name}`}
-      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-3 border-line border-t bg-raised px-4 py-3"
+      className="sticky bottom-0 z-20 flex max-md:bottom-16 flex-wrap items-center gap-3 border-line border-t bg-raised px-4 py-3"
     >
       <p aria-live="polite" className="min-w-0 flex-1 basis-72 text-pretty">
         <span className="font-medium">{role.name}.</span>{' '}
