@@ -44,10 +44,11 @@ async function signIn(): Promise<void> {
   await expect(overview()).toBeVisible();
 }
 
-async function addAuthenticator(transport: 'internal' | 'usb'): Promise<void> {
+/** A device that keeps passkeys; answers how to unplug it. */
+async function addAuthenticator(transport: 'internal' | 'usb'): Promise<() => Promise<void>> {
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
-  await session.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport,
@@ -57,6 +58,9 @@ async function addAuthenticator(transport: 'internal' | 'usb'): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
+  return async () => {
+    await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+  };
 }
 
 async function addPasskey(name: string): Promise<void> {
@@ -72,7 +76,7 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await openAccount();
   await addAuthenticator('internal');
   await addPasskey('Laptop');
-  await addAuthenticator('usb');
+  const unplug = await addAuthenticator('usb');
   await addPasskey('Stick');
   await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
   const rename = page.getByRole('dialog', { name: 'Rename the passkey' });
@@ -83,6 +87,8 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await page.getByRole('dialog').getByRole('button', { name: 'Remove Key ring' }).click();
   await expect(card('Passkeys').getByText('Key ring')).toHaveCount(0);
 
+  // It still holds what the account has forgotten, and the browser would pick from both.
+  await unplug();
   await page.context().clearCookies();
   await page.goto('/sign-in');
   await page.getByRole('button', { name: 'Use a passkey' }).click();
