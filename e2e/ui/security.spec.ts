@@ -125,7 +125,7 @@ test('an authenticator app is set up by its QR code, and recovery codes are show
   const setup = page.getByRole('dialog', { name: 'Set up two-factor sign-in' });
   await expect(setup.getByRole('img', { name: /QR code/ })).toBeVisible();
   secret = (await setup.getByTestId('two-factor-secret').textContent()) ?? '';
-  await setup.getByLabel('Code').fill(totpOf(secret));
+  await setup.getByRole('textbox', { name: 'Code' }).fill(totpOf(secret));
   await setup.getByRole('button', { name: 'Turn it on' }).click();
   const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
   await expect(codes.getByRole('listitem')).toHaveCount(10);
