@@ -167,6 +167,7 @@ test('an address is confirmed by the link of a mail', async () => {
 test('a forgotten password is set anew by a mail, and all sessions end', async () => {
   await page.goto('/sign-in');
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Forgot your password?' })).toBeVisible();
   await page.getByLabel('E-mail').fill(ADA.email);
   await page.getByRole('button', { name: 'Send me a link' }).click();
   await expect(page.getByText('If there is an account with this address')).toBeVisible();
