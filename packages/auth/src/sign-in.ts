@@ -31,7 +31,7 @@ const base64Url = z
   .string()
   .max(16_384)
   .regex(/^[\w-]+$/);
-export const passkeyBody = z.object({
+const passkeyBody = z.object({
   response: z.object({
     id: base64Url,
     rawId: base64Url,

@@ -23,3 +23,12 @@ test('an error carries its code, its sentence and what it is about', () => {
   expect(error).toMatchObject({ name: 'AppError', code: 'app.not_found', details: { appId: 'app_1' } });
   expect(error.message).toBe(errorTable['app.not_found'].message);
 });
+
+test('an error of a second copy of this module is one of ours, and no other error is', async () => {
+  const copy: typeof import('./errors.ts') = await import(`${new URL('./errors.ts', import.meta.url).href}?copy`);
+  expect(copy.AppError).not.toBe(AppError);
+  expect(new copy.AppError('session.not_fresh')).toBeInstanceOf(AppError);
+  for (const other of [new Error('session.not_fresh'), { code: 'session.not_fresh' }, null, 'x']) {
+    expect(other instanceof AppError).toBe(false);
+  }
+});

@@ -347,6 +347,8 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(table, code);
 }
 
+const appErrorBrand = Symbol.for('fairlead.AppError');
+
 /** An expected failure. It knows no transport: a border turns its code into HTTP, tRPC or a link error by the table. */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -358,6 +360,15 @@ export class AppError extends Error {
     super(errorTable[code].message, options);
     this.code = code;
     this.details = details;
+  }
+
+  get [appErrorBrand](): true {
+    return true;
+  }
+
+  /** A bundler may load this module twice in one process, and an error of either copy is one of ours. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && appErrorBrand in value;
   }
 }
 
