@@ -48,6 +48,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         name: 'Hello',
         slug: 'hello',
         repositoryUrl: 'https://git.example.test/hello.git',
+        command: [],
       },
     });
     await tx.release.create({
@@ -123,7 +124,15 @@ export async function insertOrganizationRows(database: Database, slug: string): 
       data: { id: newId('dom'), organizationId, appId, environmentId, host: `hello.${slug}.example.test` },
     });
     await tx.benchmarkRun.create({
-      data: { id: runId, organizationId, appId, environmentId, serverId, state: 'succeeded', plan: {} },
+      data: {
+        id: runId,
+        organizationId,
+        appId,
+        environmentId,
+        serverId,
+        state: 'succeeded',
+        plan: { host: 'hello.example.test' },
+      },
     });
     await tx.benchmarkRow.create({
       data: {

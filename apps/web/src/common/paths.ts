@@ -24,6 +24,7 @@ export function pathsOf(organization: string) {
     benchmark: (id: string) => `${root}/benchmarks/${id}`,
     domains: `${root}/domains`,
     members: `${root}/members`,
+    roles: `${root}/members/roles`,
     settings: `${root}/settings`,
     organizationSettings: `${root}/settings/organization`,
   } as const;

@@ -1,6 +1,6 @@
 'use client';
 // Who belongs to the organization, as what, and who is asked to join.
-import { Button } from '@fairlead/ui/button';
+import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -9,6 +9,7 @@ import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -17,7 +18,7 @@ import { MemberRows } from './member-rows.tsx';
 import { PendingInvitations } from './pending-invitations.tsx';
 
 export function MemberListPage() {
-  const { can, organization } = useMe();
+  const { can, organization, paths } = useMe();
   const trpc = useTRPC();
   const members = useQuery(trpc.member.list.queryOptions());
   const [inviting, setInviting] = useState(false);
@@ -27,15 +28,22 @@ export function MemberListPage() {
         <PageHeader
           title="Members"
           actions={
-            can('member.invite') ? (
-              <Button
-                variant="accent"
-                icon={<UserPlus size={15} aria-hidden="true" />}
-                onClick={() => setInviting(true)}
-              >
-                Invite
-              </Button>
-            ) : undefined
+            <>
+              {can('role.read') ? (
+                <HoverLink href={paths.roles} className={buttonClass()}>
+                  Roles
+                </HoverLink>
+              ) : null}
+              {can('member.invite') ? (
+                <Button
+                  variant="accent"
+                  icon={<UserPlus size={15} aria-hidden="true" />}
+                  onClick={() => setInviting(true)}
+                >
+                  Invite
+                </Button>
+              ) : null}
+            </>
           }
         />
         <div className="flex flex-col gap-6">

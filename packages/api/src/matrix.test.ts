@@ -1,0 +1,66 @@
+// The whole matrix: every procedure, as everybody, with own, foreign and unknown ids; and that it fails on a planted leak.
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { appIdSchema } from '@fairlead/contract/ids';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { memberProcedure, router } from './ladder.ts';
+import { apiRouter } from './router.ts';
+import { inSystemScope } from './system-scope.ts';
+import { startTestApi, type TestApi } from './testing/index.ts';
+import { checkMatrix, declaredRoutes } from './testing/matrix/index.ts';
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi();
+});
+afterEach(() => api.close());
+
+const allProceduresMs = 300_000;
+
+test('every procedure answers as it declares', { timeout: allProceduresMs }, async () => {
+  const report = await checkMatrix(api);
+  expect(report.leaks).toEqual([]);
+  expect(report.procedures).toBe(Object.keys(apiRouter._def.procedures).length);
+  expect(report.calls).toBeGreaterThan(report.procedures * 20);
+});
+
+const input = z.object({ appId: appIdSchema });
+const output = z.object({ name: z.string() }).nullable();
+const planted = {
+  'a procedure that forgets its tenant check': memberProcedure('app.read')
+    .input(input)
+    .output(output)
+    .query(({ ctx, input: { appId } }) =>
+      inSystemScope(ctx, 'a planted leak', ({ tx }) => tx.app.findUnique({ where: { id: appId } })),
+    ),
+  'a procedure that changes what is not its organization’s': memberProcedure('app.write')
+    .input(input)
+    .output(output)
+    .mutation(({ ctx, input: { appId } }) =>
+      inSystemScope(ctx, 'a planted leak', async ({ tx }) => {
+        await tx.app.updateMany({ where: { id: appId }, data: { healthPath: '/stolen' } });
+        return null;
+      }),
+    ),
+};
+
+test('every route of the web app is declared, and every declared one exists', () => {
+  const files = globSync('**/route.ts', { cwd: fileURLToPath(new URL('../../../apps/web/src/app', import.meta.url)) });
+  expect(files.sort()).toEqual(Object.keys(declaredRoutes).sort());
+});
+
+test('a route that answers what nobody declared is found', { timeout: allProceduresMs }, async () => {
+  const leaky = (): Promise<Response> => Promise.resolve(new Response('here'));
+  const routes = { 'api/trpc/[trpc]/route.ts': { GET: leaky, DELETE: leaky } };
+  const { leaks } = await checkMatrix(api, { router: router({}), routes });
+  expect(leaks).toContain('api/trpc/[trpc]/route.ts answers to DELETE, which nobody declared');
+  expect(leaks).toContain('healthz/route.ts is declared, but there is no such route');
+  expect(leaks.some((leak) => leak.includes('answered 200 where 404 is declared'))).toBe(true);
+});
+
+test.each(Object.entries(planted))('%s is found', { timeout: allProceduresMs }, async (_what, procedure) => {
+  const { leaks } = await checkMatrix(api, { router: router({ planted: procedure }) });
+  expect(leaks.length).toBeGreaterThan(0);
+  expect(leaks.every((leak) => leak.startsWith('planted'))).toBe(true);
+});

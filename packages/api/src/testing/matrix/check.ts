@@ -1,0 +1,283 @@
+// Owns the proof that the API answers as it declares: every procedure, called as everybody, with own, foreign and unknown
+// ids in every place of its input that takes one. A foreign id must be answered exactly as one that does not exist.
+import { type IdPrefix, newId } from '@fairlead/contract/ids';
+import { type Permission, permissionSchema, permissionsOf } from '@fairlead/core/role';
+import type { Database } from '@fairlead/db';
+import type { AnyRouter } from '@trpc/server';
+import { answerRequest } from '../../answer-request.ts';
+import type { ApiParts } from '../../context.ts';
+import { apiRouter } from '../../router.ts';
+import type { TestApi } from '../test-api.ts';
+import { type Answer, callProcedure } from './call.ts';
+import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
+import { checkRoutes, type RouteHandlers } from './routes.ts';
+import { type IdPlace, type Sample, samplesOf, withValueAt } from './sample.ts';
+import { type Person, setStage } from './stage.ts';
+
+export interface MatrixReport {
+  readonly procedures: number;
+  readonly calls: number;
+  /** Each a sentence: who called what with what, and what came of it. */
+  readonly leaks: readonly string[];
+}
+
+/** Inputs whose parts must fit each other in a way that a schema does not tell. */
+type Examples = Readonly<Record<string, (own: ReadonlyMap<string, string>) => Sample[]>>;
+
+const refusals: ReadonlySet<string> = new Set(['session.required', 'organization.not_found', 'permission.denied']);
+
+const examples: Examples = {
+  'grant.create': (own) =>
+    (['environment', 'project'] as const).map((kind) => {
+      const key = `${kind}Id`;
+      const prefix = kind === 'environment' ? 'env' : 'prj';
+      return {
+        value: { memberId: own.get('mem'), role: own.get('rol'), scope: { kind, [key]: own.get(prefix) } },
+        ids: [
+          { path: ['memberId'], kind: 'mem' },
+          { path: ['role'], kind: 'rol' },
+          { path: ['scope', key], kind: prefix },
+        ],
+      };
+    }),
+};
+
+export interface MatrixOptions {
+  /** Another one in the tests of this check only. */
+  readonly router?: AnyRouter;
+  /** Route files to call; without them, the two that the API has itself. */
+  readonly routes?: RouteHandlers;
+}
+
+export async function checkMatrix(
+  api: TestApi,
+  { router = apiRouter, routes }: MatrixOptions = {},
+): Promise<MatrixReport> {
+  const stage = await setStage(api);
+  const report = { procedures: 0, calls: 0, leaks: [] as string[] };
+  const kept: ApiParts = api.parts;
+  const undone: ApiParts = { ...api.parts, database: undoing(api.parts.database) };
+
+  const call = async (procedure: DeclaredProcedure, person: Person, input: unknown, keep = false): Promise<Answer> => {
+    report.calls += 1;
+    const answer = await callProcedure(
+      { parts: keep ? kept : undone, router, live: api.live },
+      procedure,
+      person,
+      input,
+    );
+    const sent = JSON.stringify(input) ?? '';
+    const trace = stage.foreignTraces.find((each) => answer.text.includes(each) && !sent.includes(each));
+    const who = `${procedure.path} as ${person.name} with ${sent}`;
+    if (trace !== undefined) report.leaks.push(`${who} told of a foreign row: ${trace}`);
+    if (answer.outcome === 'internal.unexpected') {
+      const [logged] = api.errors.slice(-1) as { readonly err?: unknown }[];
+      report.leaks.push(`${who} failed unexpectedly: ${String(logged?.err)}`);
+    }
+    return answer;
+  };
+  const expectOutcome = (procedure: DeclaredProcedure, person: Person, answer: Answer, expected: string): void => {
+    if (answer.outcome === expected) return;
+    report.leaks.push(`${procedure.path} as ${person.name} answered ${answer.outcome} where ${expected} is declared`);
+  };
+
+  for (const procedure of declaredProcedures(router)) {
+    report.procedures += 1;
+    const samples =
+      examples[procedure.path]?.(stage.own) ??
+      (procedure.input === null ? [{ value: undefined, ids: [] }] : samplesOf(procedure.input, stage.own));
+    const before = await stage.foreignFingerprint();
+    if (isOfMembers(procedure.access)) {
+      await checkOutsiders(procedure, samples);
+      await checkRoles(procedure, procedure.access, samples);
+      await checkGrants(procedure, procedure.access, samples);
+    } else {
+      await checkOpen(procedure, samples);
+    }
+    if ((await stage.foreignFingerprint()) !== before) report.leaks.push(`${procedure.path} changed a foreign row`);
+  }
+  const own = await checkRoutes(stage, routes ?? routesOf(api.parts), {
+    authOptions: api.authOptions,
+    complete: routes !== undefined,
+  });
+  return { ...report, calls: report.calls + own.calls, leaks: [...report.leaks, ...own.leaks] };
+
+  /** Who has no place in the organization learns nothing, whatever they send. */
+  async function checkOutsiders(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
+    for (const input of [{ nonsense: true }, ...samples.map(({ value }) => value)]) {
+      const { nobody, stranger, foreignOwner } = stage;
+      expectOutcome(procedure, nobody, await call(procedure, nobody, input, true), 'session.required');
+      for (const person of [stranger, foreignOwner]) {
+        expectOutcome(procedure, person, await call(procedure, person, input, true), 'organization.not_found');
+      }
+    }
+  }
+
+  async function checkRoles(
+    procedure: DeclaredProcedure,
+    permission: Permission,
+    samples: readonly Sample[],
+  ): Promise<void> {
+    for (const person of stage.roles) {
+      const allowed = permissionsOf(person.role).includes(permission);
+      await checkMember(procedure, person, allowed, samples);
+    }
+    // What a stream needs beyond its permission depends on each thing it streams: its own tests tell.
+    if (procedure.type !== 'subscription') {
+      await stage.setCustom([permission]);
+      await checkMember(procedure, { ...stage.custom, name: `a role of ${permission} alone` }, true, samples);
+    }
+    await stage.setCustom(permissionSchema.options.filter((each) => each !== permission));
+    await checkMember(procedure, { ...stage.custom, name: `a role of all but ${permission}` }, false, samples);
+  }
+
+  async function checkMember(
+    procedure: DeclaredProcedure,
+    person: Person,
+    allowed: boolean,
+    samples: readonly Sample[],
+  ): Promise<void> {
+    if (!allowed) {
+      expectOutcome(procedure, person, await call(procedure, person, { nonsense: true }, true), 'permission.denied');
+    }
+    for (const { value, ids } of samples) {
+      const answer = await call(procedure, person, value);
+      if (allowed) requireReached(procedure, person, answer, ids);
+      else expectOutcome(procedure, person, answer, 'permission.denied');
+      for (const place of ids) await checkForeignId(procedure, person, allowed, value, place);
+    }
+  }
+
+  async function checkForeignId(
+    procedure: DeclaredProcedure,
+    person: Person,
+    allowed: boolean,
+    value: unknown,
+    place: IdPlace,
+  ): Promise<void> {
+    const foreign = stage.foreign.get(place.kind);
+    if (foreign === undefined) throw new TypeError(`${procedure.path}: there is no foreign row of kind ${place.kind}`);
+    // Kept, because it must change nothing: the fingerprint of the foreign rows would tell.
+    const answer = await call(procedure, person, withValueAt(value, place.path, foreign), true);
+    const unknown = await call(procedure, person, withValueAt(value, place.path, unknownOf(place.kind)));
+    const expected = allowed ? unknown.outcome : 'permission.denied';
+    if (answer.outcome !== expected) {
+      report.leaks.push(
+        `${procedure.path} as ${person.name} answered ${answer.outcome} to a foreign id in ${place.path.join('.')}, ` +
+          `and ${expected} to one that does not exist`,
+      );
+    }
+  }
+
+  /** A grant opens a procedure where it was given, as narrowly as the procedure declares, and nowhere else. */
+  async function checkGrants(
+    procedure: DeclaredProcedure,
+    permission: Permission,
+    samples: readonly Sample[],
+  ): Promise<void> {
+    if (procedure.type === 'subscription') return;
+    const grain = procedure.grain ?? 'organization';
+    const cases = [
+      { place: 'elsewhere', opens: false },
+      { place: 'environment', opens: grain === 'environment' },
+      { place: 'project', opens: grain !== 'organization' },
+    ] as const;
+    for (const { place, opens } of cases) {
+      await stage.setGrant([permission], place);
+      const person = { ...stage.granted, name: `a grant of ${permission} (${place})` };
+      const outcomes: string[] = [];
+      for (const { value, ids } of samples) {
+        outcomes.push((await call(procedure, person, value)).outcome);
+        for (const id of ids) await checkForeignGrant(procedure, person, value, id);
+      }
+      const denied = outcomes.filter((outcome) => outcome === 'permission.denied').length;
+      // Some inputs name a wider place than the grant's: one that is opened is enough, and none where it is closed.
+      if (opens ? denied === outcomes.length : denied !== outcomes.length) {
+        report.leaks.push(`${procedure.path} as ${person.name} answered ${outcomes.join(', ')}`);
+      }
+    }
+  }
+
+  async function checkForeignGrant(
+    procedure: DeclaredProcedure,
+    person: Person,
+    value: unknown,
+    place: IdPlace,
+  ): Promise<void> {
+    const foreign = await call(procedure, person, withValueAt(value, place.path, stage.foreign.get(place.kind)), true);
+    const unknown = await call(procedure, person, withValueAt(value, place.path, unknownOf(place.kind)));
+    if (foreign.outcome === unknown.outcome) return;
+    report.leaks.push(`${procedure.path} as ${person.name} tells a foreign id in ${place.path.join('.')} from no id`);
+  }
+
+  /** For everybody, or for everybody who is signed in: nothing foreign is told, and no one without a session gets in. */
+  async function checkOpen(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
+    for (const { value, ids } of samples) {
+      const inputs = [value, ...ids.map(({ path, kind }) => withValueAt(value, path, stage.foreign.get(kind)))];
+      for (const input of inputs) {
+        const answer = await call(procedure, stage.nobody, input);
+        if (procedure.access === 'signed_in') expectOutcome(procedure, stage.nobody, answer, 'session.required');
+        // Such a call may end the session or the account of whoever makes it.
+        const person = await stage.throwaway();
+        const signedIn = await call(procedure, person, input);
+        if (signedIn.outcome === 'session.required') expectOutcome(procedure, person, signedIn, 'ok');
+      }
+    }
+  }
+
+  /** A call that is refused for its input, or a read that finds nothing, would prove nothing about who may make it. */
+  function requireReached(
+    procedure: DeclaredProcedure,
+    person: Person,
+    { outcome }: Answer,
+    ids: readonly IdPlace[],
+  ): void {
+    if (refusals.has(outcome)) {
+      report.leaks.push(`${procedure.path} as ${person.name} answered ${outcome} where it is declared to be allowed`);
+    }
+    const isRead = procedure.type !== 'mutation' && !ids.some(({ kind }) => kind === 'cursor');
+    if (outcome !== 'internal.unexpected' && (outcome === 'input.invalid' || (isRead && outcome !== 'ok'))) {
+      throw new TypeError(`${procedure.path} answered ${outcome} to a made-up input: add an example of a valid one`);
+    }
+  }
+}
+
+function routesOf(parts: ApiParts): RouteHandlers {
+  const api = (request: Request) => answerRequest(parts, request);
+  const auth = (request: Request) => parts.auth.handler(request);
+  return {
+    'api/auth/[...all]/route.ts': { GET: auth, POST: auth },
+    'api/trpc/[trpc]/route.ts': { GET: api, POST: api },
+  };
+}
+
+function unknownOf(kind: string): string {
+  if (kind === 'slug') return 'no-such-slug';
+  return newId((kind === 'cursor' ? 'app' : kind) as IdPrefix);
+}
+
+/** The same database, where nothing stays: each call finds the rows that the one before it found. */
+function undoing(database: Database): Database {
+  return {
+    ...database,
+    tenant: (organizationId, work, options) =>
+      undo((keep) => database.tenant(organizationId, async (tx) => keep(await work(tx)), options)),
+    system: (reason, work, options) =>
+      undo((keep) => database.system(reason, async (tx) => keep(await work(tx)), options)),
+  };
+}
+
+async function undo<T>(run: (keep: (value: T) => never) => Promise<T>): Promise<T> {
+  let kept: { readonly value: T } | undefined;
+  try {
+    return await run((value) => {
+      kept = { value };
+      throw new Undone();
+    });
+  } catch (error) {
+    if (error instanceof Undone && kept !== undefined) return kept.value;
+    throw error;
+  }
+}
+
+class Undone extends Error {}

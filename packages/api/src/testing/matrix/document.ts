@@ -1,0 +1,84 @@
+// Owns docs/permissions.md: the declared matrix, as people read it. A test fails when the page is not what this renders.
+import { permissionSchema, permissionsOf, roleSchema } from '@fairlead/core/role';
+import { apiRouter } from '../../router.ts';
+import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
+import { declaredRoutes } from './routes.ts';
+
+const grains: Readonly<Record<string, string>> = {
+  organization: 'organization',
+  project: 'organization or project',
+  environment: 'organization, project or environment',
+};
+
+export function renderPermissions(): string {
+  const procedures = declaredProcedures(apiRouter);
+  const roles = roleSchema.options;
+  return `# Who may do what
+
+This page is rendered from what every procedure declares; \`npm run check:tenancy\` calls each of them as everybody and
+compares. Change the code, then write the page anew: \`npx vitest run src/permissions-document.test.ts -u\` in
+\`packages/api\`.
+
+## Roles
+
+A member has one role in the organization, and any number of further ones by grants: in the organization, in a project or
+in an environment. What is allowed in the organization is allowed everywhere in it, and what is allowed in a project in its
+environments. An organization can make roles of its own from every permission but those that only an owner holds. Nobody
+gives or takes a role, or a permission of a role, that they do not hold there themselves; only an owner makes owners; the
+last owner stays one.
+
+${table(
+  ['Permission', ...roles],
+  permissionSchema.options.map((permission) => [
+    `\`${permission}\``,
+    ...roles.map((role) => (permissionsOf(role).includes(permission) ? 'yes' : '')),
+  ]),
+)}
+
+## Protected environments
+
+A deployment to a protected environment, also a redeploy and a rollback, stays queued until another member with
+\`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, and neither
+can a token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
+comes. When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
+what waits for approval goes on waiting.
+
+## Procedures
+
+"Granted on" is how narrow a grant may be that opens the procedure. A row that belongs to another organization is answered
+like one that does not exist.
+
+${table(
+  ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
+  procedures.map((each) => [`\`${each.path}\``, each.type, needs(each), grains[each.grain ?? ''] ?? '', holders(each)]),
+)}
+
+## Routes
+
+Beside its pages the web app answers to these, and to nothing else.
+
+${table(
+  ['Route', 'Methods', 'For'],
+  Object.entries(declaredRoutes).map(([file, { methods, who }]) => [
+    `\`/${file.replace(/\/route\.ts$/, '')}\``,
+    methods.join(', '),
+    who,
+  ]),
+)}
+`;
+}
+
+function needs({ access }: DeclaredProcedure): string {
+  if (access === 'public') return 'nothing';
+  return access === 'signed_in' ? 'a session' : `\`${access}\``;
+}
+
+function holders({ access }: DeclaredProcedure): string {
+  if (!isOfMembers(access)) return '';
+  return roleSchema.options.filter((role) => permissionsOf(role).includes(access)).join(', ');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,194 @@
+// Owns the stage of the matrix: two organizations with a row of every table, the foreign one's rows marked in every text
+// that they hold, and people of every kind. Must never depend on a list of tables: the catalogue tells them.
+import { randomBytes } from 'node:crypto';
+import { newId } from '@fairlead/contract/ids';
+import { type Permission, roleSchema } from '@fairlead/core/role';
+import { insertOrganizationRows } from '@fairlead/db/testing/rows';
+import type { TestApi } from '../test-api.ts';
+
+export interface Person {
+  readonly name: string;
+  readonly cookie: string | undefined;
+  /** The organization they ask for. */
+  readonly slug: string;
+}
+
+export interface Stage {
+  readonly ownId: string;
+  readonly foreignId: string;
+  /** In every text of every foreign row. */
+  readonly marker: string;
+  /** Kind of id → an id of that kind. */
+  readonly own: ReadonlyMap<string, string>;
+  readonly foreign: ReadonlyMap<string, string>;
+  /** All that tells the foreign rows: the marker and each of their ids. */
+  readonly foreignTraces: readonly string[];
+  readonly nobody: Person;
+  readonly stranger: Person;
+  /** The owner of the foreign organization, who asks for ours. */
+  readonly foreignOwner: Person;
+  /** A member for each built-in role. */
+  readonly roles: readonly (Person & { readonly role: (typeof roleSchema.options)[number] })[];
+  /** A member whose one role is made anew for each procedure. */
+  readonly custom: Person;
+  setCustom(permissions: readonly Permission[]): Promise<void>;
+  /** A member with a role of no permission, and with these in one place. */
+  readonly granted: Person;
+  setGrant(permissions: readonly Permission[], place: 'project' | 'environment' | 'elsewhere'): Promise<void>;
+  /** An account of its own, for calls that may end sessions or the account itself. */
+  throwaway(): Promise<Person>;
+  /** Changes when any foreign row does. */
+  foreignFingerprint(): Promise<string>;
+}
+
+/** Text that may hold anything: a marker in it breaks no rule of the table. */
+const freeText = /^(name|label|repository_url|commit_subject|commit_author|detail|failure_message|host|email|note)$/;
+const unchangeable: ReadonlySet<string> = new Set(['audit_event']);
+
+export async function setStage(api: TestApi): Promise<Stage> {
+  const { world } = api;
+  const database = api.db.database;
+  const ownRows = await insertOrganizationRows(database, 'ours');
+  const foreignRows = await insertOrganizationRows(database, 'theirs');
+  const marker = `planted${randomBytes(6).toString('hex')}`;
+  const tables = await tenantTables();
+
+  async function tenantTables(): Promise<{ name: string; columns: string[] }[]> {
+    return world.system(
+      ({ tx }) => tx.$queryRaw<{ name: string; columns: string[] }[]>`
+        SELECT table_name::text AS name, array_agg(column_name::text) AS columns FROM information_schema.columns
+        WHERE table_schema = 'public' GROUP BY table_name
+        HAVING bool_or(column_name = 'organization_id') AND bool_or(column_name = 'id') ORDER BY 1`,
+    );
+  }
+
+  const idsOf = async (organizationId: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for (const { name } of tables) {
+      const rows = await world.system(({ tx }) =>
+        tx.$queryRawUnsafe<{ id: string }[]>(
+          `SELECT id::text FROM "${name}" WHERE organization_id = $1 ORDER BY id`,
+          organizationId,
+        ),
+      );
+      ids.push(...rows.map(({ id }) => id));
+    }
+    return ids;
+  };
+  const poolOf = (ids: readonly string[], rows: object): Map<string, string> =>
+    new Map([...ids, ...Object.values(rows as Record<string, string>)].map((id) => [id.split('_')[0] ?? id, id]));
+
+  for (const { name, columns } of tables) {
+    if (unchangeable.has(name)) continue;
+    for (const column of columns.filter((each) => freeText.test(each))) {
+      await world.system(({ tx }) =>
+        tx.$executeRawUnsafe(
+          `UPDATE "${name}" SET "${column}" = $1 || "${column}" WHERE organization_id = $2`,
+          marker,
+          foreignRows.organizationId,
+        ),
+      );
+    }
+  }
+  await world.system(async ({ tx }) => {
+    await tx.app.update({ where: { id: foreignRows.appId }, data: { slug: `${marker}-app` } });
+    await tx.organization.update({ where: { id: foreignRows.organizationId }, data: { name: `${marker} org` } });
+    await tx.user.update({ where: { id: foreignRows.userId }, data: { name: `${marker} owner` } });
+  });
+
+  let accounts = 0;
+  const account = async (name: string): Promise<{ cookie: string; userId: string }> => {
+    accounts += 1;
+    const made = await api.signUp(`${name.replaceAll(' ', '-')}${accounts}`, null);
+    if (made.cookie === '') throw new Error(`${name} could not sign in`);
+    return made;
+  };
+  const join = async (organizationId: string, name: string, role: string) => {
+    const { cookie, userId } = await account(name);
+    const memberId = newId('mem');
+    await world.system(({ tx }) => tx.member.create({ data: { id: memberId, organizationId, userId, role } }));
+    return { name, cookie, slug: 'ours', memberId };
+  };
+  const newRole = async (name: string): Promise<string> => {
+    const id = newId('rol');
+    await world.system(({ tx }) =>
+      tx.customRole.create({ data: { id, organizationId: ownRows.organizationId, name, permissions: [] } }),
+    );
+    return id;
+  };
+
+  const roles: Stage['roles'][number][] = [];
+  for (const role of roleSchema.options) roles.push({ ...(await join(ownRows.organizationId, role, role)), role });
+  const [customRole, emptyRole, grantedRole] = [
+    await newRole('Custom'),
+    await newRole('Empty'),
+    await newRole('Granted'),
+  ];
+  const custom = await join(ownRows.organizationId, 'custom', customRole);
+  const granted = await join(ownRows.organizationId, 'granted', emptyRole);
+  const elsewhere = newId('prj');
+  await world.system(({ tx }) =>
+    tx.project.create({
+      data: { id: elsewhere, organizationId: ownRows.organizationId, name: 'Elsewhere', slug: 'elsewhere' },
+    }),
+  );
+  const foreignIds = await idsOf(foreignRows.organizationId);
+  const own = poolOf(await idsOf(ownRows.organizationId), ownRows);
+  own.set('slug', 'hello').set('cursor', ownRows.appId);
+  const foreign = poolOf(foreignIds, foreignRows);
+  foreign.set('slug', `${marker}-app`).set('cursor', foreignRows.appId);
+  const places = {
+    project: { projectId: ownRows.projectId, environmentId: null },
+    environment: { projectId: null, environmentId: ownRows.environmentId },
+    elsewhere: { projectId: elsewhere, environmentId: null },
+  } as const;
+
+  return {
+    ownId: ownRows.organizationId,
+    foreignId: foreignRows.organizationId,
+    marker,
+    own,
+    foreign,
+    foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
+    nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
+    stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },
+    foreignOwner: { ...(await join(foreignRows.organizationId, 'foreign owner', 'owner')), slug: 'ours' },
+    roles,
+    custom,
+    setCustom: async (permissions) => {
+      await world.system(({ tx }) =>
+        tx.customRole.update({ where: { id: customRole }, data: { permissions: [...permissions] } }),
+      );
+    },
+    granted,
+    setGrant: async (permissions, place) => {
+      await world.system(async ({ tx }) => {
+        await tx.customRole.update({ where: { id: grantedRole }, data: { permissions: [...permissions] } });
+        await tx.roleGrant.deleteMany({ where: { memberId: granted.memberId } });
+        await tx.roleGrant.create({
+          data: {
+            id: newId('grt'),
+            organizationId: ownRows.organizationId,
+            memberId: granted.memberId,
+            role: grantedRole,
+            ...places[place],
+          },
+        });
+      });
+    },
+    throwaway: async () => ({ name: 'an account', cookie: (await account('throwaway')).cookie, slug: 'ours' }),
+    foreignFingerprint: () =>
+      world.system(async ({ tx }) => {
+        const parts: string[] = [];
+        for (const { name } of [...tables, { name: 'organization' }]) {
+          const key = name === 'organization' ? 'id' : 'organization_id';
+          const [row] = await tx.$queryRawUnsafe<{ digest: string | null }[]>(
+            `SELECT md5(string_agg(r::text, '|' ORDER BY r.id)) AS digest FROM "${name}" AS r WHERE r.${key} = $1`,
+            foreignRows.organizationId,
+          );
+          parts.push(`${name}:${row?.digest ?? ''}`);
+        }
+        return parts.join(' ');
+      }),
+  };
+}

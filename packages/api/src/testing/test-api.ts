@@ -1,0 +1,148 @@
+// A whole API on a database of its own for tests: real auth, real verbs, a live source that tests feed.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AuthOptions, createAuth } from '@fairlead/auth';
+import type { LiveEvent } from '@fairlead/contract/live';
+import { createFolderLogStore } from '@fairlead/core/log';
+import { rotateSetupToken } from '@fairlead/core/setup';
+import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
+import type { TestDatabase } from '@fairlead/db/testing/cluster';
+import type { ApiParts } from '../context.ts';
+import { createCaller, createContext } from '../index.ts';
+import type { LiveSource, LiveSubscription } from '../live-source.ts';
+
+export const origin = 'https://fairlead.example.test';
+
+export interface TestApi {
+  readonly db: TestDatabase;
+  readonly world: TestWorld;
+  readonly parts: ApiParts;
+  readonly authOptions: AuthOptions;
+  readonly live: FedLiveSource;
+  /** What was logged as an error. */
+  readonly errors: object[];
+  /** Procedures as this cookie's owner would call them. */
+  caller(cookie?: string, organizationSlug?: string | null): ReturnType<typeof createCaller>;
+  /** A new account's cookie; with a role it is a member of the world's organization. */
+  signUp(name: string, role: string | null): Promise<{ cookie: string; userId: string }>;
+  setupToken(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export interface FedLiveSource extends LiveSource {
+  readonly subscriptions: LiveSubscription[];
+  push(event: LiveEvent): void;
+  /** Called when somebody begins to listen. */
+  onSubscribe: (() => void) | null;
+}
+
+const password = 'correct horse battery';
+
+/** Takes the database: it is dropped with the API. */
+export async function startApi(db: TestDatabase): Promise<TestApi> {
+  const world = await testWorld(db.database);
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-api-'));
+  const errors: object[] = [];
+  const live = createFedLiveSource();
+  const authOptions: AuthOptions = {
+    identity: db.database,
+    secret: 's'.repeat(48),
+    baseUrl: origin,
+    trustedOrigins: [origin],
+    trustedProxies: [],
+    mail: null,
+    onFailure: (error) => errors.push({ error }),
+  };
+  const parts: ApiParts = {
+    database: db.database,
+    auth: createAuth(authOptions),
+    live,
+    logs: createFolderLogStore(dir),
+    mail: null,
+    config: {
+      publicUrl: origin,
+      localHttpsPort: 4443,
+      controlHost: 'fairlead.localhost',
+      publicHost: new URL(origin).hostname,
+      agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),
+    },
+    clock: world.clock,
+    log: { ...silentLog, error: (fields) => errors.push(fields) },
+  };
+
+  async function cookieOf(email: string): Promise<string> {
+    const response = await parts.auth.handler(
+      new Request(`${origin}/api/auth/sign-in/email`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin },
+        body: JSON.stringify({ email, password }),
+      }),
+    );
+    return response.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(';')[0])
+      .join('; ');
+  }
+
+  return {
+    db,
+    world,
+    parts,
+    authOptions,
+    live,
+    errors,
+    caller: (cookie, organizationSlug = world.organizationSlug) =>
+      createCaller(
+        createContext(parts, { headers: new Headers(cookie === undefined ? {} : { cookie }), organizationSlug }),
+      ),
+    signUp: async (name, role) => {
+      const email = `${name.toLowerCase()}@example.test`;
+      const { userId } = await parts.auth.createAccount({ name, email, password });
+      if (role !== null) {
+        await world.system(({ tx }) =>
+          tx.member.create({ data: { id: `mem_${name}`, organizationId: world.organizationId, userId, role } }),
+        );
+      }
+      return { cookie: await cookieOf(email), userId };
+    },
+    setupToken: () => world.system((ctx) => rotateSetupToken(ctx, { organizationId: world.organizationId })),
+    close: async () => {
+      await db.drop();
+      await rm(dir, { recursive: true });
+    },
+  };
+}
+
+function createFedLiveSource(): FedLiveSource {
+  const subscriptions: LiveSubscription[] = [];
+  const waiting = new Set<() => void>();
+  const queue: LiveEvent[] = [];
+  const source: FedLiveSource = {
+    subscriptions,
+    onSubscribe: null,
+    push: (event) => {
+      queue.push(event);
+      for (const wake of waiting) wake();
+    },
+    subscribe: async function* (subscription) {
+      subscriptions.push(subscription);
+      source.onSubscribe?.();
+      const { signal } = subscription;
+      while (!signal.aborted) {
+        const event = queue.shift();
+        if (event !== undefined) yield event;
+        else await changeOrEnd(waiting, signal);
+      }
+    },
+  };
+  return source;
+}
+
+async function changeOrEnd(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  waiting.add(resolve);
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  await promise;
+  waiting.delete(resolve);
+}
