@@ -19,6 +19,8 @@ import { recordReport } from '../link/index.ts';
 import { renderDesiredState } from '../server/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
+export { auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
+
 export interface TestClock extends Clock {
   forward(ms: number): void;
 }
