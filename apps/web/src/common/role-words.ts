@@ -1,10 +1,7 @@
 // What roles and permissions are called where people read them. Pure.
-import type { Me } from '../api/types.ts';
 import type { Permission } from './me.tsx';
 
-export type MemberRole = Me['organizations'][number]['role'];
-
-const BUILT_IN_ROLES = {
+export const BUILT_IN_ROLES = {
   owner: { label: 'Owner', may: 'may do everything' },
   admin: { label: 'Admin', may: 'everything but ending or handing over the organization' },
   deployer: { label: 'Deployer', may: 'deploys, also with a second pair of eyes' },
@@ -13,21 +10,16 @@ const BUILT_IN_ROLES = {
   billing: { label: 'Billing', may: 'sees everything, and what it costs' },
 } as const;
 
-interface RoleWords {
+interface RoleLabel {
   readonly label: string;
-  /** In a few words. */
-  readonly may: string;
-}
-
-/** `customName` is that of a role which the organization made, where it is known. */
-export function roleWords(role: string, customName?: string): RoleWords {
-  if (Object.hasOwn(BUILT_IN_ROLES, role)) return BUILT_IN_ROLES[role as keyof typeof BUILT_IN_ROLES];
-  return { label: customName ?? 'Custom role', may: 'a role of this organization' };
+  /** In a few words; null for a role that the organization made. */
+  readonly may: string | null;
 }
 
 /** `custom` names the organization's own roles by their id. */
-export function roleLabel(role: string, custom: readonly { readonly id: string; readonly name: string }[]): string {
-  return roleWords(role, custom.find(({ id }) => id === role)?.name).label;
+export function roleLabel(role: string, custom: readonly { readonly id: string; readonly name: string }[]): RoleLabel {
+  if (role in BUILT_IN_ROLES) return BUILT_IN_ROLES[role as keyof typeof BUILT_IN_ROLES];
+  return { label: custom.find(({ id }) => id === role)?.name ?? 'Custom role', may: null };
 }
 
 /** By feature, in the order in which people think of them. */

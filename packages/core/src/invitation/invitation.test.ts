@@ -1,7 +1,14 @@
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type TestWorld, testWorld } from '../testing/index.ts';
-import { auditOf, rolesOf, type TestPerson, testAccount, testPerson } from '../testing/people.ts';
+import {
+  auditOf,
+  rolesOf,
+  type TestPerson,
+  type TestWorld,
+  testAccount,
+  testPerson,
+  testWorld,
+} from '../testing/index.ts';
 import {
   acceptInvitation,
   claimsMax,

@@ -1,8 +1,7 @@
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createInvitation, listInvitations } from '../invitation/index.ts';
-import { type TestWorld, testWorld } from '../testing/index.ts';
-import { auditOf, rolesOf, type TestPerson, testPerson } from '../testing/people.ts';
+import { auditOf, rolesOf, type TestPerson, type TestWorld, testPerson, testWorld } from '../testing/index.ts';
 import { deleteMember, leaveOrganization, listMembers, transferOrganization, updateMember } from './index.ts';
 
 let db: TestDatabase;

@@ -3,8 +3,7 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Ctx } from '../kernel/index.ts';
 import { findActiveMember } from '../member/index.ts';
-import { type TestWorld, testWorld } from '../testing/index.ts';
-import { auditOf, type TestPerson, testAccount, testPerson } from '../testing/people.ts';
+import { auditOf, type TestPerson, type TestWorld, testAccount, testPerson, testWorld } from '../testing/index.ts';
 import {
   claimEndingOrganizations,
   createOrganization,

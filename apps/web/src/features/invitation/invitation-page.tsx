@@ -11,7 +11,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { Me, Outputs } from '../../api/types.ts';
 import { IdentityFrame } from '../../common/identity-frame.tsx';
-import { roleWords } from '../../common/role-words.ts';
+import { roleLabel } from '../../common/role-words.ts';
 import { signIn, signOut } from '../../common/session-calls.ts';
 import { forgetInvitationToken, keepInvitationToken, useInvitationToken } from './use-invitation-token.ts';
 
@@ -60,7 +60,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
       lead={
         <>
           {invitedBy ?? 'Somebody'} invites you
-          {role === null ? '' : ` as ${roleWords(role).label.toLowerCase()}`}. The invitation works once and expires{' '}
+          {role === null ? '' : ` as ${roleLabel(role, []).label.toLowerCase()}`}. The invitation works once and expires{' '}
           <RelativeTime at={expiresAt} />.
         </>
       }

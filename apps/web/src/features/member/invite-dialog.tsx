@@ -13,8 +13,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useMe } from '../../common/me.tsx';
-import type { MemberRole } from '../../common/role-words.ts';
-import { useRoles } from './use-roles.ts';
+import { type MemberRole, useRoles } from './use-roles.ts';
 
 const WAYS = [
   { value: 'mail', label: 'By e-mail' },
@@ -96,7 +95,7 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
           You get a link to pass on. The first person to open it joins, so send it only to them.
         </p>
       )}
-      <Field label="Role" hint={given === undefined ? undefined : `${given.label} ${given.may}.`}>
+      <Field label="Role" hint={given?.may ?? undefined}>
         {(control) => (
           <Select
             {...control}

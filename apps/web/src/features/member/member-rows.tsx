@@ -12,10 +12,9 @@ import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
-import type { MemberRole } from '../../common/role-words.ts';
 import { useAction } from '../../common/use-action.ts';
 import { RemoveMember } from './remove-member.tsx';
-import { type Roles, useRoles } from './use-roles.ts';
+import { type MemberRole, type Roles, useRoles } from './use-roles.ts';
 
 export type Member = Outputs['member']['list']['items'][number];
 

@@ -3,16 +3,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useMe } from '../../common/me.tsx';
-import { type MemberRole, roleWords } from '../../common/role-words.ts';
+import { roleLabel } from '../../common/role-words.ts';
+
+export type MemberRole = ReturnType<typeof useMe>['organization']['role'];
 
 export interface RoleChoice {
   readonly role: MemberRole;
   readonly label: string;
-  readonly may: string;
+  readonly may: string | null;
 }
 
 export interface Roles {
-  readonly words: (role: MemberRole) => { readonly label: string; readonly may: string };
+  readonly words: (role: MemberRole) => { readonly label: string; readonly may: string | null };
   readonly giveable: readonly RoleChoice[];
 }
 
@@ -20,8 +22,7 @@ export function useRoles(): Roles {
   const { can, organization } = useMe();
   const trpc = useTRPC();
   const roles = useQuery({ ...trpc.role.list.queryOptions(), enabled: can('role.read') }).data;
-  const custom = new Map<string, string>(roles?.custom.map(({ id, name }) => [id, name]) ?? []);
-  const words = (role: MemberRole) => roleWords(role, custom.get(role));
+  const words = (role: MemberRole) => roleLabel(role, roles?.custom ?? []);
   const all = [
     ...(roles?.builtIn.map(({ role, permissions }) => ({ role: role as MemberRole, permissions })) ?? []),
     ...(roles?.custom.map(({ id, permissions }) => ({ role: id as MemberRole, permissions })) ?? []),
@@ -29,7 +30,7 @@ export function useRoles(): Roles {
   const giveable = all
     .filter(
       ({ role, permissions }) =>
-        (role !== 'owner' || organization.role === 'owner') && permissions.every((permission) => can(permission)),
+        (role !== 'owner' || organization.role === 'owner') && permissions.every((each) => can(each)),
     )
     .map(({ role }) => ({ role, ...words(role) }));
   return { words, giveable };

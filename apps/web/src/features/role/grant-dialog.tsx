@@ -43,7 +43,7 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
   const options = [
     ...roles.builtIn
       .filter((each) => each.role !== 'owner')
-      .map((each) => ({ id: each.role, name: roleLabel(each.role, []) })),
+      .map((each) => ({ id: each.role, name: roleLabel(each.role, []).label })),
     ...roles.custom,
   ];
   const submit = (event: FormEvent) => {

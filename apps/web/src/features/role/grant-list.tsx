@@ -57,13 +57,13 @@ export function GrantList({ roles }: { readonly roles: Roles }) {
                 {items.map((grant) => (
                   <tr key={grant.id} className="border-line border-b last:border-b-0">
                     <Cell className="font-medium">{nameOf(grant.memberId)}</Cell>
-                    <Cell>{roleLabel(grant.role, roles.custom)}</Cell>
+                    <Cell>{roleLabel(grant.role, roles.custom).label}</Cell>
                     <Cell>{grant.scopeName ?? 'The organization'}</Cell>
                     <Cell className="text-right">
                       {can('member.write') ? (
                         <TakeBack
                           grant={grant}
-                          what={`${roleLabel(grant.role, roles.custom)} of ${nameOf(grant.memberId)}`}
+                          what={`${roleLabel(grant.role, roles.custom).label} of ${nameOf(grant.memberId)}`}
                         />
                       ) : null}
                     </Cell>

@@ -68,7 +68,7 @@ function NewRole({ onClose, roles }: Omit<Props, 'open'>) {
             <option value="">Nothing ticked</option>
             {bases.map(({ role }) => (
               <option key={role} value={role}>
-                {roleLabel(role, [])}
+                {roleLabel(role, []).label}
               </option>
             ))}
           </Select>

@@ -43,7 +43,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
             <HeadCell className="sticky left-0 z-10 bg-surface">Permission</HeadCell>
             {roles.builtIn.map(({ role, holders }) => (
               <HeadCell key={role} className="text-center">
-                {roleLabel(role, [])}
+                {roleLabel(role, []).label}
                 <Holders count={holders} />
               </HeadCell>
             ))}
@@ -154,7 +154,7 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
   return (
     <section
       aria-label={`Unsaved changes of ${role.name}`}
-      className="sticky bottom-0 z-20 flex max-md:bottom-16 flex-wrap items-center gap-3 border-line border-t bg-raised px-4 py-3"
+      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-3 border-line border-t bg-raised px-4 py-3"
     >
       <p aria-live="polite" className="min-w-0 flex-1 basis-72 text-pretty">
         <span className="font-medium">{role.name}.</span>{' '}

@@ -8,7 +8,6 @@ import type { ReactNode } from 'react';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
-import { roleWords } from '../../common/role-words.ts';
 import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
@@ -58,7 +57,7 @@ export function SettingsPage() {
             items={[
               { term: 'Name', value: organization.name },
               { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
-              { term: 'Your role', value: roleWords(organization.role, organization.roleName).label },
+              { term: 'Your role', value: organization.roleName },
               {
                 term: 'Id',
                 value: (

@@ -29,6 +29,8 @@ type Examples = Readonly<Record<string, (own: ReadonlyMap<string, string>) => Sa
 const refusals: ReadonlySet<string> = new Set(['session.required', 'organization.not_found', 'permission.denied']);
 
 const examples: Examples = {
+  // Its slug is not an app's: one that somebody else has is told to be taken, as a host name is.
+  'organization.update': () => [{ value: { name: 'Matrix', slug: 'matrix-of-permissions' }, ids: [] }],
   'grant.create': (own) =>
     (['environment', 'project'] as const).map((kind) => {
       const key = `${kind}Id`;
