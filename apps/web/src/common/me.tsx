@@ -12,7 +12,14 @@ export interface MeView {
   readonly organization: Organization;
   readonly organizations: readonly Organization[];
   readonly paths: Paths;
-  readonly can: (permission: Permission) => boolean;
+  /** Without a place: in the whole organization. */
+  readonly can: (permission: Permission, place?: Place) => boolean;
+}
+
+/** Where something happens; an environment alone will do, when nothing is granted in its project. */
+export interface Place {
+  readonly projectId?: string;
+  readonly environmentId?: string;
 }
 
 const MeContext = createContext<MeView | null>(null);
@@ -30,7 +37,13 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
       organization,
       organizations: me.organizations,
       paths: pathsOf(organization.slug),
-      can: (permission) => organization.permissions.includes(permission),
+      can: (permission, place = {}) =>
+        organization.permissions.includes(permission) ||
+        organization.granted.some(
+          ({ permissions, projectId, environmentId }) =>
+            permissions.includes(permission) &&
+            (environmentId === null ? projectId === place.projectId : environmentId === place.environmentId),
+        ),
     }),
     [me, organization],
   );

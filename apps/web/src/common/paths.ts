@@ -20,6 +20,7 @@ export function pathsOf(organization: string) {
     benchmark: (id: string) => `${root}/benchmarks/${id}`,
     domains: `${root}/domains`,
     members: `${root}/members`,
+    roles: `${root}/members/roles`,
     settings: `${root}/settings`,
     audit: `${root}/settings/audit`,
     tokens: `${root}/settings/tokens`,

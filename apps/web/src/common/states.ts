@@ -20,6 +20,9 @@ export const deploymentLook: Record<DeploymentState, StateLook> = {
   superseded: { tone: 'idle', shape: 'dash', label: 'Superseded' },
 };
 
+/** Queued, but no worker will take it before another member said yes. */
+export const awaitingApproval: StateLook = { tone: 'warn', shape: 'bang', label: 'Waiting for approval' };
+
 /** A deployment that went live and still serves is "Live"; an older one only succeeded. */
 export function lookOfDeployment(deployment: Pick<DeploymentSummary, 'state' | 'isCurrent'>): StateLook {
   if (deployment.state === 'live' && deployment.isCurrent) return { tone: 'live', shape: 'dot', label: 'Live' };

@@ -18,7 +18,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
   const { organizationId } = ctx;
   const row = await ctx.tx.deployment.findFirstOrThrow({
     where: { id: deploymentId, organizationId },
-    select: { cancelRequestedAt: true, app: { select: { repositoryUrl: true } } },
+    select: { cancelRequestedAt: true, app: { select: { repositoryUrl: true, projectId: true } } },
   });
   const steps = await ctx.tx.deploymentStep.findMany({
     where: { deploymentId, organizationId },
@@ -38,6 +38,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
   return {
     ...summary,
     repositoryUrl: row.app.repositoryUrl,
+    projectId: parseId('prj', row.app.projectId),
     serverId: placement === null ? null : parseId('srv', placement.server.id),
     serverName: placement?.server.name ?? null,
     steps: steps.map((each) => ({

@@ -4,6 +4,7 @@ import {
   appIdSchema,
   deploymentIdSchema,
   environmentIdSchema,
+  projectIdSchema,
   releaseIdSchema,
   serverIdSchema,
 } from '@fairlead/contract/ids';
@@ -76,6 +77,7 @@ export const approvalStateSchema = z.enum(['pending', 'approved', 'refused', 'wi
 
 export const deploymentDetailSchema = deploymentSummarySchema.extend({
   repositoryUrl: z.string(),
+  projectId: projectIdSchema,
   serverId: serverIdSchema.nullable(),
   serverName: z.string().nullable(),
   steps: z.array(deploymentStepSchema),

@@ -2,7 +2,6 @@
 // Must never open a transaction: callers do, so that one request or job is one transaction.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { ScopedTx, SystemTx, TenantTx } from '@fairlead/db';
-import type { MemberRole } from '../role/schema.ts';
 
 export interface Clock {
   now(): Date;
@@ -19,7 +18,8 @@ export interface Log {
 }
 
 export type Actor =
-  | { readonly kind: 'member'; readonly userId: string; readonly role: MemberRole }
+  /** `role` as the member holds it in the organization: for the record, what they may do is asked elsewhere. */
+  | { readonly kind: 'member'; readonly userId: string; readonly role: string }
   /** An API token: a person's, with their rights at most, or a service account's. */
   | { readonly kind: 'token'; readonly tokenId: string; readonly userId: string | null }
   | { readonly kind: 'agent'; readonly serverId: string }

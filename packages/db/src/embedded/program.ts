@@ -26,7 +26,8 @@ export function spawnProgram(
   const words: string[] = [];
   const child = spawn(join(binaries.root, 'bin', program), args, {
     // Its own environment: PGDATA, PGPORT and the like of whoever starts us must not reach it.
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+    // NODE_ENV means nothing to it; where Next's types are about, every environment has one.
+    env: { NODE_ENV: 'production', PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
     cwd: '/',
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -98,7 +98,7 @@ function AppActions({ app }: { readonly app: AppDetail }) {
   const { url, lastDeployment } = app;
   return (
     <>
-      {can('deployment.write') ? (
+      {can('deployment.write', app) ? (
         <Button
           variant="accent"
           icon={<Play size={15} aria-hidden="true" />}
@@ -130,7 +130,7 @@ function AppActions({ app }: { readonly app: AppDetail }) {
             Last deployment
           </MenuItem>
         )}
-        {can('benchmark.write') ? (
+        {can('benchmark.write', app) ? (
           <MenuItem icon={<ChartSpline size={15} />} onSelect={() => router.push(paths.startBenchmark(app.slug))}>
             Benchmark it
           </MenuItem>

@@ -21,8 +21,8 @@ export function AppSettingsPage({ slug, initial }: { readonly slug: string; read
   const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
   return (
     <div className="flex max-w-[720px] flex-col gap-6">
-      <SettingsForm key={app.id} app={app} readOnly={!can('app.write')} />
-      {can('app.delete') ? <DeleteCard app={app} /> : null}
+      <SettingsForm key={app.id} app={app} readOnly={!can('app.write', { projectId: app.projectId })} />
+      {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
     </div>
   );
 }

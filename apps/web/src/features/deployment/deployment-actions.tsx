@@ -29,7 +29,7 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
   const redeploy = useAction(useMutation(trpc.deployment.redeploy.mutationOptions()), "It wasn't deployed again", open);
   const rollBack = useAction(useMutation(trpc.deployment.rollback.mutationOptions()), "It wasn't rolled back", open);
 
-  if (!can('deployment.write')) return null;
+  if (!can('deployment.write', deployment)) return null;
   const { releaseId } = deployment;
   return (
     <>

@@ -16,7 +16,8 @@ import type { DeploymentDetail } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
-import { isUnderWay, lookOfDeployment, titleOfStep } from '../../common/states.ts';
+import { awaitingApproval, isUnderWay, lookOfDeployment, titleOfStep } from '../../common/states.ts';
+import { ApprovalNote } from './approval-note.tsx';
 import { DeploymentActions } from './deployment-actions.tsx';
 import { DeploymentFacts } from './deployment-facts.tsx';
 import { DeploymentSteps } from './deployment-steps.tsx';
@@ -45,9 +46,14 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
             />
           }
           title={`Deployment #${deployment.number}`}
-          pill={<LookPill look={lookOfDeployment(deployment)} />}
+          pill={
+            <LookPill
+              look={deployment.approval?.state === 'pending' ? awaitingApproval : lookOfDeployment(deployment)}
+            />
+          }
           actions={<DeploymentActions deployment={deployment} />}
         />
+        <ApprovalNote deployment={deployment} />
         <Outcome deployment={deployment} />
         <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
           <div className="flex flex-col gap-6 lg:sticky lg:top-6">

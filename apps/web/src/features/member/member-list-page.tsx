@@ -1,5 +1,6 @@
 'use client';
 // Who belongs to the organization, and as what.
+import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -8,27 +9,29 @@ import { Badge } from '@fairlead/ui/state-pill';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { Outputs } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
-
-type Member = Outputs['member']['list']['items'][number];
-
-const ROLE: Record<Member['role'], { readonly label: string; readonly may: string }> = {
-  owner: { label: 'Owner', may: 'may do everything' },
-  admin: { label: 'Admin', may: 'may do everything' },
-  developer: { label: 'Developer', may: 'deploys apps and measures them' },
-  viewer: { label: 'Viewer', may: 'sees everything, changes nothing' },
-};
+import { roleLabel } from '../../common/role-words.ts';
 
 export function MemberListPage() {
-  const { user } = useMe();
+  const { user, can, paths } = useMe();
   const trpc = useTRPC();
   const members = useQuery(trpc.member.list.queryOptions());
+  const custom = useQuery({ ...trpc.role.list.queryOptions(), enabled: can('role.read') }).data?.custom ?? [];
   return (
     <Page>
-      <PageHeader title="Members" />
+      <PageHeader
+        title="Members"
+        actions={
+          can('role.read') ? (
+            <HoverLink href={paths.roles} className={buttonClass()}>
+              Roles
+            </HoverLink>
+          ) : null
+        }
+      />
       <Card>
         <QueryView query={members} skeleton={<SkeletonRows rows={3} />}>
           {({ items }) => (
@@ -51,8 +54,10 @@ export function MemberListPage() {
                       <span className="block truncate text-sm text-ink-faint">{member.email}</span>
                     </Cell>
                     <Cell className="whitespace-nowrap">
-                      {ROLE[member.role].label}
-                      <span className="block text-sm text-ink-faint max-sm:hidden">{ROLE[member.role].may}</span>
+                      {roleLabel(member.role, custom).label}
+                      <span className="block text-sm text-ink-faint max-sm:hidden">
+                        {roleLabel(member.role, custom).may}
+                      </span>
                     </Cell>
                     <Cell numeric className="max-sm:hidden">
                       <RelativeTime at={member.createdAt} className="font-sans text-ink-soft" />

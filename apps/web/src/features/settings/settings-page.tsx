@@ -37,7 +37,7 @@ export function SettingsPage() {
             items={[
               { term: 'Name', value: organization.name },
               { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
-              { term: 'Your role', value: organization.role },
+              { term: 'Your role', value: organization.roleName },
               {
                 term: 'Id',
                 value: (

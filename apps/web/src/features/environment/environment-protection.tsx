@@ -1,0 +1,53 @@
+'use client';
+// Whether deployments to an environment wait for a second member. Says who it touches: every app that runs there.
+import { Button } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { StatePill } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+
+export function EnvironmentProtection({ app }: { readonly app: Pick<AppDetail, 'environmentId' | 'projectId'> }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
+  const environment = environments.find(({ id }) => id === app.environmentId);
+  const update = useAction(useMutation(trpc.environment.update.mutationOptions()), "It wasn't changed", () => {
+    void queryClient.invalidateQueries(trpc.environment.pathFilter());
+    void queryClient.invalidateQueries(trpc.deployment.pathFilter());
+    toast({ title: environment?.protected ? 'Protection is off' : 'Protection is on' });
+  });
+  if (environment === undefined) return null;
+  const { id, name, projectName } = environment;
+  const isProtected = environment.protected;
+  return (
+    <Card className="max-w-[720px] p-5">
+      <div className="flex flex-wrap items-center gap-3">
+        <h2 className="font-semibold">
+          Environment {projectName} / {name}
+        </h2>
+        <StatePill tone={isProtected ? 'ok' : 'idle'}>{isProtected ? 'Protected' : 'Not protected'}</StatePill>
+      </div>
+      <p className="mt-1 text-pretty text-ink-soft">
+        {isProtected
+          ? 'Each deployment waits until another member approves it. What waits when you switch this off goes on waiting.'
+          : 'Protected, each deployment to it waits until another member approves it, for every app that runs there.'}
+      </p>
+      {can('environment.write', app) ? (
+        <Button
+          className="mt-4"
+          variant={isProtected ? 'danger-outline' : 'plain'}
+          pending={update.pending}
+          onClick={() => update.run({ environmentId: id, protected: !isProtected })}
+        >
+          {isProtected ? `Stop protecting ${name}` : `Protect ${name}`}
+        </Button>
+      ) : null}
+    </Card>
+  );
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { changeOf, describeChange } from './changes.ts';
+
+const plain = (permission: string) => permission;
+
+test('ticking and unticking the same box is no change', () => {
+  expect(changeOf(['app.read', 'app.write'], new Set(['app.write', 'app.read'] as const))).toBeNull();
+});
+
+test('what is lost is told first, and by how many', () => {
+  const change = changeOf(['app.read', 'app.write'], new Set(['app.read', 'app.delete'] as const));
+  if (change === null) throw new Error('there is a change');
+  expect(describeChange(change, 2, plain)).toBe('2 members lose: app.write. Gained: app.delete.');
+  expect(describeChange({ lost: ['app.write'], gained: [] }, 1, plain)).toBe('1 member loses: app.write.');
+  expect(describeChange({ lost: [], gained: ['app.write'] }, 0, plain)).toBe('Whoever is given it gains: app.write.');
+});

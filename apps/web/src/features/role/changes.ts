@@ -1,0 +1,28 @@
+// What saving the matrix would change, and in which words: what is lost comes first. Pure.
+import type { Permission } from '../../common/me.tsx';
+
+export interface RoleChange {
+  readonly lost: readonly Permission[];
+  readonly gained: readonly Permission[];
+}
+
+/** Null when nothing changed. */
+export function changeOf(before: readonly Permission[], after: ReadonlySet<Permission>): RoleChange | null {
+  const lost = before.filter((permission) => !after.has(permission));
+  const gained = [...after].filter((permission) => !before.includes(permission));
+  return lost.length + gained.length === 0 ? null : { lost, gained };
+}
+
+/** "2 members lose: Deploy. They gain: See servers." */
+export function describeChange(
+  { lost, gained }: RoleChange,
+  holders: number,
+  label: (permission: Permission) => string,
+): string {
+  const who = holders === 0 ? 'Whoever is given it' : holders === 1 ? '1 member' : `${holders} members`;
+  const one = holders <= 1;
+  const list = (permissions: readonly Permission[]) => permissions.map(label).join(', ');
+  if (lost.length === 0) return `${who} ${one ? 'gains' : 'gain'}: ${list(gained)}.`;
+  const losses = `${who} ${one ? 'loses' : 'lose'}: ${list(lost)}.`;
+  return gained.length === 0 ? losses : `${losses} Gained: ${list(gained)}.`;
+}

@@ -1,0 +1,108 @@
+'use client';
+// What members hold beyond their role: where, and the way to give and take it.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Outputs } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { roleLabel } from '../../common/role-words.ts';
+import { useAction } from '../../common/use-action.ts';
+import { GrantDialog } from './grant-dialog.tsx';
+import type { Roles } from './role-matrix.tsx';
+
+type Grant = Outputs['grant']['list']['items'][number];
+
+export function GrantList({ roles }: { readonly roles: Roles }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const grants = useQuery(trpc.grant.list.queryOptions({}));
+  const members = useQuery(trpc.member.list.queryOptions()).data?.items ?? [];
+  const [giving, setGiving] = useState(false);
+  const nameOf = (memberId: string) => members.find(({ id }) => id === memberId)?.name ?? 'A member';
+  return (
+    <Card>
+      <CardHeader
+        title="Granted beyond the role"
+        detail="In the organization, a project or an environment"
+        action={
+          can('member.write') ? (
+            <Button size="small" onClick={() => setGiving(true)}>
+              Grant a role
+            </Button>
+          ) : null
+        }
+      />
+      <QueryView query={grants} skeleton={<SkeletonRows rows={2} />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className="border-line border-t px-4 py-4 text-pretty text-ink-faint">
+              Nobody holds more than their role. Grant one in a project or an environment to let somebody do more there
+              only.
+            </p>
+          ) : (
+            <Table>
+              <TableHead>
+                <HeadCell>Member</HeadCell>
+                <HeadCell>Role</HeadCell>
+                <HeadCell>Where</HeadCell>
+                <HeadCell />
+              </TableHead>
+              <tbody>
+                {items.map((grant) => (
+                  <tr key={grant.id} className="border-line border-b last:border-b-0">
+                    <Cell className="font-medium">{nameOf(grant.memberId)}</Cell>
+                    <Cell>{roleLabel(grant.role, roles.custom).label}</Cell>
+                    <Cell>{grant.scopeName ?? 'The organization'}</Cell>
+                    <Cell className="text-right">
+                      {can('member.write') ? (
+                        <TakeBack
+                          grant={grant}
+                          what={`${roleLabel(grant.role, roles.custom).label} of ${nameOf(grant.memberId)}`}
+                        />
+                      ) : null}
+                    </Cell>
+                  </tr>
+                ))}
+              </tbody>
+            </Table>
+          )
+        }
+      </QueryView>
+      <GrantDialog open={giving} onClose={() => setGiving(false)} roles={roles} members={members} />
+    </Card>
+  );
+}
+
+/** At once and with Undo: what is taken can be given again. */
+function TakeBack({ grant, what }: { readonly grant: Grant; readonly what: string }) {
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const refresh = () =>
+    Promise.all([trpc.grant, trpc.role].map((each) => queryClient.invalidateQueries(each.pathFilter())));
+  const restore = useAction(
+    useMutation(trpc.grant.create.mutationOptions()),
+    "It wasn't given back",
+    () => void refresh(),
+  );
+  const take = useAction(useMutation(trpc.grant.delete.mutationOptions()), "It wasn't taken back", () => {
+    void refresh();
+    const { memberId, role, scope } = grant;
+    toast({
+      title: `Taken back: ${what}`,
+      action: { label: 'Undo', onSelect: () => restore.run({ memberId, role: role as never, scope }) },
+    });
+  });
+  return (
+    <Button size="small" variant="ghost" pending={take.pending} onClick={() => take.run({ grantId: grant.id })}>
+      Take back
+      <span className="sr-only"> {what}</span>
+    </Button>
+  );
+}

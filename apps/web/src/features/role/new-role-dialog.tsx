@@ -1,0 +1,86 @@
+'use client';
+// A new role: its name, and the role it begins as. Its boxes are ticked in the matrix afterwards.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input, Select } from '@fairlead/ui/input';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import { roleLabel } from '../../common/role-words.ts';
+import type { Roles } from './role-matrix.tsx';
+
+interface Props {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly roles: Roles;
+}
+
+export function NewRoleDialog({ open, onClose, roles }: Props) {
+  return (
+    <Dialog open={open} onClose={onClose} title="New role" detail="It holds what you tick for it, and nothing else.">
+      <NewRole onClose={onClose} roles={roles} />
+    </Dialog>
+  );
+}
+
+function NewRole({ onClose, roles }: Omit<Props, 'open'>) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const queryClient = useQueryClient();
+  const create = useMutation(trpc.role.create.mutationOptions());
+  const [name, setName] = useState('');
+  const [from, setFrom] = useState('');
+  const failure = create.error === null ? null : readFailure(create.error);
+  const bases = roles.builtIn.filter(({ role }) => role !== 'owner');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const permissions = (bases.find(({ role }) => role === from)?.permissions ?? []).filter((each) => can(each));
+    create.mutate(
+      // Only an owner's role has what no other may have, and it is no base.
+      { name, permissions: permissions as never },
+      {
+        onSuccess: async () => {
+          await queryClient.invalidateQueries(trpc.role.pathFilter());
+          onClose();
+        },
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+      <Field label="Name" error={failure?.fields.name}>
+        {(control) => (
+          <Input
+            {...control}
+            autoFocus
+            placeholder="Release manager"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+      <Field label="Begins as" hint="A copy: later changes of one don't touch the other.">
+        {(control) => (
+          <Select {...control} value={from} onChange={(event) => setFrom(event.target.value)}>
+            <option value="">Nothing ticked</option>
+            {bases.map(({ role }) => (
+              <option key={role} value={role}>
+                {roleLabel(role, []).label}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      {failure === null || failure.fields.name !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" variant="accent" pending={create.isPending}>
+          Make the role
+        </Button>
+      </div>
+    </form>
+  );
+}
