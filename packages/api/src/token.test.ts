@@ -112,6 +112,14 @@ test('nobody makes one that may do more than they, and some things no token may'
   }
 });
 
+test('who makes one is told what they may give it', async () => {
+  const { grantable } = await api.caller(developer.cookie).token.list();
+  expect(grantable).toContain('app.write');
+  for (const permission of ['server.delete', 'token.write', 'secret.reveal']) {
+    expect(grantable).not.toContain(permission);
+  }
+});
+
 test('it opens its own organization only', async () => {
   const { token } = await mint();
   const elsewhere = api.caller(undefined, 'rival', { authorization: `Bearer ${token}` });

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { createDatabase, type Database } from './database.ts';
 import { EmbeddedError, type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
+import { sessionSettings } from './session.ts';
 
 export { type DumpedTable, dumpTables } from './testing-dump.ts';
 
@@ -27,6 +28,8 @@ export interface TestDatabase {
   readonly database: Database;
   /** Of the login role. */
   readonly url: string;
+  /** Runs one statement as the owner of the tables, whom neither grants nor, once switched off, row security bind. */
+  asOwner(statement: string): Promise<void>;
   /** Closes `database` and removes the clone, whoever is still connected. */
   drop(): Promise<void>;
 }
@@ -64,6 +67,7 @@ export async function cloneDatabase(
   return {
     database,
     url,
+    asOwner: (statement) => runStatement(url, statement),
     drop: async () => {
       await database.close();
       await administer(templateUrl, `DROP DATABASE ${name} WITH (FORCE)`);
@@ -88,7 +92,11 @@ export async function switchRowSecurityOff(url: string): Promise<void> {
 
 async function administer(templateUrl: string, statement: string): Promise<void> {
   // Not the template itself: a connection to it would block cloning.
-  const client = new pg.Client({ connectionString: withDatabase(templateUrl, 'postgres') });
+  await runStatement(withDatabase(templateUrl, 'postgres'), statement);
+}
+
+async function runStatement(connectionString: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString, options: sessionSettings });
   await client.connect();
   try {
     await client.query(statement);

@@ -13,7 +13,7 @@ import { memberProcedure, router } from '../ladder.ts';
 export const tokenRouter = router({
   list: memberProcedure('token.read')
     .output(tokenListSchema)
-    .query(({ ctx }) => listTokens(ctx.core)),
+    .query(({ ctx }) => listTokens(ctx.core, ctx.access.rights)),
 
   create: memberProcedure('token.write')
     .input(createTokenInputSchema)

@@ -1,4 +1,3 @@
-import { identityClient } from '@fairlead/db/identity';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type TestWorld, testWorld } from '../testing/index.ts';
@@ -28,14 +27,10 @@ const list = (input: object = {}) => world.tenant((ctx) => listAudit(ctx, { limi
 
 /** What only the owner of the tables can do: past the grants and the row security that bind the application. */
 async function asOwner(statement: string): Promise<void> {
-  const client = identityClient(db.database);
-  for (const table of ['audit_event', 'audit_link']) {
-    await client.$executeRawUnsafe(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`);
-  }
-  await client.$executeRawUnsafe(statement);
-  for (const table of ['audit_event', 'audit_link']) {
-    await client.$executeRawUnsafe(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
-  }
+  for (const table of ['audit_event', 'audit_link'])
+    await db.asOwner(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`);
+  await db.asOwner(statement);
+  for (const table of ['audit_event', 'audit_link']) await db.asOwner(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
 }
 
 test('an untouched log is whole, and says how far it reaches', async () => {

@@ -66,7 +66,12 @@ export const tokenSchema = z.object({
 });
 export type TokenView = z.infer<typeof tokenSchema>;
 
-export const tokenListSchema = z.object({ items: z.array(tokenSchema) });
+export const tokenListSchema = z.object({
+  items: z.array(tokenSchema),
+  /** What a new token may be given by whoever asks. */
+  grantable: z.array(tokenPermissionSchema),
+});
+export type TokenList = z.infer<typeof tokenListSchema>;
 
 /** `token` is answered here and never again. */
 export const createdTokenSchema = tokenSchema.extend({ token: z.string() });

@@ -94,7 +94,7 @@ export async function insertToken(
   return { ...toTokenView(row, now), token };
 }
 
-export function auditedToken(row: TokenRow): AuditFields {
+function auditedToken(row: TokenRow): AuditFields {
   const { name, hint, serviceAccountId, permissions, projectId, environmentId, ipRanges, expiresAt } = row;
   return {
     name,

@@ -10,11 +10,9 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs } from '../../api/types.ts';
-import { useMe } from '../../common/me.tsx';
-import { groupsOf, LIFETIMES, readRanges, verbOf } from './permissions.ts';
+import { groupsOf, LIFETIMES, readRanges, type TokenPermission, verbOf } from './permissions.ts';
 
 export type NewToken = Inputs['token']['create'];
-type Permission = NewToken['permissions'][number];
 
 export interface CreateDialogProps {
   readonly title: string;
@@ -50,11 +48,11 @@ export function CreateDialog({ title, pending, error, token, onCreate, onClose }
 }
 
 function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pending' | 'error' | 'onCreate'>) {
-  const { can } = useMe();
   const trpc = useTRPC();
+  const grantable = useQuery(trpc.token.list.queryOptions()).data?.grantable ?? [];
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
   const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<ReadonlySet<Permission>>(new Set());
+  const [chosen, setChosen] = useState<ReadonlySet<TokenPermission>>(new Set());
   const [environmentId, setEnvironmentId] = useState('');
   const [ranges, setRanges] = useState('');
   const [days, setDays] = useState('90');
@@ -70,7 +68,7 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       ...(place === undefined ? {} : { environmentId: place.id }),
     });
   };
-  const toggle = (permission: Permission) => {
+  const toggle = (permission: TokenPermission) => {
     const next = new Set(chosen);
     if (!next.delete(permission)) next.add(permission);
     setChosen(next);
@@ -84,7 +82,7 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       <fieldset>
         <legend className="mb-1.5 font-medium">May</legend>
         <div className="grid max-h-64 grid-cols-1 gap-x-6 gap-y-2 overflow-y-auto rounded-control border border-line p-3 sm:grid-cols-2">
-          {groupsOf(can).map(({ feature, permissions }) => (
+          {groupsOf(grantable).map(({ feature, permissions }) => (
             <div key={feature} className="flex flex-wrap items-center gap-x-4 gap-y-1">
               <span className="w-28 text-sm text-ink-faint">{feature}</span>
               {permissions.map((permission) => (

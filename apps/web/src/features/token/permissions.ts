@@ -1,20 +1,21 @@
 // What a token may carry, in the order and the words in which people choose it. Pure.
-import { type TokenPermission, tokenPermissionSchema } from '@fairlead/core/token/schema';
+import type { Inputs } from '../../api/types.ts';
+
+export type TokenPermission = Inputs['token']['create']['permissions'][number];
 
 export interface PermissionGroup {
   readonly feature: string;
   readonly permissions: readonly TokenPermission[];
 }
 
-/** Of what tokens may carry, what whoever makes one holds, by feature. */
-export function groupsOf(may: (permission: TokenPermission) => boolean): PermissionGroup[] {
+/** By feature, in the order given. */
+export function groupsOf(permissions: readonly TokenPermission[]): PermissionGroup[] {
   const groups = new Map<string, TokenPermission[]>();
-  for (const permission of tokenPermissionSchema.options) {
-    if (!may(permission)) continue;
+  for (const permission of permissions) {
     const feature = permission.slice(0, permission.indexOf('.'));
     groups.set(feature, [...(groups.get(feature) ?? []), permission]);
   }
-  return [...groups].map(([feature, permissions]) => ({ feature, permissions }));
+  return [...groups].map(([feature, ofFeature]) => ({ feature, permissions: ofFeature }));
 }
 
 export function verbOf(permission: TokenPermission): string {
