@@ -160,6 +160,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         dataKeyId,
         envelope: new Uint8Array(),
         sizeBytes: 0,
+        references: [],
         delivery: 'environment',
         sealed: true,
       },

@@ -2,7 +2,12 @@
 import { z } from 'zod';
 import { membershipSchema } from '../organization/schema.ts';
 
-export const userSchema = z.object({ id: z.string(), name: z.string(), email: z.string(), hasSecondFactor: z.boolean() });
+export const userSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  email: z.string(),
+  hasSecondFactor: z.boolean(),
+});
 
 export const meSchema = z.object({ user: userSchema, organizations: z.array(membershipSchema) });
 export type Me = z.infer<typeof meSchema>;
