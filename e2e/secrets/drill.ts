@@ -36,7 +36,7 @@ export interface Drill {
 }
 
 /** Values of the shapes that real ones have, and of those that escape badly. */
-export function plantedSecrets(): Planted[] {
+function plantedSecrets(): Planted[] {
   const random = () => randomBytes(18).toString('base64url');
   const shapes: (() => string)[] = [
     random,

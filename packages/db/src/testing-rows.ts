@@ -192,7 +192,10 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     });
     await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
     await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });
-    await tx.secret.create({ data: { id: secretId, organizationId, groupId, name: 'API_KEY', number: 1 } });
+    // Deleted, so that the app deploys to a server that can open no secrets.
+    await tx.secret.create({
+      data: { id: secretId, organizationId, groupId, name: 'API_KEY', number: 1, deletedAt: now },
+    });
     await tx.secretVersion.create({
       data: {
         id: versionId,
@@ -202,6 +205,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         dataKeyId,
         envelope: new Uint8Array(),
         sizeBytes: 0,
+        references: [],
         delivery: 'environment',
         sealed: true,
       },

@@ -2,7 +2,7 @@
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { Ctx, SystemCtx } from '../kernel/index.ts';
 
-export const remindBeforeMs = 14 * 24 * 60 * 60_000;
+const remindBeforeMs = 14 * 24 * 60 * 60_000;
 
 export interface ExpiringSecret {
   readonly name: string;

@@ -10,8 +10,6 @@ import { z } from 'zod';
 import { slugSchema } from '../kernel/text.ts';
 import { nameProblem, secretsMax, valueProblem } from './rules.ts';
 
-export { type EnvLine, type EnvText, nameProblem, parseEnvText, referencesOf, valueProblem } from './rules.ts';
-
 export const deliverySchema = z.enum(['environment', 'file']);
 export type Delivery = z.infer<typeof deliverySchema>;
 

@@ -1,6 +1,6 @@
 'use client';
 // A whole .env at once: read here in the browser, shown by name before anything is sent, and saved whole or not at all.
-import { parseEnvText } from '@fairlead/core/secret/schema';
+import { parseEnvText } from '@fairlead/core/secret/rules';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';

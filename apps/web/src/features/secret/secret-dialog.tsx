@@ -1,6 +1,6 @@
 'use client';
 // One secret: its name, a new value, how it reaches the app, and whether anybody may ever see it again.
-import { nameProblem, valueProblem } from '@fairlead/core/secret/schema';
+import { nameProblem, valueProblem } from '@fairlead/core/secret/rules';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';

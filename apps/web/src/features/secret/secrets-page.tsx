@@ -1,7 +1,7 @@
 'use client';
 // The secrets of one app: what is set, what is not live yet and how it becomes so, what its code expects, and the groups it
 // shares.
-import { parseEnvText } from '@fairlead/core/secret/schema';
+import { parseEnvText } from '@fairlead/core/secret/rules';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
