@@ -443,7 +443,8 @@ mod tests {
     #[test]
     fn the_busiest_routes_are_told_apart_and_no_request_of_the_others_is_lost() {
         let numbers = |requests| ServedNumbers { requests, ..ServedNumbers::default() };
-        let route = |number: u64| (Box::from(if number % 2 == 0 { "even" } else { "odd" }), format!("{number}.test/"));
+        let route =
+            |number: u64| (Box::from(if number.is_multiple_of(2) { "even" } else { "odd" }), format!("{number}.test/"));
         let served: ServedBy = (1..=200)
             .map(|number| {
                 let (app, route) = route(number);
@@ -455,7 +456,7 @@ mod tests {
         assert_eq!(told.iter().map(|(_, numbers)| numbers.requests).sum::<u64>(), (1..=200).sum::<u64>());
         let rest =
             |app: &str| told.iter().find(|((of, route), _)| &**of == app && route.is_empty()).unwrap().1.requests;
-        assert_eq!(rest("even"), (1..=136).filter(|number| number % 2 == 0).sum::<u64>());
+        assert_eq!(rest("even"), (1..=136).filter(|number: &u64| number.is_multiple_of(2)).sum::<u64>());
         assert!(told.iter().any(|((app, route), _)| &**app == "even" && &**route == "138.test/"));
         assert!(!told.iter().any(|((_, route), _)| &**route == "136.test/"));
         let few: ServedBy = BTreeMap::from([(("a".into(), "a.test/".into()), numbers(1))]);
