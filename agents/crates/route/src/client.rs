@@ -327,6 +327,7 @@ mod tests {
         let named = [("cf-connecting-ip", "2001:db8::9"), ("x-forwarded-for", "6.6.6.6")];
         let told_by = |peer| told(&trust, peer, &named).unwrap();
         assert!(told_by("104.16.0.1").starts_with("x-forwarded-for: 2001:db8::9, 104.16.0.1\r\n"));
+        assert!(told_by("104.16.0.1").contains("\r\nforwarded: for=\"[2001:db8::9]\";host="));
         assert!(told_by("104.16.0.1").ends_with("\r\ncf-connecting-ip: 2001:db8::9\r\n"));
         assert!(told_by("10.0.0.1").starts_with("x-forwarded-for: 6.6.6.6, 10.0.0.1\r\n"));
         assert!(!told_by("10.0.0.1").contains("cf-connecting-ip"));
@@ -340,8 +341,9 @@ mod tests {
 
     #[test]
     fn an_ipv6_client_is_quoted_where_the_rfc_wants_it_and_a_mapped_ipv4_one_is_plain() {
-        assert_eq!(&*Client::new("2001:db8::1".parse().unwrap(), false).node, "\"[2001:db8::1]\"");
-        assert_eq!(&*Client::new("::ffff:192.0.2.1".parse().unwrap(), false).node, "192.0.2.1");
+        let node = |address: &str| Client::new(address.parse().unwrap(), false).node().concat();
+        assert_eq!(node("2001:db8::1"), b"\"[2001:db8::1]\"");
+        assert_eq!(node("::ffff:192.0.2.1"), b"192.0.2.1");
     }
 
     #[test]
