@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { AppError, errorCodes, errorTable, isErrorCode } from './errors.ts';
 
 test('every code names a feature and what is wrong, and says it in whole sentences', () => {
@@ -25,7 +25,8 @@ test('an error carries its code, its sentence and what it is about', () => {
 });
 
 test('an error of a second copy of this module is one of ours, and no other error is', async () => {
-  const copy: typeof import('./errors.ts') = await import(`${new URL('./errors.ts', import.meta.url).href}?copy`);
+  vi.resetModules();
+  const copy = await import('./errors.ts');
   expect(copy.AppError).not.toBe(AppError);
   expect(new copy.AppError('session.not_fresh')).toBeInstanceOf(AppError);
   for (const other of [new Error('session.not_fresh'), { code: 'session.not_fresh' }, null, 'x']) {

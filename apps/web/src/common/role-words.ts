@@ -1,7 +1,7 @@
 // What roles and permissions are called where people read them. Pure.
 import type { Permission } from './me.tsx';
 
-export const BUILT_IN_ROLES = {
+const BUILT_IN_ROLES = {
   owner: { label: 'Owner', may: 'may do everything' },
   admin: { label: 'Admin', may: 'everything but ending or handing over the organization' },
   deployer: { label: 'Deployer', may: 'deploys, also with a second pair of eyes' },
