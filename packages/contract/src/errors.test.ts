@@ -3,7 +3,7 @@ import { AppError, errorCodes, errorTable, isErrorCode } from './errors.ts';
 
 test('every code names a feature and what is wrong, and says it in whole sentences', () => {
   for (const code of errorCodes) {
-    expect(code).toMatch(/^[a-z]+\.[a-z_]+$/);
+    expect(code).toMatch(/^[a-z_]+\.[a-z_]+$/);
     expect(errorTable[code].message, code).toMatch(/^[A-Z].*\.$/);
   }
 });
