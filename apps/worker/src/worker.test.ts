@@ -211,5 +211,6 @@ test('an organization whose delay is over ends with its logs; another one stays'
   const left = () => db.database.system('test', (tx) => tx.organization.findMany({ select: { id: true } }));
   await expect.poll(left).toEqual([{ id: other.organizationId }]);
   expect(await store.get(objectKey)).toBeNull();
-  expect(complaints).toEqual([]);
+  // The rows of tests hold a data key that no master key opens, which another job complains of.
+  expect(complaints.filter((complaint) => complaint.includes('organization.sweep'))).toEqual([]);
 });
