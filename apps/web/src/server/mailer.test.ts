@@ -10,6 +10,7 @@ const needed = {
   FAIRLEAD_INTERNAL_TOKEN_FILE: '/token',
   FAIRLEAD_AUTH_SECRET_FILE: '/secret',
   FAIRLEAD_LOG_STORE_DIR: '/logs',
+  FAIRLEAD_MASTER_KEY_FILE: '/master-key',
 };
 const from = 'Fairlead <fairlead@example.test>';
 
