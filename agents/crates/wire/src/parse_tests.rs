@@ -4,8 +4,8 @@ use fairlead_model::{ServerId, StateError, Version};
 use prost::Message;
 
 use super::desired_state;
-use crate::agent;
 use crate::traffic;
+use crate::{SECRETS_BYTES_MAX, agent};
 
 fn server() -> ServerId {
     ServerId::parse("srv_1").unwrap()
@@ -89,9 +89,18 @@ fn a_good_state_parses_whole() {
 }
 
 #[test]
+fn the_largest_secrets_that_the_control_plane_makes_are_taken() {
+    const VALUES: usize = 1024 * 1024;
+    const NAMES: usize = 1000 * 144;
+    let mut state = good();
+    live(&mut state).secrets.as_mut().unwrap().sealed = vec![1; VALUES + NAMES + 4096];
+    parse(&state).unwrap();
+}
+
+#[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 28] = [
+    let cases: [(&str, Spoil); 29] = [
         ("version", |s| s.version = None),
         ("apps[0].instances", |s| s.apps[0].instances = 0),
         ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),
@@ -101,6 +110,9 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
         ("apps[0].live.environment.A=B", |s| drop(live(s).environment.insert("A=B".into(), "c".into()))),
         ("apps[0].live.health", |s| live(s).health = None),
         ("apps[0].live.secrets.sealed.length", |s| live(s).secrets.as_mut().unwrap().sealed.clear()),
+        ("apps[0].live.secrets.sealed.length", |s| {
+            live(s).secrets.as_mut().unwrap().sealed = vec![1; SECRETS_BYTES_MAX + 1];
+        }),
         ("apps[0].live.secrets.version.length", |s| live(s).secrets.as_mut().unwrap().version.clear()),
         ("apps[0].candidate.release", |s| s.apps[0].candidate.as_mut().unwrap().release = None),
         ("routes[0].host", |s| s.routes[0].host = "Hello.localhost".into()),

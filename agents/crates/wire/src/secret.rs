@@ -10,8 +10,9 @@ use zeroize::Zeroizing;
 use crate::agent;
 use crate::parse::{clip, id, wrong};
 
-/// Most bytes of one release's secrets, sealed: more would not fit an app's environment either.
-pub const SECRETS_BYTES_MAX: usize = 512 * 1024;
+/// Most bytes of one release's secrets, sealed: the 1 MiB of values that the control plane allows (`snapshotBytesMax` of its
+/// rules), and as much again for names and the envelope. A release above it would refuse the server's whole state.
+pub const SECRETS_BYTES_MAX: usize = 2 * 1024 * 1024;
 const NAME_BYTES_MAX: usize = 128;
 
 /// Parses what was sealed.
