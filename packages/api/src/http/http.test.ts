@@ -7,7 +7,7 @@ import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { answerHttp, apiDocument } from '../index.ts';
-import { origin, startTestApi, type TestApi } from '../testing/index.ts';
+import { emptyRepository, origin, startTestApi, type TestApi } from '../testing/index.ts';
 import { fromJson, fromQuery, toJsonSchema } from './json-schema.ts';
 import { isForTokens, operations, procedures } from './operations.ts';
 
@@ -36,7 +36,7 @@ interface Body {
 
 async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
   const response = await answerHttp(
-    api.parts,
+    { ...api.parts, outbound: emptyRepository },
     new Request(`${origin}/api/v1/${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
@@ -84,7 +84,15 @@ test('every procedure that a token may call is in it, with its permission, and n
     const [, def] = expected.find(([path]) => path === operation?.operationId) ?? [];
     expect(operation?.['x-permission']).toBe(def?.meta?.access);
   }
-  for (const closed of ['token.create', 'token.list', 'session.me', 'setup.claim', 'live.watch', 'role.create']) {
+  for (const closed of [
+    'token.create',
+    'token.list',
+    'session.me',
+    'setup.claim',
+    'live.watch',
+    'role.create',
+    'secret.reveal',
+  ]) {
     expect(told.map((operation) => operation?.operationId)).not.toContain(closed);
   }
 });
@@ -108,11 +116,20 @@ describe('every call that reads', () => {
     await api.world.finish(deploymentId);
     const { runId } = await api.caller(owner.cookie).benchmark.create({ appId: made.appId, plan: {} });
     const { enrolmentId } = await api.caller(owner.cookie).server.enrol({ name: 'berlin' });
+    await api.caller(owner.cookie).secret.update({
+      owner: { appId: made.appId },
+      items: [{ name: 'API_KEY', value: 'hunter2' }],
+    });
+    const [secret] = (await api.caller(owner.cookie).secret.list({ appId: made.appId })).secrets;
     queries = {
       'app.get': { slug: made.slug },
       'benchmark.get': { runId },
       'deployment.get': { deploymentId },
       'deployment.log': { deploymentId },
+      'metric.routes': { appId: made.appId, range: '15m' },
+      'secret.list': { appId: made.appId },
+      'secret.versions': { secretId: secret?.id ?? '' },
+      'source.branches': { repositoryUrl },
       'metric.app': { appId: made.appId, range: '15m' },
       'metric.server': { serverId: api.world.serverId, range: '24h' },
       'release.list': { appId: made.appId },

@@ -87,7 +87,7 @@ export const invitationRouter = router({
 
 function join(ctx: ApiContext, token: string, userId: string): Promise<{ organizationSlug: string }> {
   return inSystemScope(ctx, 'join an organization by invitation', (core) =>
-    acceptInvitation(core, { token, userId, ip: null }),
+    acceptInvitation(core, { token, userId, ip: ctx.ip }),
   );
 }
 

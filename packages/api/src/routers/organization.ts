@@ -27,7 +27,7 @@ export const organizationRouter = router({
     .output(organizationIdentitySchema)
     .mutation(({ ctx, input }) =>
       inSystemScope(ctx, 'make an organization', (core) =>
-        createOrganization(core, { name: input.name, userId: ctx.signedIn.user.id, ip: null }),
+        createOrganization(core, { name: input.name, userId: ctx.signedIn.user.id, ip: ctx.ip }),
       ),
     ),
 
@@ -63,7 +63,7 @@ export const organizationRouter = router({
     .output(leftOrganizationSchema)
     .mutation(async ({ ctx, input }) => {
       const { organizationId } = input;
-      const { clock, log } = ctx;
+      const { clock, log, ip } = ctx;
       const userId = ctx.signedIn.user.id;
       const memberships = await inSystemScope(ctx, 'resolve the membership of a request', (core) =>
         listMemberships(core, { userId }),
@@ -71,7 +71,9 @@ export const organizationRouter = router({
       const own = memberships.find(({ id }) => id === organizationId);
       if (own === undefined) throw new AppError('organization.not_found');
       const actor = { kind: 'member', userId, role: own.role } as const;
-      await ctx.database.tenant(organizationId, (tx) => leaveOrganization({ tx, organizationId, actor, clock, log }));
+      await ctx.database.tenant(organizationId, (tx) =>
+        leaveOrganization({ tx, organizationId, actor, clock, log, ip }),
+      );
       return { organizationId };
     }),
 });

@@ -8,7 +8,7 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { rotateSetupToken } from '@fairlead/core/setup';
 import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
 import type { TestDatabase } from '@fairlead/db/testing/cluster';
-import { createOutbound } from '@fairlead/outbound';
+import { createOutbound, type Outbound } from '@fairlead/outbound';
 import type { ApiParts } from '../context.ts';
 import { createCaller, createContext } from '../index.ts';
 import type { LiveSource, LiveSubscription } from '../live-source.ts';
@@ -43,6 +43,16 @@ export interface FedLiveSource extends LiveSource {
   /** Called when somebody begins to listen. */
   onSubscribe: (() => void) | null;
 }
+
+/** The internet as git's one repository without a branch: for calls that must be answered without a network. */
+export const emptyRepository: Outbound = {
+  get: () =>
+    Promise.resolve({
+      status: 200,
+      contentType: 'application/x-git-upload-pack-advertisement',
+      body: Buffer.from('001e# service=git-upload-pack\n00000000'),
+    }),
+};
 
 const password = 'correct horse battery';
 
