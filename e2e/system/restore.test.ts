@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from './harness/apps.ts';
+import { answeringSecrets } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -20,18 +20,30 @@ afterAll(async () => {
   rmSync(to, { recursive: true });
 });
 
-test('a restored control plane is obeyed by its servers, knows what it knew, and no request fails', async () => {
-  const repository = await system.repositories.create('keeper', answering('before'));
+const API_TOKEN = 'token-5f1c9a7e3b';
+const SIGNING_KEY = 'line one\nline two of a key';
+
+test('a restored control plane is obeyed by its servers, opens its secrets, and no request fails', async () => {
+  const repository = await system.repositories.create('keeper', answeringSecrets('before'));
   const first = await system.createApp('keeper', repository);
   expect(first).toMatchObject({ state: 'live' });
+  const { id: appId } = await system.app('keeper');
+  await system.setSecrets(appId, [
+    { name: 'API_TOKEN', value: API_TOKEN },
+    { name: 'SIGNING_KEY', value: SIGNING_KEY, delivery: 'file' },
+  ]);
+  expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
   const before = await system.app('keeper');
+  const saying = (text: string) => async () =>
+    (await system.get('keeper')).body === `${text} ${API_TOKEN} ${SIGNING_KEY}`;
+  await waitFor(saying('before'), { what: 'the secrets in the app', timeoutMs: 30_000 });
   const traffic = system.traffic('keeper', '/');
 
   const backup = await system.backUp(to);
   // The server goes on past the backup: what it has applied is newer than what the restored one knows.
-  await repository.commit('Answer otherwise', answering('later'));
+  await repository.commit('Answer otherwise', answeringSecrets('later'));
   expect(await system.deploy(before.id)).toMatchObject({ state: 'live' });
-  await waitFor(async () => (await system.get('keeper')).body === 'later', {
+  await waitFor(saying('later'), {
     what: 'the newer release',
     timeoutMs: 30_000,
   });
@@ -39,7 +51,7 @@ test('a restored control plane is obeyed by its servers, knows what it knew, and
   await system.replaceControlPlane(backup);
   await traffic.more(30);
   await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 60_000 });
-  await waitFor(async () => (await system.get('keeper')).body === 'before', {
+  await waitFor(saying('before'), {
     what: 'the release that the backup knows',
     timeoutMs: 60_000,
   });
@@ -47,11 +59,13 @@ test('a restored control plane is obeyed by its servers, knows what it knew, and
   expect(after).toMatchObject({ id: before.id, hosts: before.hosts, liveRelease: before.liveRelease });
   expect(await system.log(first.id)).not.toEqual([]);
   expect(await system.deploy(before.id)).toMatchObject({ state: 'live' });
-  await waitFor(async () => (await system.get('keeper')).body === 'later', {
+  await waitFor(saying('later'), {
     what: 'a new deployment',
     timeoutMs: 30_000,
   });
   expect((await traffic.stop()).failures).toEqual([]);
+
+  for (const service of ['gateway', 'worker', 'agent']) expect(system.logOf(service)).not.toContain(API_TOKEN);
 
   // Whoever finds the files alone has nothing: no name, no key, no row in the clear.
   const files = readdirSync(to);
@@ -59,6 +73,6 @@ test('a restored control plane is obeyed by its servers, knows what it knew, and
   for (const file of files) {
     const bytes = readFileSync(join(to, file));
     expect(bytes.subarray(0, 21).toString()).toBe('age-encryption.org/v1');
-    expect(bytes.includes('keeper')).toBe(false);
+    for (const word of ['keeper', API_TOKEN]) expect(bytes.includes(word)).toBe(false);
   }
 });

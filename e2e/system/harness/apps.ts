@@ -19,6 +19,24 @@ export function answering(text: string): Files {
   };
 }
 
+/** Answers with `text` and what it was given as the variable API_TOKEN and the file SIGNING_KEY. */
+export function answeringSecrets(text: string): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'server.js': [
+      "import { readFileSync } from 'node:fs';",
+      "import { createServer } from 'node:http';",
+      "const file = process.env.FAIRLEAD_SECRETS === undefined ? '' : readFileSync(process.env.FAIRLEAD_SECRETS + '/SIGNING_KEY', 'utf8');",
+      `const body = [${JSON.stringify(text)}, process.env.API_TOKEN, file].join(' ');`,
+      'const server = createServer((request, response) => response.end(body));',
+      'server.keepAliveTimeout = 75_000;',
+      'server.listen(Number(process.env.PORT));',
+      "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
+      '',
+    ].join('\n'),
+  };
+}
+
 /** Its build says `line` and fails. */
 export function failingBuild(line: string): Files {
   return {

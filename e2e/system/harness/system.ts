@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import type { AppId, DeploymentId, ServerId } from '@fairlead/contract/ids';
 import type { AppDetail } from '@fairlead/core/app';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
+import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
+import { createSecretKeys, openMasterKeyFile, type UpdateSecretsInput, updateSecrets } from '@fairlead/core/secret';
 import type { ServerSummary } from '@fairlead/core/server';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { type Backup, backUp } from '../../../tools/backup/backup.ts';
@@ -192,6 +194,17 @@ export class System {
 
   get caFile(): string {
     return join(this.agentFolder, 'ca/ca.pem');
+  }
+
+  /** Writes secrets of an app, which its next deployment takes. */
+  async setSecrets(appId: AppId, items: UpdateSecretsInput['items']): Promise<void> {
+    const { product, folders } = this.#parts;
+    const { database, organizationId } = product;
+    const keys = createSecretKeys(await openMasterKeyFile(join(folders.secrets, 'master-key')));
+    const actor = { kind: 'system', reason: 'a test' } as const;
+    await database.tenant(organizationId, (tx) =>
+      updateSecrets({ tx, organizationId, actor, clock: systemClock, log: quiet }, { owner: { appId }, items }, keys),
+    );
   }
 
   /** Backs up as `npm run backup` does; answers the files and the recovery key. */
