@@ -74,12 +74,12 @@ export function AuditPage() {
         ))}
       />
       <ChainCheck />
-      <div className="mb-4 flex flex-wrap items-center gap-2">
+      <div className="mb-4 grid grid-cols-2 items-center gap-2 sm:flex sm:flex-wrap">
         <SearchInput
           label="Search by name"
           value={search.typed}
           onValueChange={search.setTyped}
-          className="sm:max-w-64"
+          className="max-sm:col-span-2 sm:max-w-64"
         />
         <FilterSelect label="What" all="Everything" options={FEATURES} filter={action} />
         <FilterSelect label="Who" all="Everybody" options={ACTORS} filter={actor} />
@@ -131,7 +131,7 @@ function FilterSelect({ label, all, options, filter }: FilterSelectProps) {
       aria-label={label}
       value={filter.value}
       onChange={(event) => filter.set(event.target.value)}
-      className="w-auto max-sm:flex-1"
+      className="sm:w-auto"
     >
       <option value="">{all}</option>
       {options.map(([value, text]) => (
@@ -145,14 +145,14 @@ function FilterSelect({ label, all, options, filter }: FilterSelectProps) {
 
 function DayInput({ label, filter }: { readonly label: string; readonly filter: Filter }) {
   return (
-    <span className="inline-flex items-center gap-1.5 text-sm text-ink-faint max-sm:flex-1">
+    <span className="inline-flex min-w-0 gap-1.5 text-ink-faint text-sm max-sm:flex-col sm:items-center">
       <span aria-hidden="true">{label}</span>
       <Input
         type="date"
         aria-label={`${label} (day, UTC)`}
         value={filter.value}
         onChange={(event) => filter.set(event.target.value)}
-        className="w-auto max-sm:flex-1"
+        className="min-w-0 sm:w-auto"
       />
     </span>
   );

@@ -32,7 +32,7 @@ export function AuditRows({ events, onOpen }: AuditRowsProps) {
     <Table>
       <TableHead>
         <HeadCell>Action</HeadCell>
-        <HeadCell>On</HeadCell>
+        <HeadCell className="max-sm:hidden">On</HeadCell>
         <HeadCell className="max-sm:hidden">By</HeadCell>
         <HeadCell className="max-lg:hidden">From</HeadCell>
         <HeadCell numeric>When</HeadCell>
@@ -40,7 +40,7 @@ export function AuditRows({ events, onOpen }: AuditRowsProps) {
       <tbody>
         {events.map((event) => (
           <Row key={event.id}>
-            <Cell className="whitespace-nowrap">
+            <Cell className="whitespace-nowrap max-sm:w-full max-sm:max-w-0 max-sm:truncate">
               <button
                 type="button"
                 {...rowLink}
@@ -49,11 +49,11 @@ export function AuditRows({ events, onOpen }: AuditRowsProps) {
               >
                 {event.action}
               </button>
+              <span className="block truncate text-sm text-ink-faint sm:hidden">
+                {event.target.label} · {actorName(event)}
+              </span>
             </Cell>
-            <Cell className="w-full max-w-0 truncate">
-              {event.target.label}
-              <span className="block truncate text-sm text-ink-faint sm:hidden">{actorName(event)}</span>
-            </Cell>
+            <Cell className="w-full max-w-0 truncate max-sm:hidden">{event.target.label}</Cell>
             <Cell className="whitespace-nowrap max-sm:hidden">
               {actorName(event)}
               {event.actor.kind === 'member' ? null : (

@@ -42,13 +42,13 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
           <TableHead>
             <HeadCell className="sticky left-0 z-10 bg-surface">Permission</HeadCell>
             {roles.builtIn.map(({ role, holders }) => (
-              <HeadCell key={role} className="text-center">
+              <HeadCell key={role} className="py-2 text-center">
                 {roleLabel(role, []).label}
                 <Holders count={holders} />
               </HeadCell>
             ))}
             {roles.custom.map((role) => (
-              <HeadCell key={role.id} className="text-center text-ink">
+              <HeadCell key={role.id} className="py-2 text-center text-ink">
                 <span className="inline-flex items-center gap-1">
                   {role.name}
                   {mayChange ? <DeleteRole role={role} /> : null}
@@ -118,9 +118,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
 
 function Holders({ count }: { readonly count: number }) {
   return (
-    <span className="block pb-1 text-xs font-normal text-ink-faint">
-      {count === 1 ? '1 member' : `${count} members`}
-    </span>
+    <span className="block text-xs font-normal text-ink-faint">{count === 1 ? '1 member' : `${count} members`}</span>
   );
 }
 

@@ -18,6 +18,19 @@ export interface PasteDialogProps {
   readonly onClose: () => void;
 }
 
+/** Only what there is: "2 added, 1 changed". */
+function summaryOf(added: number, changed: number, unchanged: number): string {
+  const parts = [
+    { count: added, word: 'added' },
+    { count: changed, word: 'changed' },
+    { count: unchanged, word: 'unchanged' },
+  ];
+  return parts
+    .filter(({ count }) => count > 0)
+    .map(({ count, word }) => `${count} ${word}`)
+    .join(', ');
+}
+
 export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
   const toast = useToast();
   const reread = useReread();
@@ -30,7 +43,7 @@ export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
       { owner, items: entries.map(({ name, value }) => ({ name, value, sealed })) },
       {
         onSuccess: ({ added, changed, unchanged }) => {
-          toast({ title: `${added.length} added, ${changed.length} changed, ${unchanged.length} as they were` });
+          toast({ title: summaryOf(added.length, changed.length, unchanged.length) });
           reread();
           onClose();
         },
@@ -81,7 +94,9 @@ export function PasteDialog({ owner, knownNames, onClose }: PasteDialogProps) {
             {entries.map(({ name, value }) => (
               <li key={name} className="flex items-center gap-3 border-line border-b px-3 py-1.5 last:border-b-0">
                 <code className="min-w-0 truncate font-mono text-sm">{name}</code>
-                <span className="ml-auto text-sm text-ink-faint tabular-nums">{value.length} characters</span>
+                <span className="ml-auto whitespace-nowrap text-sm text-ink-faint tabular-nums">
+                  {value.length} {value.length === 1 ? 'character' : 'characters'}
+                </span>
                 <Badge>{knownNames.has(name) ? 'replaces' : 'new'}</Badge>
               </li>
             ))}

@@ -2,26 +2,29 @@
 // The secrets of an app or a group as rows, with all that can be done to one: change, see, look back, delete.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
+import { useNow } from '@fairlead/ui/lib/clock';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { RelativeTime } from '@fairlead/ui/relative-time';
-import { Badge } from '@fairlead/ui/state-pill';
+import { Badge, StateText } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation } from '@tanstack/react-query';
 import { ClipboardPaste, Ellipsis, Eye, History, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
-import { useTRPC } from '../../api/trpc.tsx';
 import type { SecretOwner, SecretView } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
 import { HistoryDialog } from './history-dialog.tsx';
 import { PasteDialog } from './paste-dialog.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
-import { useReread, useReveal } from './use-secret-calls.ts';
+import { useReveal } from './use-secret-calls.ts';
+
+/** As long before its end as the reminder comes. */
+const REMINDED_MS = 14 * 24 * 60 * 60_000;
 
 type Open =
   | { readonly kind: 'edit'; readonly secret: SecretView | null }
   | { readonly kind: 'history'; readonly secret: SecretView }
+  | { readonly kind: 'delete'; readonly secret: SecretView }
   | { readonly kind: 'paste' };
 
 export interface SecretRowsProps {
@@ -37,7 +40,7 @@ export function SecretRows({ owner, secrets }: SecretRowsProps) {
     <>
       <ul>
         {secrets.map((secret) => (
-          <SecretRow key={secret.id} secret={secret} onOpen={setOpen} />
+          <SecretRow key={`${secret.id} ${secret.number}`} secret={secret} onOpen={setOpen} />
         ))}
       </ul>
       {can('secret.write') ? (
@@ -56,6 +59,7 @@ export function SecretRows({ owner, secrets }: SecretRowsProps) {
       ) : null}
       {open?.kind === 'edit' ? <SecretDialog owner={owner} secret={open.secret} onClose={close} /> : null}
       {open?.kind === 'history' ? <HistoryDialog secret={open.secret} onClose={close} /> : null}
+      {open?.kind === 'delete' ? <DeleteDialog secret={open.secret} onClose={close} /> : null}
       {open?.kind === 'paste' ? (
         <PasteDialog owner={owner} knownNames={new Set(secrets.map(({ name }) => name))} onClose={close} />
       ) : null}
@@ -65,15 +69,9 @@ export function SecretRows({ owner, secrets }: SecretRowsProps) {
 
 function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly onOpen: (open: Open) => void }) {
   const { can } = useMe();
-  const trpc = useTRPC();
   const toast = useToast();
-  const reread = useReread();
   const reveal = useReveal();
   const [shown, setShown] = useState<string | null>(null);
-  const remove = useAction(useMutation(trpc.secret.delete.mutationOptions()), "The secret wasn't deleted", () => {
-    toast({ title: `${secret.name} is deleted. What runs keeps it until the next deployment.` });
-    reread();
-  });
   const show = () => {
     if (shown !== null) return setShown(null);
     reveal(secret.id, secret.number).then(
@@ -91,7 +89,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
       <code className="min-w-0 basis-56 truncate font-mono text-sm max-sm:flex-1" title={secret.name}>
         {secret.name}
       </code>
-      <span className="order-last flex min-w-0 basis-full items-center gap-1 sm:order-none sm:flex-1 sm:basis-0">
+      <span className="order-last flex min-w-0 basis-full flex-wrap items-center gap-x-2 gap-y-1 sm:order-none sm:flex-1 sm:basis-0">
         {shown === null ? (
           <span className="text-ink-faint" role="img" aria-label="Hidden value">
             ••••••••
@@ -106,7 +104,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
         )}
         {secret.sealed ? <Badge>sealed</Badge> : null}
         {secret.delivery === 'file' ? <Badge>file</Badge> : null}
-        {secret.expiresAt === null ? null : <Badge>expires {secret.expiresAt.toISOString().slice(0, 10)}</Badge>}
+        {secret.expiresAt === null ? null : <Expiry at={secret.expiresAt} />}
       </span>
       <span className="hidden text-sm text-ink-faint md:inline">
         {secret.authorName ?? 'A service account'} · <RelativeTime at={secret.updatedAt} />
@@ -135,12 +133,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
         {can('secret.write') ? (
           <>
             <MenuSeparator />
-            <MenuItem
-              danger
-              icon={<Trash2 size={15} />}
-              disabled={remove.pending}
-              onSelect={() => remove.run({ secretId: secret.id })}
-            >
+            <MenuItem danger icon={<Trash2 size={15} />} onSelect={() => onOpen({ kind: 'delete', secret })}>
               Delete
             </MenuItem>
           </>
@@ -148,4 +141,13 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
       </Menu>
     </li>
   );
+}
+
+/** Quiet while there is time, a warning once the reminder goes out, and bad when it is over. */
+function Expiry({ at }: { readonly at: Date }) {
+  const now = useNow();
+  const day = at.toISOString().slice(0, 10);
+  const left = at.getTime() - now;
+  if (left > REMINDED_MS) return <Badge>expires {day}</Badge>;
+  return left > 0 ? <StateText tone="warn">expires {day}</StateText> : <StateText tone="bad">expired {day}</StateText>;
 }

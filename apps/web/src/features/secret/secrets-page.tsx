@@ -72,12 +72,12 @@ function Pending({ appId, view }: PartProps) {
           aria-label="Changes that are not live"
           className="flex flex-wrap items-center gap-x-4 gap-y-3 rounded-card border border-line bg-surface px-4 py-3"
         >
-          <StateMark tone="warn" />
           <div className="min-w-0 flex-1 basis-56">
-            <p className="font-medium">
+            <p className="flex items-center gap-2 font-medium">
+              <StateMark tone="warn" />
               {changes.length} {changes.length === 1 ? 'change is' : 'changes are'} not live yet
             </p>
-            <p className="text-sm text-ink-faint">
+            <p className="wrap-anywhere text-sm text-ink-faint">
               {changes
                 .slice(0, 6)
                 .map(({ name, kind }) => `${name} (${changeWord[kind]})`)
@@ -163,7 +163,7 @@ function Expected({ appId, view }: PartProps) {
           <p className="flex items-center gap-2.5 text-sm">
             <StateMark tone="warn" />
             <span className="min-w-0">
-              Not set: <code className="break-words font-mono">{view.missingNames.join(', ')}</code>
+              Not set: <code className="wrap-anywhere font-mono">{view.missingNames.join(', ')}</code>
             </span>
           </p>
         ) : null}

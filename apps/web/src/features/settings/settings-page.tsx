@@ -8,6 +8,7 @@ import type { ReactNode } from 'react';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Page } from '../../common/page.tsx';
+import { roleLabel } from '../../common/role-words.ts';
 import { useSignOut } from '../../common/use-sign-out.ts';
 import { ThemeChoice } from './theme-choice.tsx';
 
@@ -57,7 +58,7 @@ export function SettingsPage() {
             items={[
               { term: 'Name', value: organization.name },
               { term: 'In addresses', value: <span className="font-mono text-sm">/{organization.slug}</span> },
-              { term: 'Your role', value: organization.roleName },
+              { term: 'Your role', value: roleName(organization.roleName) },
               {
                 term: 'Id',
                 value: (
@@ -87,6 +88,11 @@ export function SettingsPage() {
       </div>
     </Page>
   );
+}
+
+/** A role that the organization made is called as it is. */
+function roleName(role: string): string {
+  return roleLabel(role, [{ id: role, name: role }]).label;
 }
 
 interface SettingProps {

@@ -2,7 +2,7 @@
 import { apiDocument } from '@fairlead/api';
 import { PageHeader } from '@fairlead/ui/page-header';
 import type { Metadata } from 'next';
-import { Page } from '../../../common/page.tsx';
+import { Crumbs, Page } from '../../../common/page.tsx';
 import { ApiReference } from '../../../features/docs/api-reference.tsx';
 import { entriesOf } from '../../../features/docs/reference.ts';
 
@@ -13,7 +13,7 @@ export default function ApiPage() {
   return (
     <main>
       <Page>
-        <PageHeader title="API reference" />
+        <PageHeader breadcrumb={<Crumbs items={[{ title: 'Dashboard', href: '/' }]} />} title="API reference" />
         <p className="mb-6 max-w-prose text-pretty text-ink-soft">
           Make a token under Settings, API tokens, and send it as{' '}
           <code className="font-mono text-sm">Authorization: Bearer flt_…</code>. A failure is a problem document with a{' '}

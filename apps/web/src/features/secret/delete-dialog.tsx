@@ -1,0 +1,51 @@
+'use client';
+// Asks before a secret goes, and names what goes with it.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation } from '@tanstack/react-query';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { SecretView } from '../../api/types.ts';
+import { useReread } from './use-secret-calls.ts';
+
+export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
+  const toast = useToast();
+  const reread = useReread();
+  const remove = useMutation(useTRPC().secret.delete.mutationOptions());
+  const confirm = () =>
+    remove.mutate(
+      { secretId: secret.id },
+      {
+        onSuccess: () => {
+          toast({ title: `${secret.name} is deleted` });
+          reread();
+          onClose();
+        },
+      },
+    );
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Delete ${secret.name}`}
+      footer={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button variant="danger" pending={remove.isPending} onClick={confirm}>
+            Delete it
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4 text-ink-soft">
+        <p>
+          Its value and {secret.number === 1 ? 'its history' : `all ${secret.number} versions`} leave this page. What
+          runs keeps the value until the next deployment; values that refer to it stop resolving.
+        </p>
+        {remove.error === null ? null : <ErrorNote>{readFailure(remove.error).message}</ErrorNote>}
+      </div>
+    </Dialog>
+  );
+}
