@@ -16,7 +16,8 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-const allProceduresMs = 300_000;
+// Minutes on a quiet machine; a busy one may take many times as long.
+const allProceduresMs = 1_200_000;
 
 test('every procedure answers as it declares', { timeout: allProceduresMs }, async () => {
   const report = await checkMatrix(api);
@@ -46,7 +47,9 @@ const planted = {
 };
 
 test('every route of the web app is declared, and every declared one exists', () => {
-  const files = globSync('**/route.ts', { cwd: fileURLToPath(new URL('../../../apps/web/src/app', import.meta.url)) });
+  const cwd = fileURLToPath(new URL('../../../apps/web/src/app', import.meta.url));
+  // A star matches no folder that begins with a dot.
+  const files = globSync(['**/route.ts', '**/.*/**/route.ts'], { cwd });
   expect(files.sort()).toEqual(Object.keys(declaredRoutes).sort());
 });
 
@@ -62,5 +65,5 @@ test('a route that answers what nobody declared is found', { timeout: allProcedu
 test.each(Object.entries(planted))('%s is found', { timeout: allProceduresMs }, async (_what, procedure) => {
   const { leaks } = await checkMatrix(api, { router: router({ planted: procedure }) });
   expect(leaks.length).toBeGreaterThan(0);
-  expect(leaks.every((leak) => leak.startsWith('planted'))).toBe(true);
+  expect(leaks.filter((leak) => !leak.startsWith('planted'))).toEqual([]);
 });

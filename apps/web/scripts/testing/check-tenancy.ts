@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkMatrix, origin, type RouteHandlers, startApi } from '@fairlead/api/testing/matrix';
 import { cloneDatabase, startTestCluster } from '@fairlead/db/testing/cluster';
+import * as securityText from '../../src/app/.well-known/security.txt/route.ts';
+import * as auditExport from '../../src/app/api/audit/export/route.ts';
 import * as auth from '../../src/app/api/auth/[...all]/route.ts';
 import * as trpc from '../../src/app/api/trpc/[trpc]/route.ts';
+import * as http from '../../src/app/api/v1/[...path]/route.ts';
 import * as healthz from '../../src/app/healthz/route.ts';
 import * as agent from '../../src/app/install/agent/[target]/route.ts';
 import * as script from '../../src/app/install/agent.sh/route.ts';
@@ -15,8 +18,11 @@ import { parts } from '../../src/server/parts.ts';
 
 /** As Next would call them. One that is missing here is told by the check, because it is declared. */
 const routes: RouteHandlers = {
+  '.well-known/security.txt/route.ts': methodsOf(securityText),
+  'api/audit/export/route.ts': methodsOf(auditExport),
   'api/auth/[...all]/route.ts': methodsOf(auth),
   'api/trpc/[trpc]/route.ts': methodsOf(trpc),
+  'api/v1/[...path]/route.ts': methodsOf(http),
   'healthz/route.ts': methodsOf(healthz),
   'install/agent.sh/route.ts': methodsOf(script),
   'install/agent/[target]/route.ts': methodsOf(agent),

@@ -18,7 +18,8 @@ export const metricRouter = router({
     .output(appMetricSchema)
     .query(({ ctx, input }) => getAppMetric(ctx.core, input)),
 
-  routes: memberProcedure('metric.read')
+  // Shown beside the app's own charts, so opened by the same grants.
+  routes: memberProcedure('metric.read', { scope: byPlacement })
     .input(appMetricInputSchema)
     .output(routeMetricsSchema)
     .query(({ ctx, input }) => listRouteMetrics(ctx.core, input)),

@@ -1,7 +1,7 @@
 // Owns what the web app answers beside its pages, declared: each route file, each of its methods, and the statuses that
 // anybody may see. A route that is not declared here is a leak, because nobody said who may call it.
 
-import type { AuthOptions } from '@fairlead/auth';
+import { type AuthOptions, authPath, openPaths } from '@fairlead/auth';
 import { libraryPaths } from '@fairlead/auth/testing';
 import { permissionsOf } from '@fairlead/core/role';
 import { origin } from '../test-api.ts';
@@ -28,22 +28,39 @@ interface DeclaredRequest {
 
 const get = (path: string, status: number): DeclaredRequest => ({ method: 'GET', path, status });
 
+const ofSession =
+  (status: number) =>
+  (person: Person): number =>
+    person.cookie === undefined ? 401 : status;
+
 /** Everything else of the library is closed. An empty body signs nobody in, and out goes whoever asks. */
-const openAuthPaths: Readonly<Record<string, number>> = {
+const openAuthPaths: Readonly<Record<string, DeclaredRequest['status']>> = {
   'POST /api/auth/sign-in/email': 400,
   'POST /api/auth/sign-out': 200,
+  'POST /api/auth/two-factor/verify-totp': 401,
+  'POST /api/auth/two-factor/verify-backup-code': 401,
+  'GET /api/auth/passkey/generate-authenticate-options': 200,
+  'POST /api/auth/passkey/verify-authentication': 401,
+  'GET /api/auth/passkey/generate-register-options': ofSession(200),
+  'POST /api/auth/passkey/verify-registration': ofSession(400),
+  'POST /api/auth/confirm/passkey': ofSession(401),
 };
+
+function openName(name: string): string {
+  return name.replace(' ', ` ${authPath}`);
+}
 
 export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   'api/auth/[...all]/route.ts': {
     methods: ['GET', 'POST'],
-    who: 'everybody: signing in and out; every other path of the library is closed',
-    requests: (_stage, options) =>
-      libraryPaths(options).map(({ method, path }) => ({
-        method,
-        path,
-        status: openAuthPaths[`${method} ${path}`] ?? 404,
-      })),
+    who: 'everybody: signing in and out; every session: its passkeys; every other path of the library is closed',
+    requests: (_stage, options) => {
+      const names = libraryPaths(options).map(({ method, path }) => `${method} ${path}`);
+      return [...new Set([...names, ...openPaths.map(openName)])].map((name) => {
+        const [method = '', path = ''] = name.split(' ');
+        return { method, path, status: openAuthPaths[name] ?? 404 };
+      });
+    },
   },
   // The procedures have the matrix; here only what is none.
   'api/trpc/[trpc]/route.ts': {
@@ -81,6 +98,12 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
     who: 'everybody',
     requests: (stage) => [get(`/install/agent/${stage.foreign.get('srv')}`, 404)],
     context: { params: Promise.resolve({ target: 'no-such-kind' }) },
+  },
+  // Whoever runs this control plane names whom to tell; nobody did here.
+  '.well-known/security.txt/route.ts': {
+    methods: ['GET'],
+    who: 'everybody',
+    requests: () => [get('/.well-known/security.txt', 404)],
   },
   'healthz/route.ts': { methods: ['GET'], who: 'everybody', requests: () => [get('/healthz', 200)] },
 };

@@ -1,8 +1,9 @@
 // Owns the stage of the matrix: two organizations with a row of every table, the foreign one's rows marked in every text
 // that they hold, and people of every kind. Must never depend on a list of tables: the catalogue tells them.
 import { randomBytes } from 'node:crypto';
-import { newId } from '@fairlead/contract/ids';
+import { newId, parseId } from '@fairlead/contract/ids';
 import { type Permission, roleSchema } from '@fairlead/core/role';
+import { rotateDataKey, updateSecrets } from '@fairlead/core/secret';
 import { insertOrganizationRows } from '@fairlead/db/testing/rows';
 import type { TestApi } from '../test-api.ts';
 
@@ -96,6 +97,23 @@ export async function setStage(api: TestApi): Promise<Stage> {
     await tx.user.update({ where: { id: foreignRows.userId }, data: { name: `${marker} owner` } });
   });
 
+  // One that may be shown, beside the deleted one: its value is a text of its row too.
+  const writeSecret = async (id: string, value: string): Promise<string> => {
+    const organizationId = parseId('org', id);
+    return database.tenant(organizationId, async (tx) => {
+      const actor = { kind: 'system', reason: 'test' } as const;
+      const core = { tx, organizationId, actor, clock: world.clock, log: api.parts.log };
+      await rotateDataKey(core, world.keys);
+      const group = await tx.secretGroup.findFirstOrThrow({ where: { organizationId }, select: { id: true } });
+      const owner = { groupId: parseId('scg', group.id) };
+      await updateSecrets(core, { owner, items: [{ name: 'OPEN', value, sealed: false }] }, world.keys);
+      const secret = await tx.secret.findFirstOrThrow({ where: { organizationId, name: 'OPEN' } });
+      return secret.id;
+    });
+  };
+  const ownSecretId = await writeSecret(ownRows.organizationId, 'ours');
+  const foreignSecretId = await writeSecret(foreignRows.organizationId, marker);
+
   let accounts = 0;
   const account = async (name: string): Promise<{ cookie: string; userId: string }> => {
     accounts += 1;
@@ -134,9 +152,9 @@ export async function setStage(api: TestApi): Promise<Stage> {
   );
   const foreignIds = await idsOf(foreignRows.organizationId);
   const own = poolOf(await idsOf(ownRows.organizationId), ownRows);
-  own.set('slug', 'hello').set('cursor', ownRows.appId);
+  own.set('slug', 'hello').set('cursor', ownRows.appId).set('sec', ownSecretId);
   const foreign = poolOf(foreignIds, foreignRows);
-  foreign.set('slug', `${marker}-app`).set('cursor', foreignRows.appId);
+  foreign.set('slug', `${marker}-app`).set('cursor', foreignRows.appId).set('sec', foreignSecretId);
   const places = {
     project: { projectId: ownRows.projectId, environmentId: null },
     environment: { projectId: null, environmentId: ownRows.environmentId },
