@@ -47,6 +47,8 @@ const pill = () => page.getByRole('banner').or(page.locator('header')).first();
 test('nobody but the holder of the token can make the first account', async () => {
   await page.goto('/');
   await expect(page).toHaveURL(/\/setup/);
+  // The page lives now: while it still wakes, Next writes its own address over a new one.
+  await expect(page.getByLabel('Setup token')).toBeVisible();
   await page.goto(`/setup#token=${process.env.FAIRLEAD_E2E_TOKEN}`);
   await page.getByLabel('Your name').fill(ADA.name);
   await page.getByLabel('E-mail').fill(ADA.email);
