@@ -12,8 +12,8 @@ import type { ScopeOf } from './scopes.ts';
 /** What every procedure declares; docs/permissions.md is rendered from it. */
 export interface ProcedureMeta {
   readonly access: 'public' | 'signed_in' | Permission;
-  /** Of procedures for members: how narrow a grant of the permission is enough. */
-  readonly grain?: 'organization' | ScopeOf['grain'];
+  /** Of procedures for members: how narrow a grant of the permission is enough. `anywhere`: it speaks of nothing of ours. */
+  readonly grain?: 'organization' | ScopeOf['grain'] | 'anywhere';
 }
 
 const t = initTRPC
@@ -53,8 +53,8 @@ export const signedInProcedure = mapped.meta({ access: 'signed_in' }).use(async 
  * For streams: who acts is known, but no transaction is held while the stream lasts. The permission is held somewhere at
  * least; the resolver asks `ctx.access` for each thing that it streams.
  */
-export function memberStream(permission: Permission) {
-  return mapped.meta({ access: permission, grain: 'environment' }).use(async ({ ctx, next }) => {
+export function memberStream(permission: Permission, grain: 'environment' | 'anywhere' = 'environment') {
+  return mapped.meta({ access: permission, grain }).use(async ({ ctx, next }) => {
     return next({ ctx: { access: await requireAnywhere(ctx, permission) } });
   });
 }

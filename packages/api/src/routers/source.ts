@@ -7,7 +7,7 @@ import { memberStream, router } from '../ladder.ts';
 
 export const sourceRouter = router({
   // As for streams, no transaction is held: the answer is a foreign server's to give.
-  branches: memberStream('app.write')
+  branches: memberStream('app.write', 'anywhere')
     .input(listBranchesInputSchema)
     .output(sourceBranchesSchema)
     .query(async ({ ctx, input }) => {

@@ -193,8 +193,8 @@ export async function checkMatrix(
     if (procedure.type === 'subscription') return;
     const grain = procedure.grain ?? 'organization';
     const cases = [
-      { place: 'elsewhere', opens: false },
-      { place: 'environment', opens: grain === 'environment' },
+      { place: 'elsewhere', opens: grain === 'anywhere' },
+      { place: 'environment', opens: grain === 'environment' || grain === 'anywhere' },
       { place: 'project', opens: grain !== 'organization' },
     ] as const;
     for (const { place, opens } of cases) {

@@ -8,6 +8,7 @@ const grains: Readonly<Record<string, string>> = {
   organization: 'organization',
   project: 'organization or project',
   environment: 'organization, project or environment',
+  anywhere: 'organization, or any project or environment',
 };
 
 export function renderPermissions(): string {
