@@ -1,8 +1,10 @@
 // Looks at one page with axe, by the rules of WCAG 2.2 AA, in both themes.
 import AxeBuilder from '@axe-core/playwright';
-import type { Page } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const PHONE = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
 const SERIOUS = new Set(['serious', 'critical']);
 
 /** Serious findings, one line each: where, which rule, on what. */
@@ -11,4 +13,16 @@ export async function findFaults(page: Page, where: string): Promise<string[]> {
   return violations
     .filter((violation) => SERIOUS.has(violation.impact ?? ''))
     .flatMap(({ id, help, nodes }) => nodes.map((node) => `${where}: ${id}: ${help}: ${node.html.slice(0, 160)}`));
+}
+
+/** Looks at the page as it stands, dialogs and all: no fault in either theme, and nothing wider than a phone. */
+export async function look(page: Page): Promise<void> {
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    expect(await findFaults(page, theme)).toEqual([]);
+  }
+  await page.setViewportSize(PHONE);
+  const over = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await expect.poll(over).toBeLessThanOrEqual(0);
+  await page.setViewportSize(WIDE);
 }

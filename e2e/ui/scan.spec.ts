@@ -15,6 +15,7 @@ const PAGES = [
   '/apps/hello',
   '/apps/hello/deployments',
   '/apps/hello/domains',
+  '/apps/hello/secrets',
   '/apps/hello/settings',
   '/deployments',
   '/servers',
@@ -23,8 +24,12 @@ const PAGES = [
   '/benchmarks?start=1',
   '/domains',
   '/members',
+  '/members/roles',
   '/settings',
   '/settings/organization',
+  '/settings/secrets',
+  '/settings/audit',
+  '/settings/tokens',
 ];
 /** Pages of one thing, entered by the first link of their list. */
 const DETAILS = [
@@ -62,7 +67,8 @@ test('the page of signing in', async () => {
 
 test('the page of an account', () => scan('/account'));
 
-for (const path of ['/forgot-password', '/reset-password#token=x', '/verify-email#token=x']) {
+// All calls of the reference are drawn alike: a few are enough to look at.
+for (const path of ['/docs/api?search=app', '/forgot-password', '/reset-password#token=x', '/verify-email#token=x']) {
   test(`the page ${path}`, () => scan(path));
 }
 

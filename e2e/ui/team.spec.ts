@@ -2,13 +2,11 @@
 // role, the end of a membership, the announcement of the organization's end and its taking back.
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
-import { findFaults } from './accessibility.ts';
+import { look } from './accessibility.ts';
 
 test.describe.configure({ mode: 'serial' });
 
 const GRACE = { name: 'Grace Example', email: 'grace@example.com', password: 'a sail fills with wind' };
-const PHONE = { width: 390, height: 844 };
-const WIDE = { width: 1440, height: 900 };
 
 let owner: Page;
 let joiner: BrowserContext;
@@ -35,18 +33,6 @@ test.afterAll(async () => {
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
-
-/** What axe finds in both themes, and whether the page is wider than a phone. */
-async function look(page: Page): Promise<void> {
-  for (const theme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-    expect(await findFaults(page, theme)).toEqual([]);
-  }
-  await page.setViewportSize(PHONE);
-  const over = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  await expect.poll(over).toBeLessThanOrEqual(0);
-  await page.setViewportSize(WIDE);
-}
 
 test('anybody makes an organization of their own from the switcher', async () => {
   await owner.goto('/my-organization');

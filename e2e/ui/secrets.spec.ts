@@ -1,0 +1,123 @@
+// The secrets of an app in a browser: one added and masked, two pasted, one seen after asking who sits there, brought back
+// from its history, made live and deleted. Runs after scan.spec.ts.
+import { join } from 'node:path';
+import { ageSessions } from '@fairlead/auth/testing/age-sessions';
+import { findRunning } from '@fairlead/db/embedded';
+import { expect, type Page, test } from '@playwright/test';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { look } from './accessibility.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const SECRETS = '/my-organization/apps/hello/secrets';
+const VALUE = 'a value for no eye but one';
+const LONG_NAME = 'THE_ADDRESS_OF_THE_DATABASE_THAT_HOLDS_WHAT_VISITORS_WROTE';
+
+let page: Page;
+
+test.beforeAll(async ({ browser }) => {
+  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
+  const context = await browser.newContext({ baseURL });
+  const { email, password } = ADA;
+  const signedIn = await context.request.post('/api/auth/sign-in/email', {
+    data: { email, password },
+    headers: { origin: baseURL },
+  });
+  expect(signedIn.ok()).toBe(true);
+  page = await context.newPage();
+});
+test.afterAll(() => page.context().close());
+
+const dialog = (name: string) => page.getByRole('dialog', { name });
+const rowOf = (name: string) => page.getByRole('listitem').filter({ has: page.getByTitle(name, { exact: true }) });
+
+async function choose(name: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: `What to do with ${name}` }).click();
+  await page.getByRole('menuitem', { name: item, exact: true }).click();
+}
+
+test('a secret is added, and shown masked', async () => {
+  await page.goto(SECRETS);
+  await expect(page.getByText('No secrets yet')).toBeVisible();
+  await page.getByRole('button', { name: 'Add a secret' }).click();
+  const add = dialog('Add a secret');
+  await add.getByLabel('Name').fill('api_key');
+  await add.getByRole('textbox', { name: 'Value' }).fill(VALUE);
+  await add.getByRole('checkbox', { name: /^Sealed/ }).uncheck();
+  await look(page);
+  await add.getByRole('button', { name: 'Save' }).click();
+  await expect(rowOf('API_KEY').getByRole('img', { name: 'Hidden value' })).toBeVisible();
+  await expect(page.getByText('1 change is not live yet')).toBeVisible();
+  await page.reload();
+  await expect(rowOf('API_KEY')).toBeVisible();
+  expect(await page.content()).not.toContain(VALUE);
+});
+
+test('two are pasted, by name first; a line that says nothing stops all of them', async () => {
+  await page.getByRole('button', { name: 'Paste a .env', exact: true }).click();
+  const paste = dialog('Paste a .env');
+  await paste.getByRole('textbox').fill('no equals here\nREGION=north');
+  await expect(paste.getByText('Line 1:')).toBeVisible();
+  await expect(paste.getByRole('button', { name: 'Save 1 secret' })).toBeDisabled();
+  await paste.getByRole('textbox').fill(`export REGION="north"\n# for later\n${LONG_NAME}=db`);
+  const preview = paste.getByRole('list', { name: 'What would be saved' });
+  await expect(preview.getByRole('listitem')).toHaveText([/^REGION5 charactersnew$/, /2 charactersnew$/]);
+  await look(page);
+  await paste.getByRole('button', { name: 'Save 2 secrets' }).click();
+  await expect(rowOf('REGION')).toContainText('sealed');
+  await expect(rowOf(LONG_NAME)).toBeVisible();
+  await look(page);
+});
+
+test('a value is shown to who confirms it is them; a sealed one to nobody', async () => {
+  const databaseUrl = await findRunning(join(process.env.FAIRLEAD_E2E_DATA ?? '', 'postgres'));
+  if (databaseUrl === null) throw new Error('the product has no database');
+  await ageSessions(databaseUrl);
+  await choose('API_KEY', 'Show the value');
+  const ask = dialog("Confirm that it's you");
+  await ask.getByLabel('Password').fill(ADA.password);
+  await ask.getByRole('button', { name: 'Confirm' }).click();
+  await expect(rowOf('API_KEY').getByText(VALUE)).toBeVisible();
+  await choose('API_KEY', 'Hide the value');
+  await expect(rowOf('API_KEY').getByText(VALUE)).toHaveCount(0);
+  await page.getByRole('button', { name: 'What to do with REGION' }).click();
+  await expect(page.getByRole('menuitem', { name: 'History' })).toBeVisible();
+  await expect(page.getByRole('menuitem', { name: 'Show the value' })).toBeHidden();
+  await page.keyboard.press('Escape');
+});
+
+test('an older value comes back as a new version', async () => {
+  await choose('API_KEY', 'Change');
+  const change = dialog('Change API_KEY');
+  await change.getByRole('textbox', { name: 'New value' }).fill('another value');
+  await change.getByRole('button', { name: 'Save' }).click();
+  await expect(change).toBeHidden();
+  await choose('API_KEY', 'History');
+  const history = dialog('History of API_KEY');
+  await history.getByRole('button', { name: 'Restore version 1' }).click();
+  await expect(history.getByRole('listitem')).toHaveCount(3);
+  await look(page);
+  await page.keyboard.press('Escape');
+  await choose('API_KEY', 'Show the value');
+  await expect(rowOf('API_KEY').getByText(VALUE)).toBeVisible();
+});
+
+test('what waits is made live at once', async () => {
+  await page.getByRole('button', { name: 'Apply now' }).click();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
+  await page.goto(SECRETS);
+  await expect(rowOf('API_KEY')).toBeVisible();
+  await expect(page.getByText('not live yet')).toHaveCount(0);
+});
+
+test('a secret is deleted after asking', async () => {
+  await choose('REGION', 'Delete');
+  await dialog('Delete REGION').getByRole('button', { name: 'Keep it' }).click();
+  await expect(rowOf('REGION')).toBeVisible();
+  await choose('REGION', 'Delete');
+  await look(page);
+  await dialog('Delete REGION').getByRole('button', { name: 'Delete it' }).click();
+  await expect(rowOf('REGION')).toHaveCount(0);
+  await expect(page.getByText('REGION (deleted)')).toBeVisible();
+});
