@@ -1,6 +1,7 @@
 // `npm run check:tenancy`: calls every procedure and every HTTP route as everybody, with ids of another organization in each
 // place that takes one, on a database of its own, and prints what leaked. Exits 1 unless nothing did. The same code runs in
 // the API's tests, which also show that it finds a leak.
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,11 +57,14 @@ function print(line: string): void {
 async function setEnvironment(databaseUrl: string, secret: string): Promise<void> {
   const secretFile = join(folder, 'secret');
   await writeFile(secretFile, secret, { mode: 0o600 });
+  const masterKeyFile = join(folder, 'master-key');
+  await writeFile(masterKeyFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   Object.assign(process.env, {
     DATABASE_URL: databaseUrl,
     FAIRLEAD_PUBLIC_URL: origin,
     FAIRLEAD_AUTH_SECRET_FILE: secretFile,
     FAIRLEAD_INTERNAL_TOKEN_FILE: secretFile,
+    FAIRLEAD_MASTER_KEY_FILE: masterKeyFile,
     FAIRLEAD_LOG_STORE_DIR: folder,
     LOG_LEVEL: 'error',
   });
