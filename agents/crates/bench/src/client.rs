@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, HandshakeKind};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsConnector;
 
 use crate::mode::Mode;
@@ -90,6 +90,8 @@ pub(crate) struct Shared {
     /// their silence costs nor what their requests do.
     pub(crate) openings: Semaphore,
     pub(crate) window: Cell<Option<Window>>,
+    /// Says it before it is in `window`.
+    pub(crate) announcement: watch::Receiver<Option<Window>>,
     pub(crate) tally: RefCell<Tally>,
     /// Clients that have had their first answer, of all workers.
     pub(crate) ready: Arc<AtomicU32>,
@@ -142,6 +144,14 @@ impl Shared {
         tally.last_error = Some(error.to_string());
         if self.counts(Instant::now()) {
             tally.errors += 1;
+        }
+    }
+
+    /// Waits until it is known when measuring begins.
+    pub(crate) async fn announced(&self) {
+        if self.announcement.clone().wait_for(Option::is_some).await.is_err() {
+            // The measurement was given up, and this client is about to be.
+            std::future::pending::<()>().await;
         }
     }
 

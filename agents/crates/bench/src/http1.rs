@@ -49,7 +49,8 @@ async fn keep_asking(
     shared: &SharedRef,
     ready: &mut bool,
 ) -> io::Result<()> {
-    // Thousands that begin all at once would have their first answers only when the last handshake is done.
+    // Thousands that begin all at once would have their first answers only when the last handshake is done; and those that had
+    // theirs must not be in the way of the others.
     let mut opening = if *ready { None } else { Some(shared.openings.acquire().await.map_err(io::Error::other)?) };
     let mut stream = shared.connect(destination).await?;
     let mut exchanges = Exchanges::new();
@@ -58,7 +59,10 @@ async fn keep_asking(
         let response = exchanges.ask(&mut *stream, request).await?;
         shared.answered(started, response.status, response.body_bytes);
         shared.ready(ready);
-        drop(opening.take());
+        if let Some(opening) = opening.take() {
+            drop(opening);
+            shared.announced().await;
+        }
         if response.closes {
             return Ok(());
         }

@@ -46,7 +46,9 @@ async fn work(share: Share) -> Tally {
     let Share { destination, protocol, mode, clients, ready, mut window, cancel } = share;
     let tally = RefCell::new(Tally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
-    let shared = Rc::new(Shared { destination, mode, openings, window: Cell::new(None), tally, ready });
+    let announcement = window.clone();
+    let shared = Shared { destination, mode, openings, window: Cell::new(None), announcement, tally, ready };
+    let shared = Rc::new(shared);
     let mut tasks = tokio::task::JoinSet::new();
     match protocol {
         Protocol::Http1 => {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
@@ -93,7 +93,7 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
     let core = Core::new(options.limits, options.ports, AccessLog::new(options.access_log));
     tokio::task::spawn_local(tick(Rc::clone(&core)));
     let laps = Rc::clone(&core);
-    tokio::task::spawn_local(async move { laps.handshakes.count_laps().await });
+    tokio::task::spawn_local(async move { laps.handshakes.count_laps(Instant::now).await });
     let mut accepting = Vec::new();
     let mut mail = options.mail.into_iter();
     for listener in options.listeners {

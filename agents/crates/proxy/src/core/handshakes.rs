@@ -1,26 +1,31 @@
 //! Whose handshake goes on: one takes a core as long as dozens of requests, and many come at once when clients come back.
-//! Owns how many steps of handshakes are taken before whoever else is ready has had a turn; never looks at their bytes.
+//! Owns how many steps of handshakes are taken before whoever else is ready has had a turn, so that neither starves; never looks at
+//! their bytes.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::yield_now;
 
-/// Steps of handshakes in one lap of the core's tasks: half a millisecond of its time.
-const STEPS_A_LAP: usize = 4;
+/// Steps in one lap of the core's tasks, however short: half a millisecond of its time.
+const STEPS_A_LAP_MIN: usize = 4;
+/// What the dearest step takes. While handshakes wait, a lap has one for every so long that the last took.
+const STEP: Duration = Duration::from_micros(150);
 
 /// The handshakes of one core.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     /// Steps left in this lap; whoever finds none waits in line.
     left: Semaphore,
-    taken: Cell<usize>,
-    first: Notify,
+    /// A step was taken in this lap.
+    counting: Cell<bool>,
+    begun: Notify,
 }
 
 impl Handshakes {
     pub(super) fn new() -> Self {
-        Self { left: Semaphore::new(STEPS_A_LAP), taken: Cell::new(0), first: Notify::new() }
+        Self { left: Semaphore::new(STEPS_A_LAP_MIN), counting: Cell::new(false), begun: Notify::new() }
     }
 
     /// Ready when one step may be taken, in the order of asking.
@@ -28,27 +33,40 @@ impl Handshakes {
         // It is never closed.
         if let Ok(step) = self.left.acquire().await {
             step.forget();
-            if self.taken.replace(self.taken.get() + 1) == 0 {
-                self.first.notify_one();
+            if !self.counting.replace(true) {
+                self.begun.notify_one();
             }
         }
     }
 
     /// Begins a new lap whenever all that was ready has had its turn since the first step of the last.
-    pub(crate) async fn count_laps(&self) {
+    pub(crate) async fn count_laps(&self, now: impl Fn() -> Instant) {
         loop {
-            self.first.notified().await;
+            self.begun.notified().await;
+            let began = now();
             // Goes on behind everything that the network made ready meanwhile.
             yield_now().await;
-            self.left.add_permits(self.taken.take());
+            self.counting.set(false);
+            let left = self.left.available_permits();
+            let steps = if left == 0 { steps(now() - began) } else { STEPS_A_LAP_MIN };
+            self.left.forget_permits(left.saturating_sub(steps));
+            self.left.add_permits(steps.saturating_sub(left));
         }
     }
 }
 
+/// Steps of the lap after one that took so long.
+fn steps(lap: Duration) -> usize {
+    let affordable = lap.as_micros() / STEP.as_micros();
+    usize::try_from(affordable).unwrap_or(usize::MAX).clamp(STEPS_A_LAP_MIN, Semaphore::MAX_PERMITS / 2)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
+    use std::future::poll_fn;
     use std::rc::Rc;
+    use std::task::Poll;
 
     use tokio::runtime::{Builder, LocalOptions};
     use tokio::task::spawn_local;
@@ -68,8 +86,8 @@ mod tests {
         let log: Rc<RefCell<Vec<Ran>>> = Rc::default();
         runtime.block_on(async {
             let handshakes = Rc::new(Handshakes::new());
-            let laps = Rc::clone(&handshakes);
-            spawn_local(async move { laps.count_laps().await });
+            let (laps, began) = (Rc::clone(&handshakes), Instant::now());
+            spawn_local(async move { laps.count_laps(|| began).await });
             let storm: Vec<_> = (0..STORM)
                 .map(|number| {
                     let (handshakes, log) = (Rc::clone(&handshakes), Rc::clone(&log));
@@ -95,7 +113,51 @@ mod tests {
         assert_eq!(order, (0..STORM).map(Ran::Handshake).collect::<Vec<_>>());
         let most = log.split(|ran| *ran == Ran::Request).map(<[Ran]>::len).max();
         // A lap may end between two of the request's.
-        assert!(most.is_some_and(|most| (1..=2 * STEPS_A_LAP).contains(&most)), "{most:?}");
+        assert!(most.is_some_and(|most| (1..=2 * STEPS_A_LAP_MIN).contains(&most)), "{most:?}");
+    }
+
+    #[test]
+    fn handshakes_go_on_however_many_requests_are_ready() {
+        const HANDSHAKES: usize = 1000;
+        const REQUESTS: usize = 2000;
+        const TURN: Duration = Duration::from_micros(15);
+        let runtime = Builder::new_current_thread().event_interval(31).build_local(LocalOptions::default()).unwrap();
+        let turns: Rc<Cell<u32>> = Rc::default();
+        runtime.block_on(async {
+            let handshakes = Rc::new(Handshakes::new());
+            let (laps, passed, began) = (Rc::clone(&handshakes), Rc::clone(&turns), Instant::now());
+            // Time passes as requests have their turns, and by nothing else.
+            spawn_local(async move { laps.count_laps(|| began + TURN * passed.get()).await });
+            for _ in 0..REQUESTS {
+                let turns = Rc::clone(&turns);
+                // Ready again at once, behind all others.
+                spawn_local(poll_fn(move |cx| {
+                    turns.set(turns.get() + 1);
+                    cx.waker().wake_by_ref();
+                    Poll::<()>::Pending
+                }));
+            }
+            let waiting: Vec<_> = (0..HANDSHAKES)
+                .map(|_| {
+                    let handshakes = Rc::clone(&handshakes);
+                    spawn_local(async move { handshakes.step().await })
+                })
+                .collect();
+            for handshake in waiting {
+                handshake.await.unwrap();
+            }
+        });
+        // A lap of 2,000 turns is worth 200 steps: 5 times those, not 250 times 4. Each takes three ways through the line.
+        let most = u32::try_from(3 * REQUESTS * (HANDSHAKES / 200 + 2)).unwrap();
+        assert!(turns.get() < most, "{} of {most}", turns.get());
+    }
+
+    #[test]
+    fn a_lap_has_as_many_steps_as_it_can_afford() {
+        for (lap_us, expected) in [(0, STEPS_A_LAP_MIN), (600, 4), (750, 5), (150_000, 1000)] {
+            assert_eq!(steps(Duration::from_micros(lap_us)), expected);
+        }
+        assert_eq!(steps(Duration::MAX), Semaphore::MAX_PERMITS / 2);
     }
 
     #[test]
@@ -103,16 +165,25 @@ mod tests {
         let runtime = Builder::new_current_thread().build_local(LocalOptions::default()).unwrap();
         runtime.block_on(async {
             let handshakes = Rc::new(Handshakes::new());
-            for _ in 0..STEPS_A_LAP {
+            for _ in 0..STEPS_A_LAP_MIN {
                 handshakes.step().await;
             }
             let (waits, leaves) = (Rc::clone(&handshakes), Rc::clone(&handshakes));
             let leaves = spawn_local(async move { leaves.step().await });
-            let waits = spawn_local(async move { waits.step().await });
+            let waits: Vec<_> = (0..STEPS_A_LAP_MIN)
+                .map(|_| {
+                    let waits = Rc::clone(&waits);
+                    spawn_local(async move { waits.step().await })
+                })
+                .collect();
             yield_now().await;
             leaves.abort();
-            let laps = spawn_local(async move { handshakes.count_laps().await });
-            waits.await.unwrap();
+            assert!(leaves.await.unwrap_err().is_cancelled());
+            let (laps, began) = (Rc::clone(&handshakes), Instant::now());
+            let laps = spawn_local(async move { laps.count_laps(|| began).await });
+            for step in waits {
+                step.await.unwrap();
+            }
             laps.abort();
         });
     }
