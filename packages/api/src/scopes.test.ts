@@ -100,3 +100,42 @@ test('a stream shows what its reader may see, and nothing beside it', async () =
     ]),
   ).toMatchObject(denied);
 });
+
+test('what is judged is what is read: a second key beside the right one opens nothing', async () => {
+  const { organizationId } = api.world;
+  const [otherProject, otherEnvironment, otherApp] = [newId('prj'), newId('env'), newId('app')];
+  await api.world.system(async ({ tx }) => {
+    await tx.project.create({ data: { id: otherProject, organizationId, name: 'Other', slug: 'other' } });
+    await tx.environment.create({
+      data: { id: otherEnvironment, organizationId, projectId: otherProject, name: 'Production', slug: 'production' },
+    });
+    await tx.app.create({
+      data: {
+        id: otherApp,
+        organizationId,
+        projectId: otherProject,
+        name: 'Theirs',
+        slug: 'theirs',
+        repositoryUrl: 'https://git.example.test/theirs.git',
+      },
+    });
+    await tx.placement.create({
+      data: {
+        id: newId('plc'),
+        organizationId,
+        appId: otherApp,
+        environmentId: otherEnvironment,
+        serverId: api.world.serverId,
+        branch: 'main',
+      },
+    });
+  });
+  const { caller } = await granted('admin', { environmentId });
+  const both: { slug: string } = Object.assign({ slug: 'theirs' }, { appId });
+  await expect(caller.app.get(both)).rejects.toMatchObject(denied);
+  const memberId = parseId('mem', 'mem_Guest1');
+  for (const kind of ['organization', 'project'] as const) {
+    const scope = { kind, projectId: otherProject, environmentId } as unknown as { kind: 'organization' };
+    await expect(caller.grant.create({ memberId, role: 'developer', scope }), kind).rejects.toMatchObject(denied);
+  }
+});

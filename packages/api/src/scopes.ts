@@ -6,11 +6,10 @@ import {
   domainIdSchema,
   environmentIdSchema,
   grantIdSchema,
-  projectIdSchema,
   runIdSchema,
 } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
-import type { Scope } from '@fairlead/core/role';
+import { grantScopeSchema, type Scope } from '@fairlead/core/role';
 import { z } from 'zod';
 
 export interface ScopeOf {
@@ -38,7 +37,12 @@ function scopeOf<Input>(
   };
 }
 
-const appRef = z.union([z.object({ appId: appIdSchema }), z.object({ slug: z.string() })]);
+// Each refuses the other's key: what is judged here must be what the procedure reads, which takes one of them and drops
+// whatever else was sent along.
+const appRef = z.union([
+  z.object({ appId: appIdSchema, slug: z.undefined().optional() }),
+  z.object({ slug: z.string(), appId: z.undefined().optional() }),
+]);
 const inProject = { select: { projectId: true } } as const;
 
 /** The app as a whole: its project. */
@@ -101,17 +105,14 @@ const environmentRef = z.object({ environmentId: environmentIdSchema });
 export const byEnvironment = scopeOf('environment', environmentRef, findEnvironment);
 
 /** What a new grant is for: a project or an environment of the input's `scope`. */
-export const byGrantScope = scopeOf(
-  'environment',
-  z.object({ scope: z.union([environmentRef, z.object({ projectId: projectIdSchema })]) }),
-  async (core, { scope }) => {
-    if ('environmentId' in scope) return findEnvironment(core, scope);
-    const { projectId } = scope;
-    const { tx, organizationId } = core;
-    const known = await tx.project.count({ where: { id: projectId, organizationId } });
-    return known === 0 ? null : { projectId, environmentId: null };
-  },
-);
+export const byGrantScope = scopeOf('environment', z.object({ scope: grantScopeSchema }), async (core, { scope }) => {
+  if (scope.kind === 'organization') return null;
+  if (scope.kind === 'environment') return findEnvironment(core, scope);
+  const { projectId } = scope;
+  const { tx, organizationId } = core;
+  const known = await tx.project.count({ where: { id: projectId, organizationId } });
+  return known === 0 ? null : { projectId, environmentId: null };
+});
 
 export const byGrant = scopeOf(
   'environment',
@@ -127,7 +128,7 @@ export const byGrant = scopeOf(
 );
 
 function whereApp(input: z.infer<typeof appRef>) {
-  return 'appId' in input ? { id: input.appId } : { slug: input.slug };
+  return input.appId === undefined ? { slug: input.slug } : { id: input.appId };
 }
 
 /** The same placement that verbs take: the oldest. */

@@ -98,7 +98,7 @@ export function createAccountActions(internals: Internals) {
       await requirePassword(internals, asker, current);
       await keepPassword(internals, session.user.id, next);
       await client().session.deleteMany({ where: { userId: session.user.id, id: { not: session.id } } });
-      await client().accountLink.deleteMany({ where: { userId: session.user.id, purpose: 'reset_password' } });
+      await client().accountLink.deleteMany({ where: { userId: session.user.id } });
       await noteChange(internals, session.user.id, 'password_changed', headers);
     },
 
@@ -223,6 +223,8 @@ export function createAccountActions(internals: Internals) {
       const { userId } = link;
       await keepPassword(internals, userId, password);
       await client().session.deleteMany({ where: { userId } });
+      // Also a change of address that somebody else began: its link would hand the account back to them.
+      await client().accountLink.deleteMany({ where: { userId } });
       const { email } = await client().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
       // Whoever holds the link holds the mailbox or the server: strangers' guesses close nothing for them.
       await limit.forgive(email, originOf(internals, headers).ip);

@@ -2,7 +2,7 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { lockMembership } from './membership-lock.ts';
-import { requireMemberRow } from './store.ts';
+import { requireMemberRow, revokeInvitationsBy } from './store.ts';
 
 /** Hands the organization over: the other becomes its owner, the actor an admin. */
 export async function transferOrganization(
@@ -22,6 +22,8 @@ export async function transferOrganization(
   if (self.role !== 'owner') throw new AppError('permission.denied', { permission: 'organization.transfer' });
   await ctx.tx.member.update({ where: { id: heir.id }, data: { role: 'owner' } });
   await ctx.tx.member.update({ where: { id: self.id }, data: { role: 'admin' } });
+  // One for an owner would bring the old owner back by another account.
+  await revokeInvitationsBy(ctx, self.userId);
   await recordAudit(ctx, {
     action: 'organization.transfer',
     target: { kind: 'organization', id: ctx.organizationId, label: organization.name },

@@ -71,11 +71,19 @@ async function rightsOfOwner(ctx: SystemCtx, row: Row): Promise<Rights | null> {
   const { organizationId, organization, userId, serviceAccount } = row;
   if (userId !== null) {
     const member = await findActiveMember(ctx, { userId, organizationSlug: organization.slug });
-    return member?.rights ?? null;
+    if (member === null) return null;
+    // The organization's rule holds for what acts in a person's name, too.
+    if (member.requiresTwoFactor && !(await hasSecondFactor(ctx, userId))) return null;
+    return member.rights;
   }
   return serviceAccount === null
     ? null
     : loadRoleRights(ctx, { organizationId: parseId('org', organizationId), role: serviceAccount.role });
+}
+
+async function hasSecondFactor(ctx: SystemCtx, userId: string): Promise<boolean> {
+  const user = await ctx.tx.user.findUnique({ where: { id: userId }, select: { twoFactorEnabled: true } });
+  return user?.twoFactorEnabled === true;
 }
 
 function placeOf({ project, environment }: Row): TokenPlace {

@@ -10,6 +10,8 @@ import { permissionSchema } from '../role/schema.ts';
  */
 const personOnly = [
   'deployment.approve',
+  // Protection that a token could switch off would protect from nobody who holds one.
+  'environment.write',
   'member.invite',
   'member.write',
   'organization.delete',
