@@ -29,7 +29,17 @@ impl Outbox {
     /// The buffer to append to; nothing is sent before `poll_flush`.
     pub(crate) fn buffer(&mut self, buffers: &Buffers) -> &mut Vec<u8> {
         buffers.lend(&mut self.bytes);
+        self.release_sent();
         &mut self.bytes
+    }
+
+    /// Lets go of what is sent already. A reader that is slow but steady never lets the outbox run empty, and without this
+    /// all that it ever took would stay here. Each byte is moved at most as often as as many were sent.
+    fn release_sent(&mut self) {
+        if self.sent > 0 && self.sent >= self.len() {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
     }
 
     /// Sends now what the socket takes and keeps the rest. One call is at most one system call.

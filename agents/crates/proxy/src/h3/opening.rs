@@ -18,6 +18,8 @@ pub(crate) struct Opening {
     head_bytes_max: usize,
     input: Bytes,
     block: Option<Bytes>,
+    /// Known once it was asked with the block there.
+    awaits_end: Option<bool>,
     fault: Option<Fault>,
 }
 
@@ -65,6 +67,7 @@ impl Opening {
             head_bytes_max,
             input: Bytes::new(),
             block: None,
+            awaits_end: None,
             fault: None,
         }
     }
@@ -111,7 +114,20 @@ impl Opening {
 
     /// Whether the end of the request is worth waiting for, which is on its way: a GET that seems to have a body would be
     /// sent on as one.
-    pub(crate) fn awaits_end(&self) -> bool {
+    /// Decoded once: a client may have this asked as often as it sends a frame without bytes.
+    pub(crate) fn awaits_end(&mut self) -> bool {
+        if self.block.is_none() {
+            return true;
+        }
+        if let Some(known) = self.awaits_end {
+            return known;
+        }
+        let awaits = self.is_bodiless();
+        self.awaits_end = Some(awaits);
+        awaits
+    }
+
+    fn is_bodiless(&self) -> bool {
         let mut fields = Fields::default();
         let Some(block) = &self.block else { return true };
         decode(block, self.head_bytes_max, &mut fields).is_ok()

@@ -60,7 +60,8 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     if let Some(tmp) = &spec.private_tmp {
         mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
     }
-    let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+    // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
+    let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     rustix::process::setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files")(error.into()))?;
     if let Some(user) = spec.user {
         become_user(user, spec.group).map_err(failed("becoming its own user"))?;

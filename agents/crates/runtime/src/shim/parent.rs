@@ -66,7 +66,8 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("subreaper: {error}"))?;
     // What a crash would write of this process might hold a secret.
-    let no_core = Rlimit { current: Some(0), maximum: Some(0) };
+    // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
+    let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
     let mut child = start(&folder).map_err(named("launch"))?;
     if let (Some(to), Some((plain, _))) = (child.stdin.take(), secrets) {
