@@ -44,8 +44,14 @@ async function signIn(): Promise<void> {
   await expect(overview()).toBeVisible();
 }
 
-/** A device that keeps passkeys; answers how to unplug it. */
-async function addAuthenticator(transport: 'internal' | 'usb'): Promise<() => Promise<void>> {
+/** A device that keeps passkeys. */
+interface Device {
+  /** Whether somebody touches it when it is asked. */
+  touch(isTouched: boolean): Promise<void>;
+  unplug(): Promise<void>;
+}
+
+async function addAuthenticator(transport: 'internal' | 'usb'): Promise<Device> {
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
@@ -58,8 +64,13 @@ async function addAuthenticator(transport: 'internal' | 'usb'): Promise<() => Pr
       automaticPresenceSimulation: true,
     },
   });
-  return async () => {
-    await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+  return {
+    touch: async (enabled) => {
+      await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
+    },
+    unplug: async () => {
+      await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+    },
   };
 }
 
@@ -74,10 +85,13 @@ async function addPasskey(name: string): Promise<void> {
 test('several passkeys are added, named and removed, and one signs in', async () => {
   await signIn();
   await openAccount();
-  await addAuthenticator('internal');
+  const laptop = await addAuthenticator('internal');
   await addPasskey('Laptop');
-  const unplug = await addAuthenticator('usb');
+  const stick = await addAuthenticator('usb');
+  // Both are asked, and the laptop would answer first that it is known already.
+  await laptop.touch(false);
   await addPasskey('Stick');
+  await laptop.touch(true);
   await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
   const rename = page.getByRole('dialog', { name: 'Rename the passkey' });
   await rename.getByLabel('Name').fill('Key ring');
@@ -88,7 +102,7 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await expect(card('Passkeys').getByText('Key ring')).toHaveCount(0);
 
   // It still holds what the account has forgotten, and the browser would pick from both.
-  await unplug();
+  await stick.unplug();
   await page.context().clearCookies();
   await page.goto('/sign-in');
   await page.getByRole('button', { name: 'Use a passkey' }).click();

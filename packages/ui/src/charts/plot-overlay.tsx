@@ -89,22 +89,24 @@ function MarkerLine({ marker }: { readonly marker: PlacedMarker }) {
   return (
     <span className={cn('absolute inset-y-0 w-0', TONE[marker.tone])} style={{ left: `${marker.fraction * 100}%` }}>
       <span aria-hidden="true" className="absolute inset-y-0 border-current border-l border-dashed opacity-70" />
-      <a
-        href={marker.href}
-        title={marker.title}
-        aria-label={marker.title}
-        className={cn(
-          'absolute -top-1.5 flex h-4 items-center rounded-mark bg-surface px-1 font-mono text-[11px] hover:text-ink hover:underline',
-          marker.flip ? 'right-0.5' : 'left-0.5',
-          !marker.labelled && '-left-1.5 size-3 p-0',
-        )}
-      >
-        {marker.labelled ? (
-          marker.label
-        ) : (
-          <span aria-hidden="true" className="mx-auto size-1.5 rounded-full bg-current" />
-        )}
-      </a>
+      {marker.labelled ? (
+        <a
+          href={marker.href}
+          title={marker.title}
+          aria-label={marker.title}
+          className={cn(
+            'absolute -top-1.5 flex h-4 items-center rounded-mark bg-surface px-1 font-mono text-[11px] hover:text-ink hover:underline',
+            marker.flip ? 'right-0.5' : 'left-0.5',
+          )}
+        >
+          {marker.label}
+        </a>
+      ) : (
+        // Too near to its neighbour to be hit: a dot that says what it is. The list of deployments leads to it.
+        <span role="img" aria-label={marker.title} title={marker.title} className="absolute -top-1 -left-1 size-2 p-px">
+          <span aria-hidden="true" className="block size-1.5 rounded-full bg-current" />
+        </span>
+      )}
     </span>
   );
 }
