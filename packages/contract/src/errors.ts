@@ -149,6 +149,9 @@ const table = {
   'member.not_found': missing('There is no such member. They may have left.'),
   'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
 
+  'approval.in_review': conflict(
+    'A deployment that another member approves is not built yet, and it must be what they see. Wait for it, or cancel it first.',
+  ),
   'approval.not_pending': conflict('This deployment waits for approval no longer.'),
   'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
 

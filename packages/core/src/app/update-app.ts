@@ -1,6 +1,7 @@
 // Owns the change of an app's settings. Must never touch a release: they are immutable.
 import { parseId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
+import { requireNothingInReview } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { AppIdentity, UpdateAppInput } from './schema.ts';
 
@@ -28,6 +29,7 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
     });
     if (other !== null) throw new AppError('app.name_taken', { name: changes.name });
   }
+  if (changesWhatRuns(app, changes)) await requireNothingInReview(ctx, { appId });
   await tx.app.update({
     where: { id: appId },
     data: {
@@ -47,4 +49,13 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   return { id: parseId('app', appId), slug };
+}
+
+const whatRuns = ['repositoryUrl', 'rootFolder', 'healthPath', 'command'] as const;
+type WhatRuns = Pick<UpdateAppInput, (typeof whatRuns)[number]>;
+
+function changesWhatRuns(app: Required<WhatRuns>, changes: WhatRuns): boolean {
+  return whatRuns.some(
+    (name) => changes[name] !== undefined && JSON.stringify(changes[name]) !== JSON.stringify(app[name]),
+  );
 }

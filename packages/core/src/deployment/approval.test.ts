@@ -2,6 +2,7 @@
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { updateApp } from '../app/index.ts';
 import { updateEnvironment } from '../environment/index.ts';
 import type { Actor, Ctx } from '../kernel/index.ts';
 import { listReleases } from '../release/index.ts';
@@ -157,4 +158,28 @@ test('protecting, approving and refusing are in the audit log', async () => {
   ]);
   const settings = await world.tenant(({ tx }) => tx.auditEvent.findMany({ where: { action: 'environment.update' } }));
   expect(settings.length).toBeGreaterThan(0);
+});
+
+test('what somebody else approves stays what it was until it is built; its name and branch are free', async () => {
+  const id = await deploy();
+  const change = (changes: object) =>
+    world.tenant((ctx) => updateApp(ctx, { appId: parseId('app', appId), ...changes }));
+  const swaps = [
+    { repositoryUrl: 'https://git.example.test/other.git' },
+    { rootFolder: 'evil' },
+    { command: ['node', 'evil.js'] },
+    { healthPath: '/evil' },
+  ];
+  const refusesSwaps = async () => {
+    for (const swap of swaps) await expect(change(swap)).rejects.toMatchObject({ code: 'approval.in_review' });
+  };
+  await refusesSwaps();
+  await change({ name: `Renamed ${count}`, branch: 'next', rootFolder: '' });
+  await approve(id);
+  await refusesSwaps();
+  await world.advance(id);
+  expect((await get(id)).state).toBe('building');
+  await refusesSwaps();
+  await world.finish(id);
+  await change({ rootFolder: 'apps/shop' });
 });

@@ -31,6 +31,24 @@ export async function awaitsApproval(ctx: OrganizationCtx, deploymentId: string)
   return (await ctx.tx.deploymentApproval.count({ where })) > 0;
 }
 
+/**
+ * Throws approval.in_review while a deployment that needs somebody's word has not been built yet: where its code comes from
+ * and how it is started must stay what they were when it was asked for. Holds the app until the transaction ends.
+ */
+export async function requireNothingInReview(ctx: OrganizationCtx, input: { readonly appId: string }): Promise<void> {
+  await lockApps(ctx, [input.appId]);
+  const inReview = await ctx.tx.deployment.findFirst({
+    where: {
+      organizationId: ctx.organizationId,
+      appId: input.appId,
+      state: { in: ['queued', 'building'] },
+      approval: { isNot: null },
+    },
+    select: { id: true },
+  });
+  if (inReview !== null) throw new AppError('approval.in_review', { deploymentId: inReview.id });
+}
+
 /** For what waits in the queue of an environment that is protected from now on. */
 export async function requestApprovals(ctx: Ctx, input: { readonly environmentId: string }): Promise<void> {
   const { organizationId } = ctx;

@@ -1,6 +1,6 @@
 // The door to deployments.
 export { advanceDeployment } from './advance-deployment.ts';
-export { approveDeployment, refuseDeployment, requestApprovals } from './approval.ts';
+export { approveDeployment, refuseDeployment, requestApprovals, requireNothingInReview } from './approval.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { createDeployment } from './create-deployment.ts';
 export { deploySecrets } from './deploy-secrets.ts';
