@@ -85,3 +85,60 @@ impl Outbox {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Takes so much at each wake-up and no more.
+    struct SlowReader {
+        window: usize,
+        left: usize,
+        taken: Vec<u8>,
+    }
+
+    impl AsyncWrite for SlowReader {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            let count = bytes.len().min(self.left);
+            if count == 0 {
+                return Poll::Pending;
+            }
+            self.left -= count;
+            self.taken.extend_from_slice(&bytes[..count]);
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn a_reader_that_is_slow_but_steady_is_not_kept_all_that_it_took() {
+        const BACKLOG: usize = 64 << 10;
+        let buffers = Buffers::new();
+        let mut outbox = Outbox::default();
+        let mut reader = SlowReader { window: 20 << 10, left: 0, taken: Vec::new() };
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut pushed = 0_usize;
+        for _ in 0..1000 {
+            // The relay fills up to its bound and is never let run empty.
+            while outbox.len() < BACKLOG {
+                let piece: Vec<u8> = (pushed..pushed + 4096).map(|at| (at % 251) as u8).collect();
+                outbox.buffer(&buffers).extend_from_slice(&piece);
+                pushed += piece.len();
+            }
+            reader.left = reader.window;
+            assert!(outbox.poll_flush(&mut reader, &mut cx, &buffers).is_pending());
+            assert!(outbox.bytes.capacity() <= 8 * BACKLOG, "{} bytes are held", outbox.bytes.capacity());
+        }
+        assert_eq!(reader.taken.len() + outbox.len(), pushed);
+        assert!(reader.taken.iter().enumerate().all(|(at, &byte)| byte == (at % 251) as u8), "in order, none twice");
+    }
+}
