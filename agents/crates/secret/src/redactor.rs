@@ -16,8 +16,10 @@ use crate::forms;
 pub const REDACTED: &str = "[redacted]";
 /// Shorter values are not searched for: they would blacken ordinary words.
 pub const SECRET_BYTES_MIN: usize = forms::FORM_BYTES_MIN;
-/// A longer form is searched for in pieces, and this is the most that is held back.
+/// A longer form is searched for in pieces.
 const FORM_BYTES_MAX: usize = 4096;
+/// The most that is held back: a form, and the line ends it may be broken by. One that is broken by more is not found.
+const HELD_BYTES_MAX: usize = 2 * FORM_BYTES_MAX;
 /// All forms together. The values themselves come first, then the encodings of the shortest.
 const FORMS_BYTES_MAX: usize = 1024 * 1024;
 
@@ -165,7 +167,8 @@ impl Stream {
         }
         let depth = self.of.depths.get(self.state.as_usize()).copied().unwrap_or(0);
         let keep_from = if depth == 0 { self.end() } else { self.back(depth.into()) };
-        self.release(keep_from, out);
+        // Line ends are held with the rest, and a program may write nothing else.
+        self.release(keep_from.max(self.end().saturating_sub(HELD_BYTES_MAX as u64)), out);
     }
 
     /// Whether a whole line waits for what comes after it.

@@ -127,3 +127,19 @@ proptest! {
         prop_assert_eq!(whole.matches('\n').count(), text.matches('\n').count());
     }
 }
+
+#[test]
+fn a_beginning_followed_by_line_ends_alone_is_not_waited_for_without_end() {
+    let mut stream = redactor(&["sesame-open"]).stream();
+    let (mut out, mut taken) = (Vec::new(), 1);
+    stream.take(b"s", &mut out);
+    for _ in 0..1000 {
+        stream.take(&[b'\r'; 1000], &mut out);
+        taken += 1000;
+        assert!(stream.held.len() <= HELD_BYTES_MAX, "{}", stream.held.len());
+    }
+    stream.take(b" sesame-open", &mut out);
+    stream.finish(&mut out);
+    assert_eq!(out.len(), taken + 1 + REDACTED.len());
+    assert!(out.ends_with(b" [redacted]"));
+}
