@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -22,7 +31,7 @@ test('what was packed comes back with its modes, and cannot be read on the way',
   await pack(join(root, 'from'), ['keys'], file, recipient);
   expect(readFileSync(file).includes('a secret key')).toBe(false);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  await unpack(file, join(root, 'to'), `${identity}\n`);
+  await unpack(file, join(root, 'to'), ['keys'], `${identity}\n`);
   expect(readFileSync(join(root, 'to/keys/one'), 'utf8')).toBe('a secret key');
   expect(readFileSync(join(root, 'to/keys/large'))).toEqual(Buffer.alloc(3_000_000, 7));
   expect(statSync(join(root, 'to/keys/one')).mode & 0o777).toBe(0o600);
@@ -33,15 +42,29 @@ test('another key, half a file or a changed byte is an error, and no partial fil
   const other = await newRecoveryKey();
   await pack(join(root, 'from'), ['keys'], file, recipient);
   const to = join(root, 'to');
-  await expect(unpack(file, to, other.identity)).rejects.toThrow('could not be opened');
-  await expect(unpack(file, to, 'no key')).rejects.toThrow('AGE-SECRET-KEY-1');
+  await expect(unpack(file, to, ['keys'], other.identity)).rejects.toThrow('could not be opened');
+  await expect(unpack(file, to, ['keys'], 'no key')).rejects.toThrow('AGE-SECRET-KEY-1');
   const whole = readFileSync(file);
   writeFileSync(file, whole.subarray(0, whole.length - 50));
-  await expect(unpack(file, to, identity)).rejects.toThrow('could not be opened');
+  await expect(unpack(file, to, ['keys'], identity)).rejects.toThrow('could not be opened');
   const changed = Buffer.from(whole);
   changed[whole.length - 30] = (changed[whole.length - 30] ?? 0) ^ 1;
   writeFileSync(file, changed);
-  await expect(unpack(file, to, identity)).rejects.toThrow('could not be opened');
+  await expect(unpack(file, to, ['keys'], identity)).rejects.toThrow('could not be opened');
   await expect(pack(join(root, 'from'), ['missing'], join(root, 'none.age'), recipient)).rejects.toThrow(/ENOENT/);
   expect(readdirSync(root).sort()).toEqual(['all.age', 'from', 'to']);
+});
+
+test('an archive that holds anything else is refused, and nothing of it is written', async () => {
+  const { identity, recipient } = await newRecoveryKey();
+  const to = join(root, 'to');
+  mkdirSync(join(root, 'from/agent'));
+  writeFileSync(join(root, 'from/agent/key'), 'forged');
+  await pack(join(root, 'from'), ['keys', 'agent'], file, recipient);
+  await expect(unpack(file, to, ['keys'], identity)).rejects.toThrow('holds agent');
+  expect(readdirSync(to)).toEqual(['keys']);
+  symlinkSync('/etc', join(root, 'from/keys/link'));
+  await pack(join(root, 'from'), ['keys'], file, recipient);
+  await expect(unpack(file, to, ['keys'], identity)).rejects.toThrow('holds keys/link');
+  expect(readdirSync(join(to, 'keys')).sort()).toEqual(['large', 'one']);
 });

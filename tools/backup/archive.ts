@@ -40,19 +40,45 @@ export async function pack(folder: string, entries: readonly string[], file: str
   }
 }
 
-/** Unpacks what `pack` made. Throws an ArchiveError when the key does not fit or the file is not whole. */
-export async function unpack(file: string, folder: string, identity: string): Promise<void> {
+/**
+ * Unpacks what `pack` made: plain files and folders at or below `entries`, and nothing else, because the encryption tells
+ * whom a file is for, not whom it is from. Throws an ArchiveError when the key does not fit, the file is not whole, or it holds
+ * anything else.
+ */
+export async function unpack(
+  file: string,
+  folder: string,
+  entries: readonly string[],
+  identity: string,
+): Promise<void> {
   const decrypter = new Decrypter();
   try {
     decrypter.addIdentity(identity.trim());
   } catch (error) {
     throw new ArchiveError('that is not a recovery key: it begins with AGE-SECRET-KEY-1', { cause: error });
   }
+  const strange: string[] = [];
   try {
     const opened = await decrypter.decrypt(Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>);
-    const target = extract({ cwd: folder, preserveOwner: false, strict: true });
+    const keep = (path: string, entry: object): boolean => {
+      const isKept = entries.some((wanted) => isWithin(path, wanted)) && isPlain(entry);
+      if (!isKept) strange.push(path);
+      return isKept;
+    };
+    const target = extract({ cwd: folder, preserveOwner: false, strict: true, filter: keep });
     await pipeline(Readable.fromWeb(opened as never), createZstdDecompress(), target as unknown as Writable);
   } catch (error) {
     throw new ArchiveError(`${file} could not be opened: ${(error as Error).message}`, { cause: error });
   }
+  if (strange.length > 0) throw new ArchiveError(`${file} holds ${strange[0]}, which no backup of ours does`);
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const parts = path.split('/');
+  return parts[0] === folder && !parts.includes('..');
+}
+
+/** No link and no device: what a link leads to would be written, or read later. */
+function isPlain(entry: object): boolean {
+  return 'type' in entry && (entry.type === 'File' || entry.type === 'Directory');
 }

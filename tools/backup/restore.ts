@@ -1,7 +1,7 @@
 // Restores a control plane into a data folder that holds none. The database is loaded as it was, then brought up to date;
 // a new epoch makes agents take what this control plane says, however far ahead of the backup they are.
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Log, systemClock } from '@fairlead/core/kernel';
 import { startNewEpoch } from '@fairlead/core/server';
 import { createDatabase } from '@fairlead/db';
@@ -34,7 +34,7 @@ const MIGRATIONS = join(ROOT, 'prisma/migrations');
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { folders, databaseUrl } = options;
   requireNoKeys(folders);
-  await unpack(options.dataFile, folders.data, options.recoveryKey);
+  await unpack(options.dataFile, folders.data, [STAGING, basename(folders.logStore)], options.recoveryKey);
   const staging = join(folders.data, STAGING);
   const manifest = readManifest(staging);
   const { migrations } = manifest.database;
@@ -45,7 +45,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   const servers = await beginEpoch(options, new Date(manifest.madeAt));
   rmSync(staging, { recursive: true });
   // Last: a folder with keys counts as whole.
-  await unpack(options.keysFile, folders.data, options.recoveryKey);
+  await unpack(options.keysFile, folders.data, [basename(folders.secrets)], options.recoveryKey);
   return { madeAt: new Date(manifest.madeAt), servers };
 }
 
