@@ -1,8 +1,9 @@
 // `npm run master-key -- rotate` puts a new master key in front of the file and wraps every data key with it, while the
 // control plane runs. `-- prune` then takes keys that wrap nothing out of the file: backups of the database from before
 // open only with them. Must never print a key.
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../packages/core/src/kernel/index.ts';
+import { type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import {
   addMasterKey,
   createSecretKeys,
@@ -10,36 +11,71 @@ import {
   openMasterKeyFile,
   pruneMasterKeys,
   rotateValues,
-} from '../packages/core/src/secret/index.ts';
-import { createDatabase } from '../packages/db/src/index.ts';
+} from '@fairlead/core/secret';
+import { createDatabase } from '@fairlead/db';
+import { ROOT } from './lib/command.ts';
+import { NotRunning, requireRunningDatabase } from './lib/running-database.ts';
+import { chooseFolders } from './start/folders.ts';
 
-const { positionals } = parseArgs({ allowPositionals: true });
-const { DATABASE_URL, FAIRLEAD_MASTER_KEY_FILE: path } = process.env;
-const [task] = positionals;
-if (DATABASE_URL === undefined || path === undefined || (task !== 'rotate' && task !== 'prune')) {
-  console.error('usage: DATABASE_URL=… FAIRLEAD_MASTER_KEY_FILE=… npm run master-key -- rotate|prune');
-  process.exit(2);
-}
-const database = createDatabase({ url: DATABASE_URL, poolMax: 2, applicationName: 'fairlead-master-key' });
-const log = { debug: () => {}, info: () => {}, warn: console.warn, error: console.error };
-try {
-  const keys = createSecretKeys(await openMasterKeyFile(path));
-  if (task === 'rotate') {
-    console.log(`the new master key is ${await addMasterKey(path)}: back the file up now`);
-    let wrapped = 0;
-    for (;;) {
-      const { rewrapped, reencrypted } = await database.system('master key', (tx) =>
-        rotateValues({ tx, clock: systemClock, log }, keys),
-      );
-      wrapped += rewrapped;
-      if (rewrapped + reencrypted === 0) break;
-    }
-    console.log(`${wrapped} data keys are wrapped with it`);
-  } else {
-    const inUse = await database.system('master key', (tx) => listMasterKeysInUse({ tx, clock: systemClock, log }));
-    const gone = await pruneMasterKeys(path, inUse);
-    console.log(gone.length === 0 ? 'every key of the file is in use' : `taken out: ${gone.join(', ')}`);
+const HELP = `Usage: npm run master-key -- rotate|prune [--data DIR]
+
+rotate puts a new master key in front of the file and wraps every data key with it. prune takes keys out of the file that
+wrap nothing any more; backups of the database from before need them. Run it beside the control plane.
+
+  --data DIR   the folder that npm start was given (default: as npm start chooses it)
+
+Environment: DATABASE_URL names the PostgreSQL when it is not the embedded one, FAIRLEAD_MASTER_KEY_FILE the file when it is
+not secrets/master-key of the data folder.
+`;
+
+const log = { debug: () => undefined, info: () => undefined, warn: console.warn, error: console.error };
+
+async function main(): Promise<void> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { data: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+  });
+  const [task] = positionals;
+  if (values.help || (task !== 'rotate' && task !== 'prune')) {
+    process.stdout.write(HELP);
+    process.exitCode = values.help ? 0 : 1;
+    return;
   }
-} finally {
-  await database.close();
+  const folders = chooseFolders({ root: ROOT, data: values.data, isRoot: process.getuid?.() === 0 });
+  const file = process.env.FAIRLEAD_MASTER_KEY_FILE ?? join(folders.secrets, 'master-key');
+  const url = await requireRunningDatabase(folders);
+  const database = createDatabase({ url, poolMax: 2, applicationName: 'fairlead-master-key' });
+  const inSystem = <T>(work: (ctx: SystemCtx) => Promise<T>) =>
+    database.system('master key', (tx) => work({ tx, clock: systemClock, log }));
+  try {
+    if (task === 'rotate') await rotate(file, inSystem);
+    else await prune(file, inSystem);
+  } finally {
+    await database.close();
+  }
 }
+
+type InSystem = <T>(work: (ctx: SystemCtx) => Promise<T>) => Promise<T>;
+
+async function rotate(file: string, inSystem: InSystem): Promise<void> {
+  const keys = createSecretKeys(await openMasterKeyFile(file));
+  console.log(`  ok the new master key is ${await addMasterKey(file)}: back ${file} up now`);
+  let wrapped = 0;
+  for (;;) {
+    const { rewrapped, reencrypted } = await inSystem((ctx) => rotateValues(ctx, keys));
+    wrapped += rewrapped;
+    if (rewrapped + reencrypted === 0) break;
+  }
+  console.log(`  ok ${wrapped} data keys are wrapped with it`);
+}
+
+async function prune(file: string, inSystem: InSystem): Promise<void> {
+  const gone = await pruneMasterKeys(file, await inSystem((ctx) => listMasterKeysInUse(ctx)));
+  console.log(gone.length === 0 ? '  ok every key of the file is in use' : `  ok taken out: ${gone.join(', ')}`);
+}
+
+main().catch((error: unknown) => {
+  const isExpected = error instanceof NotRunning || (error instanceof Error && 'code' in error);
+  console.error(isExpected ? `fairlead: ${(error as Error).message}` : error);
+  process.exit(1);
+});

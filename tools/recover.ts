@@ -3,8 +3,8 @@
 // to. Prints one link; must never print a password or a secret.
 import { parseArgs } from 'node:util';
 import { RecoverFailed, recoverAccount } from '@fairlead/api/recover';
-import { findRunning } from '@fairlead/db/embedded';
 import { ROOT } from './lib/command.ts';
+import { NotRunning, requireRunningDatabase } from './lib/running-database.ts';
 import { chooseFolders } from './start/folders.ts';
 
 const HELP = `Usage: npm run recover -- --email you@example.com [options]
@@ -34,8 +34,9 @@ async function main(): Promise<void> {
     process.exitCode = values.help ? 0 : 1;
     return;
   }
+  const folders = chooseFolders({ root: ROOT, data: values.data, isRoot: process.getuid?.() === 0 });
   const { path, organizations } = await recoverAccount({
-    databaseUrl: await databaseUrl(values.data),
+    databaseUrl: await requireRunningDatabase(folders),
     email: values.email,
     removeSecondFactors: values['remove-second-factor'],
   });
@@ -47,21 +48,9 @@ async function main(): Promise<void> {
   );
 }
 
-async function databaseUrl(data: string | undefined): Promise<string> {
-  const given = process.env.DATABASE_URL;
-  if (given !== undefined && given !== '') return given;
-  const folders = chooseFolders({ root: ROOT, data, isRoot: process.getuid?.() === 0 });
-  const running = await findRunning(folders.postgres);
-  if (running === null) {
-    throw new RecoverFailed(
-      `no database runs on ${folders.postgres}: start Fairlead first, or name its folder with --data`,
-    );
-  }
-  return running;
-}
-
 main().catch((error: unknown) => {
-  const isExpected = error instanceof RecoverFailed || (error instanceof Error && 'code' in error);
+  const isExpected =
+    error instanceof RecoverFailed || error instanceof NotRunning || (error instanceof Error && 'code' in error);
   console.error(isExpected ? `fairlead: ${(error as Error).message}` : error);
   process.exit(1);
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { run } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { answeringSecrets } from './harness/apps.ts';
 import { System } from './harness/system.ts';
@@ -38,6 +39,15 @@ test('a restored control plane is obeyed by its servers, opens its secrets, and 
     (await system.get('keeper')).body === `${text} ${API_TOKEN} ${SIGNING_KEY}`;
   await waitFor(saying('before'), { what: 'the secrets in the app', timeoutMs: 30_000 });
   const traffic = system.traffic('keeper', '/');
+
+  // The operator changes the master key while everything runs; the backup has the new one alone.
+  const masterKey = (task: string) =>
+    run('npm', ['run', '--silent', 'master-key', '--', task, '--data', system.dataFolder]);
+  expect(await masterKey('rotate')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('1 data keys are wrapped'),
+  });
+  expect(await masterKey('prune')).toMatchObject({ code: 0, stdout: expect.stringMatching(/taken out: \S+/) });
 
   const backup = await system.backUp(to);
   // The server goes on past the backup: what it has applied is newer than what the restored one knows.

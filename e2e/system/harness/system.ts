@@ -94,6 +94,11 @@ export class System {
     return this.#parts.repositories;
   }
 
+  /** What `--data` names for the commands that an operator types. */
+  get dataFolder(): string {
+    return this.#parts.folders.data;
+  }
+
   get agentFolder(): string {
     return this.#parts.folders.agent;
   }

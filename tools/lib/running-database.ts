@@ -1,0 +1,14 @@
+// The database of a control plane that runs here, for commands that its operator types beside it.
+import { findRunning } from '@fairlead/db/embedded';
+import type { Folders } from '../start/folders.ts';
+
+export class NotRunning extends Error {}
+
+/** DATABASE_URL when it is set, else the embedded one of `folders`. Throws NotRunning. */
+export async function requireRunningDatabase(folders: Folders): Promise<string> {
+  const given = process.env.DATABASE_URL;
+  if (given !== undefined && given !== '') return given;
+  const running = await findRunning(folders.postgres);
+  if (running !== null) return running;
+  throw new NotRunning(`no database runs on ${folders.postgres}: start Fairlead first, or name its folder with --data`);
+}
