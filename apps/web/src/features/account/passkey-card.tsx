@@ -35,8 +35,8 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
       />
       {passkeys.length === 0 ? (
         <p className="border-line border-t px-4 py-4 text-pretty text-ink-soft">
-          A passkey signs you in with your finger, face or PIN instead of a password. Nobody can guess it or fish for
-          it.
+          A passkey signs you in with your finger, face or PIN instead of a password. Nobody can guess it, and no false
+          page can ask for it.
         </p>
       ) : (
         <ul>
