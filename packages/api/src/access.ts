@@ -38,6 +38,7 @@ async function requireToken(ctx: ApiContext, token: string): Promise<Access> {
   );
   const found = await ctx.memo.token;
   if (found === null) throw new AppError('token.invalid');
+  ctx.rateLimit.recognise(ctx.headers, found.tokenId);
   // The token names its organization; whoever names one as well must not be surprised by another.
   if (ctx.organizationSlug !== null && ctx.organizationSlug !== found.organizationSlug)
     throw new AppError('organization.not_found');
@@ -49,6 +50,7 @@ export async function requireSession(ctx: ApiContext): Promise<Session> {
   if (ctx.bearer !== null) throw new AppError('token.person_only');
   const session = await ctx.session();
   if (session === null) throw new AppError('session.required');
+  ctx.rateLimit.recognise(ctx.headers, session.user.id);
   return session;
 }
 

@@ -1,7 +1,7 @@
 // The composition of the web process: settings, database, auth, live source, log. Made once, on the first request, because
 // `next build` loads every route without having any of them.
 import 'server-only';
-import type { ApiParts } from '@fairlead/api';
+import { type ApiParts, createRateLimit, defaultCallLimits } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -78,6 +78,7 @@ async function createParts(): Promise<WebParts> {
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
     secretKeys,
+    rateLimit: createRateLimit({ ...defaultCallLimits, known: env.FAIRLEAD_CALLS_PER_MINUTE }),
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
