@@ -1,6 +1,7 @@
 // How often anybody may ask: of a token, of a person, of an address, and what is told to who asks too often.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerAuditExport, answerHttp, answerRequest, type CallLimits, createRateLimit } from './index.ts';
+import { refusePage } from './rate-limit.ts';
 import { origin, startTestApi, type TestApi } from './testing/index.ts';
 
 let api: TestApi;
@@ -86,4 +87,13 @@ test('without a proxy that vouches for addresses strangers share one allowance, 
   expect((await trpc(1, { cookie: 'c=3' })).status).toBe(429);
   expect((await trpc(1, {})).status).toBe(429);
   expect((await trpc()).status).toBe(200);
+});
+
+test('a page is counted like a call, and refused with the seconds to wait', async () => {
+  const rateLimit = createRateLimit({ known: 1, address: 1, addressless: 2 });
+  const ask = () => refusePage(rateLimit, new Headers({ cookie }), []);
+  expect(await ask()).toBeNull();
+  rateLimit.recognise(new Headers({ cookie }), 'somebody');
+  expect(await ask()).toBeNull();
+  expect(await ask()).toMatchObject({ status: 429, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } });
 });

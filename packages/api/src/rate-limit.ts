@@ -2,8 +2,9 @@
 // who somebody is: it only learns afterwards whose a credential was.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { AppError } from '@fairlead/core/kernel';
+import { AppError, errorTable } from '@fairlead/contract/errors';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { clientAddress } from './client-address.ts';
 
 /** Calls a minute. */
 export interface CallLimits {
@@ -17,9 +18,15 @@ export interface CallLimits {
 
 export const defaultCallLimits: CallLimits = { known: 1800, address: 600, addressless: 3000 };
 
+export interface Caller {
+  readonly headers: Headers;
+  /** Null when nobody that is trusted says where the request came from. */
+  readonly ip: string | null;
+}
+
 export interface RateLimit {
   /** Counts `calls`; throws request.rate_limited with the seconds to wait. */
-  admit(caller: { readonly headers: Headers; readonly ip: string | null }, calls: number): Promise<void>;
+  admit(caller: Caller, calls: number): Promise<void>;
   /** The credential in these headers is good, and whose: from the next request on it has an allowance of its own. */
   recognise(headers: Headers, owner: string): void;
 }
@@ -59,6 +66,18 @@ export function createRateLimit(limits: CallLimits): RateLimit {
       if (owners.size > credentialsMax && oldest !== undefined) owners.delete(oldest);
     },
   };
+}
+
+/** Counts a page; null when it may be shown, else the answer in its place. */
+export async function refusePage(rateLimit: RateLimit, headers: Headers, trustedProxies: readonly string[]) {
+  try {
+    await rateLimit.admit({ headers, ip: clientAddress(headers, trustedProxies) }, 1);
+    return null;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { http: status, message } = errorTable[error.code];
+    return { status, message, headers: retryHeaders(error) };
+  }
 }
 
 async function spend(limiter: RateLimiterMemory, key: string, calls: number): Promise<void> {

@@ -1,7 +1,7 @@
 // The composition of the web process: settings, database, auth, live source, log. Made once, on the first request, because
 // `next build` loads every route without having any of them.
 import 'server-only';
-import { type ApiParts, createRateLimit, defaultCallLimits } from '@fairlead/api';
+import type { ApiParts } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -15,6 +15,7 @@ import { type AgentBinaries, createAgentBinaries } from './install/agent-binarie
 import { createLiveSource } from './live/live-source.ts';
 import { createLog } from './log.ts';
 import { openMailer } from './mailer.ts';
+import { rateLimit } from './rate-limit.ts';
 import { readSecret } from './read-secret.ts';
 
 export interface WebParts extends ApiParts {
@@ -78,7 +79,7 @@ async function createParts(): Promise<WebParts> {
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
     secretKeys,
-    rateLimit: createRateLimit({ ...defaultCallLimits, known: env.FAIRLEAD_CALLS_PER_MINUTE }),
+    rateLimit: rateLimit(),
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
