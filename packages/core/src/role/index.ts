@@ -7,6 +7,7 @@ export { permissionsOfRole, requireAnotherOwner, requireMayGive } from './giving
 export { listGrants } from './list-grants.ts';
 export { listRoles } from './list-roles.ts';
 export { loadRights, loadRoleRights } from './load-rights.ts';
+export { isReached, type Reach, reachOf, whereReached, wholeReach } from './reach.ts';
 export {
   limitRights,
   may,

@@ -47,12 +47,13 @@ what waits for approval goes on waiting.
 
 ## Procedures
 
-"Granted on" is how narrow a grant may be that opens the procedure. A row that belongs to another organization is answered
+"Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
+holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
 like one that does not exist.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
-  procedures.map((each) => [`\`${each.path}\``, each.type, needs(each), grains[each.grain ?? ''] ?? '', holders(each)]),
+  procedures.map((each) => [`\`${each.path}\``, each.type, needs(each), grantedOn(each), holders(each)]),
 )}
 
 ## Routes
@@ -68,6 +69,11 @@ ${table(
   ]),
 )}
 `;
+}
+
+function grantedOn({ grain, lists }: DeclaredProcedure): string {
+  const places = grains[grain ?? ''] ?? '';
+  return lists === true ? `${places}: shows what lies there` : places;
 }
 
 function needs({ access }: DeclaredProcedure): string {

@@ -22,6 +22,8 @@ export interface Stage {
   /** Kind of id → an id of that kind. */
   readonly own: ReadonlyMap<string, string>;
   readonly foreign: ReadonlyMap<string, string>;
+  /** Ids of our rows that lie in the project and environment of `setGrant`. */
+  readonly placed: readonly string[];
   /** All that tells the foreign rows: the marker and each of their ids. */
   readonly foreignTraces: readonly string[];
   readonly nobody: Person;
@@ -167,6 +169,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
     marker,
     own,
     foreign,
+    placed: ['app', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
     foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
     nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
     stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },
