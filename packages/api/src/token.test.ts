@@ -214,6 +214,15 @@ describe('a service account', () => {
     expect(await codeOf(accounts().createToken(beyond))).toBe('token.beyond_own');
     expect(await codeOf(accounts().create({ name: 'King', role: 'owner' as never }))).toBe('input.invalid');
     expect(await codeOf(accounts().create({ name: 'Reader', role: 'viewer' }))).toBe('service_account.name_taken');
+    // Who manages members by a role of its own still ends no machine that may do more than they do.
+    const { roleId } = await api
+      .caller(owner.cookie)
+      .role.create({ name: 'Clerk', permissions: ['member.write', 'app.read', 'token.read'] });
+    const clerk = await api.signUp('Clerk', roleId);
+    const strong = await accounts().create({ name: 'Strong', role: 'admin' });
+    const asClerk = api.caller(clerk.cookie).serviceAccount;
+    expect(await codeOf(asClerk.delete({ ...strong, confirmName: 'Strong' }))).toBe('role.beyond_own');
+    expect(await codeOf(asClerk.update({ ...strong, role: 'viewer' }))).toBe('role.beyond_own');
     const asDeveloper = api.caller(developer.cookie).serviceAccount;
     expect(await codeOf(asDeveloper.create({ name: 'Mine', role: 'viewer' }))).toBe('permission.denied');
   });

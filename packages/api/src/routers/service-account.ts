@@ -34,7 +34,7 @@ export const serviceAccountRouter = router({
   delete: memberProcedure('member.write')
     .input(deleteServiceAccountInputSchema)
     .output(serviceAccountRefSchema)
-    .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input)),
+    .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input, ctx.access.rights)),
 
   createToken: memberProcedure('member.write')
     .input(createServiceTokenInputSchema)
