@@ -39,8 +39,8 @@ ${table(
 ## Protected environments
 
 A deployment to a protected environment, also a redeploy and a rollback, stays queued until another member with
-\`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, and neither
-can a token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
+\`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, nor who
+made the service account's token that asked, nor any token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
 comes. Until it is built nobody changes the app's repository, root folder, start command or health path; its secrets are those
 of the moment at which it is built. When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
 what waits for approval goes on waiting.
