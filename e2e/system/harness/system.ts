@@ -27,6 +27,7 @@ import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/s
 import type { PortName } from '../../../tools/start/options.mjs';
 import { openProduct, type Product } from '../../../tools/start/product.ts';
 import { Supervisor } from '../../../tools/start/supervisor.ts';
+import { type Load, startLoad } from './load.ts';
 import { type Repositories, type Repository, serveRepositories } from './repository.ts';
 
 export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
@@ -195,6 +196,11 @@ export class System {
   traffic(slug: string, path: string, connections = 4): Traffic {
     const { ports } = this.#parts;
     return startTraffic({ host: `${slug}.localhost`, port: ports.https, caFile: this.caFile, path, connections });
+  }
+
+  /** Load of every kind on `<slug>.localhost`. */
+  load(slug: string): Load {
+    return startLoad({ host: `${slug}.localhost`, port: this.#parts.ports.https, caFile: this.caFile });
   }
 
   get caFile(): string {
