@@ -114,13 +114,59 @@ process.once('SIGTERM', () => {
 export function loaded(text: string): Files {
   return {
     'package.json': manifest({ start: 'node server.js' }),
+    'server.js': [...loadedHead(text), LOADED_SERVER, 'server.listen(Number(process.env.PORT));', ''].join('\n'),
+  };
+}
+
+export interface GatesOfApp {
+  /** Its build waits for the answer. */
+  readonly build: string;
+  /** It listens after the answer. */
+  readonly start: string;
+  /** Told of the first health check that it answers. */
+  readonly healthy: string;
+  /** `/hold` is answered after it. */
+  readonly hold: string;
+  /** Of random bytes that the build adds, so that packing and unpacking take a while. */
+  readonly ballastBytes: number;
+}
+
+/** The same, but its build, its start and a request to `/hold` wait at gates. */
+export function gated(text: string, gates: GatesOfApp): Files {
+  return {
+    'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
+    'build.js': [
+      "import { randomBytes } from 'node:crypto';",
+      "import { writeFileSync } from 'node:fs';",
+      `writeFileSync('ballast', randomBytes(${gates.ballastBytes}));`,
+      `await (await fetch(${JSON.stringify(gates.build)})).text();`,
+      '',
+    ].join('\n'),
     'server.js': [
-      "import { createHash } from 'node:crypto';",
-      "import { createServer } from 'node:http';",
-      `const text = ${JSON.stringify(text)};`,
+      ...loadedHead(text),
+      `const gates = ${JSON.stringify(gates)};`,
       LOADED_SERVER,
+      'const [answer] = server.listeners("request");',
+      'server.removeAllListeners("request");',
+      'let told = false;',
+      'server.on("request", (request, response) => {',
+      '  if (request.url === "/hold") return fetch(gates.hold).then((gate) => gate.text()).then(() => response.end(text));',
+      '  answer(request, response);',
+      '  if (request.url !== "/up" || told) return;',
+      '  told = true;',
+      '  response.once("finish", () => fetch(gates.healthy).then((gate) => gate.text()).catch(() => undefined));',
+      '});',
+      'await (await fetch(gates.start)).text();',
       'server.listen(Number(process.env.PORT));',
       '',
     ].join('\n'),
   };
+}
+
+function loadedHead(text: string): string[] {
+  return [
+    "import { createHash } from 'node:crypto';",
+    "import { createServer } from 'node:http';",
+    `const text = ${JSON.stringify(text)};`,
+  ];
 }

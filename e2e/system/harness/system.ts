@@ -127,6 +127,11 @@ export class System {
     return startAgent({ ...this.#parts.agent, connected });
   }
 
+  /** Undefined while it is being restarted. */
+  servicePid(name: 'gateway' | 'worker'): number | undefined {
+    return this.#parts.supervisor.pid(name);
+  }
+
   /** The process that serves: it listens on the HTTPS port and is not the one that decides. */
   proxyPid(): Promise<number> {
     const { ports } = this.#parts;
@@ -188,9 +193,9 @@ export class System {
   }
 
   /** One request to `<slug>.localhost` through the proxy, with the local authority pinned. */
-  get(slug: string, path = '/'): Promise<PinnedResponse> {
+  get(slug: string, path = '/', timeoutMs = 5000): Promise<PinnedResponse> {
     const { ports } = this.#parts;
-    return requestPinned({ host: `${slug}.localhost`, port: ports.https, path, caFile: this.caFile });
+    return requestPinned({ host: `${slug}.localhost`, port: ports.https, path, caFile: this.caFile, timeoutMs });
   }
 
   traffic(slug: string, path: string, connections = 4): Traffic {
