@@ -237,10 +237,11 @@ export class KillDrill {
   }
 }
 
-/** Only these two carry requests: on their connections, or on what was begun before they and their app were gone. */
-function isCarried(victim: Victim, { connectedAt, startedAt }: LoadFailure, goneAt: number): boolean {
+/** Only these two carry requests: on their connections, or what the app was given before it was gone. */
+function isCarried(victim: Victim, { kind, connectedAt, startedAt }: LoadFailure, goneAt: number): boolean {
   if (victim === 'proxy') return connectedAt <= goneAt;
-  return victim === 'shim' && startedAt <= goneAt;
+  // A WebSocket belongs to one instance as long as it lives.
+  return victim === 'shim' && (kind === 'websocket' ? connectedAt : startedAt) <= goneAt;
 }
 
 /** Undefined while the database is away. */

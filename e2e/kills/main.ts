@@ -4,7 +4,8 @@
 // limbo: the deployment was neither live nor failed when its own deadline and the sweep after it had passed.
 // failed: a request that was not answered 200 and whole, other than those the killed process carried; the wrong release
 // serving afterwards; or a server that did not come back to rest. What a process carries: the proxy, what was sent on
-// connections begun before its death; a shim with its app, what was begun before the app was gone; the others nothing.
+// connections begun before its death; a shim with its app, the WebSockets and requests begun before the app was gone; the
+// others nothing.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { openGates } from '../system/harness/gates.ts';
@@ -20,7 +21,7 @@ const chosen = all.filter(
     positionals.length === 0 || positionals.some((name) => [`${victim}/${step}`, victim, step].includes(name)),
 );
 const gates = await openGates();
-const system = await System.start();
+const system = await System.start({ durable: true });
 let [limbo, failed, carried] = [0, 0, 0];
 try {
   const drill = await KillDrill.start(system, gates);

@@ -19,7 +19,7 @@ let drill: KillDrill;
 
 beforeAll(async () => {
   gates = await openGates();
-  system = await System.start();
+  system = await System.start({ durable: true });
   drill = await KillDrill.start(system, gates);
 });
 afterAll(async () => {

@@ -38,6 +38,8 @@ const DEPLOY_TIMEOUT_MS = 90_000;
 export interface SystemOptions {
   /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
   readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
+  /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
+  readonly durable?: boolean;
 }
 
 export interface Front {
@@ -139,6 +141,34 @@ export class System {
     return waitFor(find, { what: 'a proxy that listens', timeoutMs: 10_000 });
   }
 
+  /** Where repositories are served on this machine. */
+  get sourcePort(): number {
+    return this.#parts.ports.source;
+  }
+
+  async servers(): Promise<readonly ServerSummary[]> {
+    return (await this.product.verbs.listServers()).items;
+  }
+
+  /** One more agent, enrolled and online under its name; answers how it is stopped. */
+  async addAgent(
+    agent: Pick<LocalAgentOptions, 'name' | 'folder' | 'ports' | 'address' | 'prefix' | 'controlUrl' | 'controlCaFile'>,
+  ): Promise<() => Promise<void>> {
+    const { supervisor, agent: local } = this.#parts;
+    const isOnline = async () => (await this.servers()).find(({ name }) => name === agent.name)?.state === 'online';
+    const options: LocalAgentOptions = { ...local, ...agent, connected: isOnline };
+    const { token } = await this.product.verbs.createEnrolment({ name: agent.name, isLocal: false });
+    await enrolAgent(options, token);
+    const stop = () => supervisor.stop(agent.name);
+    try {
+      await startAgent(options);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return stop;
+  }
+
   server(): Promise<ServerSummary> {
     return waitFor(() => findServer(this.product), { what: 'the server', timeoutMs: 5000 });
   }
@@ -148,7 +178,12 @@ export class System {
   }
 
   /** Makes an app from the repository, with `<slug>.localhost` as its host, and waits for the end of its first deployment. */
-  async createApp(slug: string, repository: Pick<Repository, 'url'>, healthPath = ''): Promise<DeploymentDetail> {
+  async createApp(
+    slug: string,
+    repository: Pick<Repository, 'url'>,
+    healthPath = '',
+    serverId?: ServerId,
+  ): Promise<DeploymentDetail> {
     const created = await this.product.verbs.createApp(
       {
         name: slug,
@@ -157,7 +192,7 @@ export class System {
         rootFolder: '',
         healthPath,
         command: [],
-        serverId: await this.serverId(),
+        serverId: serverId ?? (await this.serverId()),
         host: `${slug}.localhost`,
         deployNow: true,
       },
@@ -305,7 +340,7 @@ async function assemble(folder: string, options: SystemOptions, undo: Undo[]): P
     supervisor,
     agentBinary: AGENT_BINARY,
     webServer: undefined,
-    unsafeButFast: true,
+    unsafeButFast: options.durable !== true,
   });
   undo.push(() => controlPlane.stopDatabase());
   const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
