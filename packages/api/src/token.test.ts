@@ -50,9 +50,7 @@ test('it does nothing else, although its person may', async () => {
 });
 
 test('it is made by who has just proven who they are, a service account’s too', async () => {
-  const { serviceAccountId } = await api
-    .caller(owner.cookie)
-    .serviceAccount.create({ name: 'Weekly', role: 'viewer' });
+  const { serviceAccountId } = await api.caller(owner.cookie).serviceAccount.create({ name: 'Weekly', role: 'viewer' });
   const token = { serviceAccountId, name: 'Main', permissions: ['app.read' as const] };
   const createBoth = async () => [
     await codeOf(mint()),

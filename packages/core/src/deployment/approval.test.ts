@@ -104,7 +104,13 @@ test('who asked cannot approve, and not by a token either', async () => {
 test('who made a machine’s token cannot approve what it asks for, and somebody else can', async () => {
   const tokenId = await world.tenant(async (ctx) => {
     const account = await createServiceAccount(ctx, { name: `CI ${count}`, role: 'deployer' }, ownerRights);
-    const minted = { ...account, name: 'Main', permissions: ['deployment.write' as const], ipRanges: [], lifetimeDays: 1 };
+    const minted = {
+      ...account,
+      name: 'Main',
+      permissions: ['deployment.write' as const],
+      ipRanges: [],
+      lifetimeDays: 1,
+    };
     return (await createServiceToken(ctx, minted, ownerRights)).id;
   });
   const machine: Actor = { kind: 'token', tokenId, userId: null };
