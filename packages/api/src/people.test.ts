@@ -1,4 +1,5 @@
 // People come, change and go through the API: real accounts and sessions, real SMTP.
+import { identityClient } from '@fairlead/db/identity';
 import { createMailer } from '@fairlead/mail';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -164,6 +165,30 @@ test('an organization that asks for a second factor refuses who has none, everyw
   expect(me).toMatchObject({ user: { hasSecondFactor: false }, organizations: [{ requiresTwoFactor: true }] });
   await caller.organization.leave({ organizationId: api.world.organizationId });
   expect((await caller.session.me()).organizations).toEqual([]);
+});
+
+test('a person’s tokens count a passkey as their second factor', async () => {
+  const cyd = await api.signUp('Cyd', 'admin');
+  const { token } = await api.caller(cyd.cookie).token.create({ name: 'CI', permissions: ['app.read'] });
+  const require = (requiresTwoFactor: boolean) =>
+    api.world.system(({ tx }) =>
+      tx.organization.update({ where: { id: api.world.organizationId }, data: { requiresTwoFactor } }),
+    );
+  await require(true);
+  expect(await errorCode(api.tokenCaller(token).app.list({}))).toBe('token.invalid');
+  await identityClient(api.db.database).passkey.create({
+    data: {
+      id: 'passkey-of-cyd',
+      userId: cyd.userId,
+      publicKey: '',
+      credentialID: 'of cyd',
+      counter: 0,
+      deviceType: 'singleDevice',
+      backedUp: false,
+    },
+  });
+  await api.tokenCaller(token).app.list({});
+  await require(false);
 });
 
 test('handing over asks for a fresh proof of who asks', async () => {

@@ -8,7 +8,7 @@ import { deviceName } from './device-name.ts';
 import { requireFresh } from './fresh.ts';
 import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
 import { emailChangedMail, resetMail, verifyMail } from './mails.ts';
-import { listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
+import { dropPasskeys, listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import { guesserOf } from './sign-in.ts';
 import {
@@ -25,6 +25,7 @@ export interface AccountView {
   readonly name: string;
   readonly email: string;
   readonly isEmailVerified: boolean;
+  /** An authenticator app; passkeys are told below. */
   readonly hasSecondFactor: boolean;
   readonly recoveryCodesLeft: number;
   /** Whether this control plane can send mail. */
@@ -225,7 +226,12 @@ export function createAccountActions(internals: Internals) {
       await client().session.deleteMany({ where: { userId } });
       // Also a change of address that somebody else began: its link would hand the account back to them.
       await client().accountLink.deleteMany({ where: { userId } });
-      const { email } = await client().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
+      const { email, emailVerified } = await client().user.findUniqueOrThrow({
+        where: { id: userId },
+        select: { email: true, emailVerified: true },
+      });
+      // Nobody proved the address before: whoever made the account may be somebody else, who left a way in for themselves.
+      if (link.email === email && !emailVerified) await dropOtherWaysIn(internals, userId);
       // Whoever holds the link holds the mailbox or the server: strangers' guesses close nothing for them.
       await limit.forgive(email, originOf(internals, headers).ip);
       if (link.email === email) await client().user.update({ where: { id: userId }, data: { emailVerified: true } });
@@ -276,6 +282,12 @@ async function requirePassword(internals: Internals, { session, headers }: Asker
 async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
   const hash = await hashPassword(password);
   await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
+}
+
+async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
+  await dropPasskeys(internals, userId);
+  await dropTwoFactor(internals, userId);
+  await internals.client().knownDevice.deleteMany({ where: { userId } });
 }
 
 async function changeEmail(internals: Internals, headers: Headers, userId: string, email: string): Promise<void> {

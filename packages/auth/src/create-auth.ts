@@ -26,6 +26,8 @@ export interface Session {
     readonly name: string;
     readonly email: string;
     /** Signing in by password asks for a code of their authenticator app too. */
+    readonly hasAuthenticatorApp: boolean;
+    /** What the password alone does not open: proven by such a code, or by a passkey, in this session. */
     readonly hasSecondFactor: boolean;
   };
 }
@@ -105,11 +107,18 @@ export function createAuth(options: AuthOptions): Auth {
     if (found === null) return null;
     const { user, session } = found;
     await touchSession(internals, session);
+    const hasAuthenticatorApp = user.twoFactorEnabled === true;
     return {
       id: session.id,
       expiresAt: session.expiresAt,
       freshUntil: freshUntilOf(session),
-      user: { id: user.id, name: user.name, email: user.email, hasSecondFactor: user.twoFactorEnabled === true },
+      user: {
+        id: user.id,
+        name: user.name,
+        email: user.email,
+        hasAuthenticatorApp,
+        hasSecondFactor: hasAuthenticatorApp || (session.passkeyAt ?? null) !== null,
+      },
     };
   };
 

@@ -1,7 +1,9 @@
 import { identityClient } from '@fairlead/db/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeLink } from './account-link.ts';
 import { type Authenticator, createAuthenticator } from './testing/authenticator.ts';
 import { type Browser, startTestAuth, type TestAuth } from './testing/index.ts';
+import { totpOf } from './testing/totp.ts';
 
 let world: TestAuth;
 beforeAll(async () => {
@@ -129,4 +131,45 @@ test('a page of another origin adds no passkey with the cookie', async () => {
     origin: 'https://evil.example.test',
   });
   expect(answer.status).toBe(403);
+});
+
+test('a session that a passkey proved has a second factor, one by password alone has none', async () => {
+  const { browser, device, email } = await personWithPasskey('Factor');
+  const factors = async (of: Browser) => (await of.session()).user;
+  expect(await factors(browser)).toMatchObject({ hasSecondFactor: true, hasAuthenticatorApp: false });
+  const byPassword = world.browser();
+  await byPassword.signIn(email);
+  expect(await factors(byPassword)).toMatchObject({ hasSecondFactor: false });
+  const byPasskey = world.browser();
+  await signInWith(byPasskey, device);
+  expect(await factors(byPasskey)).toMatchObject({ hasSecondFactor: true });
+  // The open session may be proven afterwards.
+  const response = device.get(await challengeOf(byPassword, 'authenticate'));
+  expect((await byPassword.send('POST', '/confirm/passkey', { response })).status).toBe(200);
+  expect(await factors(byPassword)).toMatchObject({ hasSecondFactor: true });
+  // With the last passkey the proof goes, everywhere.
+  const asker = await browser.asker();
+  const [passkey] = (await world.auth.account.get(asker)).passkeys;
+  await world.auth.account.removePasskey(asker, { passkeyId: passkey?.id ?? '' });
+  for (const each of [browser, byPassword, byPasskey]) expect((await factors(each)).hasSecondFactor).toBe(false);
+});
+
+test('a link by mail to an address that nobody had proven ends every way in that was prepared before', async () => {
+  const { device, email, userId, browser } = await personWithPasskey('Squatter');
+  const { account } = world.auth;
+  const setup = await account.beginTwoFactor(await browser.asker());
+  await account.confirmTwoFactor(await browser.asker(), { code: totpOf(setup.secret) });
+  const reset = async () => {
+    const token = await makeLink(client(), 'reset_password', { userId, email });
+    await account.resetPassword(new Headers(), { token, password: 'quite another password' });
+  };
+  await reset();
+  expect((await signInWith(world.browser(), device)).status).toBe(401);
+  const owner = world.browser();
+  expect(await (await owner.signIn(email, 'quite another password')).json()).toEqual({ needsCode: false });
+  // From now on the address is proven: what the owner adds stays through the next reset.
+  const own = createAuthenticator();
+  expect((await add(owner, own)).status).toBe(200);
+  await reset();
+  expect((await signInWith(world.browser(), own)).status).toBe(200);
 });

@@ -61,6 +61,8 @@ export async function addPasskey(internals: Internals, request: Request, session
     .library()
     .handler(withBody(request, `${authPath}/passkey/verify-registration`, body.data));
   if (!response.ok) return refuse('session.passkey_refused');
+  // Making it asked for the same finger, face or PIN.
+  await internals.client().session.updateMany({ where: { id: session.id }, data: { passkeyAt: new Date() } });
   await noteChange(internals, session.user.id, 'passkey_added', request.headers, body.data.name);
   return answer({ added: true }, response);
 }
@@ -71,7 +73,10 @@ export async function confirmByPasskey(internals: Internals, request: Request, s
   if (verified === null) return refuse('session.passkey_refused');
   await internals.client().session.deleteMany({ where: { id: verified.sessionId } });
   if (verified.userId !== session.user.id) return refuse('session.passkey_refused');
-  await internals.client().session.updateMany({ where: { id: session.id }, data: { confirmedAt: new Date() } });
+  const now = new Date();
+  await internals
+    .client()
+    .session.updateMany({ where: { id: session.id }, data: { confirmedAt: now, passkeyAt: now } });
   return answer({ confirmed: true }, null);
 }
 
@@ -107,5 +112,18 @@ export async function removePasskey(
   const passkey = await internals.client().passkey.findFirst({ where, select: { name: true } });
   const { count } = await internals.client().passkey.deleteMany({ where });
   if (count === 0) throw new AppError('account.passkey_not_found');
+  await forgetPasskeyProofs(internals, session.user.id);
   await noteChange(internals, session.user.id, 'passkey_removed', headers, passkey?.name ?? null);
+}
+
+/** Of an account that somebody else may have prepared: its passkeys open it no more. */
+export async function dropPasskeys(internals: Internals, userId: string): Promise<void> {
+  await internals.client().passkey.deleteMany({ where: { userId } });
+  await forgetPasskeyProofs(internals, userId);
+}
+
+/** Who has no passkey any more has no second factor by one, in any session. */
+async function forgetPasskeyProofs({ client }: Internals, userId: string): Promise<void> {
+  if ((await client().passkey.count({ where: { userId } })) > 0) return;
+  await client().session.updateMany({ where: { userId }, data: { passkeyAt: null } });
 }

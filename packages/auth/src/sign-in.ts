@@ -120,6 +120,8 @@ export async function passkeyOptions(internals: Internals, request: Request): Pr
 export async function signInByPasskey(internals: Internals, request: Request): Promise<Response> {
   const verified = await verifyPasskey(internals, request);
   if (verified === null) return refuse('session.passkey_refused');
+  const where = { id: verified.sessionId };
+  await internals.client().session.updateMany({ where, data: { passkeyAt: new Date() } });
   return welcome(internals, request.headers, verified.userId, verified.response);
 }
 

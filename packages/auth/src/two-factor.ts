@@ -22,7 +22,7 @@ const issuer = 'Fairlead';
 /** Answers a new secret. Nothing asks for its codes until one was confirmed. */
 export async function beginTwoFactor(internals: Internals, session: Session): Promise<TwoFactorSetup> {
   requireFresh(session, new Date());
-  if (session.user.hasSecondFactor) throw new AppError('account.two_factor_on');
+  if (session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_on');
   const secret = generateRandomString(32);
   const kept = {
     secret: await encrypt(internals, secret),
@@ -69,7 +69,7 @@ export async function confirmTwoFactor(
 
 export async function rotateRecoveryCodes(internals: Internals, headers: Headers, session: Session): Promise<string[]> {
   requireFresh(session, new Date());
-  if (!session.user.hasSecondFactor) throw new AppError('account.two_factor_off');
+  if (!session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_off');
   const { codes, kept } = await makeRecoveryCodes(internals);
   await internals.client().twoFactor.update({ where: { userId: session.user.id }, data: { backupCodes: kept } });
   await noteChange(internals, session.user.id, 'recovery_codes_made', headers);
@@ -78,7 +78,7 @@ export async function rotateRecoveryCodes(internals: Internals, headers: Headers
 
 export async function disableTwoFactor(internals: Internals, headers: Headers, session: Session): Promise<void> {
   requireFresh(session, new Date());
-  if (!session.user.hasSecondFactor) throw new AppError('account.two_factor_off');
+  if (!session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_off');
   await dropTwoFactor(internals, session.user.id);
   await noteChange(internals, session.user.id, 'two_factor_off', headers);
 }

@@ -3,6 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
+import { secretsProblemSchema } from '../secret/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
@@ -44,5 +45,6 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
       url: domainUrl(host, row.serverIsLocal, links),
     })),
     serverConnected: app.serverConnected,
+    secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
   };
 }

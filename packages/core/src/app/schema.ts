@@ -15,6 +15,7 @@ import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/sc
 import { hostSchema } from '../domain/schema.ts';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
+import { secretsProblemSchema } from '../secret/schema.ts';
 import { refSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
 
 export const appStatusSchema = z.enum([
@@ -117,6 +118,8 @@ export const appDetailSchema = appSummarySchema.extend({
   instances: z.array(appInstanceSchema),
   domains: z.array(z.object({ id: domainIdSchema, host: z.string(), url: z.string() })),
   serverConnected: z.boolean(),
+  /** Why its secrets do not reach the server: what runs goes on, and nothing new starts. */
+  secretsProblem: secretsProblemSchema.nullable(),
 });
 export type AppDetail = z.infer<typeof appDetailSchema>;
 

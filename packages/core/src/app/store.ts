@@ -24,6 +24,7 @@ interface AppRow {
   readonly createdAt: Date;
   readonly branch: string;
   readonly instancesWanted: number;
+  readonly secretsProblem: string | null;
   readonly environmentId: string;
   readonly environmentName: string;
   readonly serverId: string;
@@ -167,7 +168,7 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
     SELECT app.id, app.name, app.slug, app.project_id AS "projectId", project.name AS "projectName",
            app.repository_url AS "repositoryUrl", app.root_folder AS "rootFolder", app.command,
            app.health_path AS "healthPath", app.created_at AS "createdAt", home.branch,
-           home.instances AS "instancesWanted", home.environment_id AS "environmentId",
+           home.instances AS "instancesWanted", home.secrets_problem AS "secretsProblem", home.environment_id AS "environmentId",
            environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
            server.is_local AS "serverIsLocal", server.connected_gateway AS "connectedGateway",
            server.last_seen_at AS "lastSeenAt", release.id AS "releaseId", release.number AS "releaseNumber",

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { newId, type SecretSnapshotId } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { findRoomProblem } from './server-room.ts';
 import { loadShelves, snapshotIdOf } from './store.ts';
 
 export interface SnapshotPlace {
@@ -28,11 +29,13 @@ export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace)
   const digest = createHash('sha256').update(JSON.stringify(resolved.entries)).digest('hex');
   const key = { appId_environmentId_digest: { appId, environmentId, digest } };
   const known = await tx.secretSnapshot.findUnique({ where: key, select: { id: true } });
+  const noRoom = await findRoomProblem(ctx, place, { id: known?.id ?? null, bytes: resolved.bytes });
+  if (noRoom !== null) return { snapshotId: null, problem: noRoom };
   if (known !== null) return { snapshotId: snapshotIdOf(known.id), problem: null };
   const id = newId('scs');
   // Callers hold the app's lock, so nobody makes the same one at the same time.
   await tx.secretSnapshot.create({
-    data: { id, organizationId, appId, environmentId, digest, createdAt: ctx.clock.now() },
+    data: { id, organizationId, appId, environmentId, digest, sizeBytes: resolved.bytes, createdAt: ctx.clock.now() },
   });
   await tx.secretSnapshotEntry.createMany({
     data: resolved.entries.map((entry) => ({ ...entry, snapshotId: id, organizationId })),

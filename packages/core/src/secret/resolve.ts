@@ -29,6 +29,8 @@ export interface Resolved {
   readonly entries: readonly SnapshotEntry[];
   /** Whole sentences; with any of them there is nothing to deploy. */
   readonly problems: readonly string[];
+  /** Of all values that the app is given, filled in, at most. */
+  readonly bytes: number;
 }
 
 interface Found {
@@ -115,7 +117,7 @@ export function resolve(own: readonly SecretNode[], groups: readonly GroupNodes[
     exported: exported.has(node.versionId),
   }));
   entries.sort((a, b) => compare(a.scope, b.scope) || compare(a.name, b.name));
-  return { entries, problems: [...problems].sort(compare) };
+  return { entries, problems: [...problems].sort(compare), bytes: total };
 }
 
 /** The secret that a reference means among the entries of a snapshot; its names are unambiguous by then. */

@@ -3,8 +3,10 @@
 
 export const secretsMax = 1000;
 export const valueBytesMax = 64 * 1024;
-/** All values that one release is given, filled in. A server's whole desired state has to fit into one message. */
+/** All values that one release is given, filled in. */
 export const snapshotBytesMax = 1024 * 1024;
+/** The same of all apps of a server: its whole desired state has to fit into one message of 16 MiB. */
+export const serverSecretsBytesMax = 12 * 1024 * 1024;
 const nameLengthMax = 128;
 
 // Names that the runtime, the shell or we set ourselves: a secret of that name would break the app or take over a process.

@@ -23,6 +23,10 @@ const valueSchema = z.string().superRefine((value, check) => {
   if (message !== null) check.addIssue({ code: 'custom', message });
 });
 
+/** Why the secrets of an app do not reach its server at the moment. */
+export const secretsProblemSchema = z.enum(['undecryptable', 'no_room']);
+export type SecretsProblem = z.infer<typeof secretsProblemSchema>;
+
 /** An app, in the environment it lives in, or a group. */
 export const secretOwnerSchema = z.union([
   z.object({ appId: appIdSchema }).strict(),

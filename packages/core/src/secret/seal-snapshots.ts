@@ -4,15 +4,20 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema, SecretDelivery } from '@fairlead/contract/agent';
 import { Encrypter } from 'age-encryption';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
-import type { SecretKeys } from './data-key.ts';
+import type { SecretKeys, StoredValue } from './data-key.ts';
 import { findEntry } from './resolve.ts';
-import { fillIn } from './rules.ts';
+import { fillIn, serverSecretsBytesMax } from './rules.ts';
+import type { SecretsProblem } from './schema.ts';
 import { type EntryRow, loadValues } from './store.ts';
 
+/** Sealing adds names, delivery and the age format; the agent takes 16 MiB in all. */
+const sealedBytesMax = serverSecretsBytesMax + 2 * 1024 * 1024;
+
 export interface SealedSnapshot {
-  /** An age file. */
+  /** An age file; with a problem, what no key opens, so that no new instance starts with it. */
   readonly sealed: Uint8Array<ArrayBuffer>;
   readonly version: string;
+  readonly problem: SecretsProblem | null;
 }
 
 export interface SealTarget {
@@ -21,7 +26,10 @@ export interface SealTarget {
 }
 
 export interface SecretSealer {
-  /** Sealed snapshots by id. Throws secret.undecryptable or secret.server_cannot_open; the state is not rendered then. */
+  /**
+   * Sealed snapshots by id, those that matter most first: what does not fit any more, or does not open, is held back alone.
+   * Throws secret.server_cannot_open; the state is not rendered then.
+   */
   seal(ctx: OrganizationCtx, target: SealTarget, snapshotIds: readonly string[]): Promise<Map<string, SealedSnapshot>>;
   /** Forgets what was sealed to a server. */
   forget(serverId: string): void;
@@ -40,13 +48,37 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       const fresh = await sealSnapshots(ctx, keys, recipient, missing);
       // Only what was asked for stays: older releases of this server are gone from its state.
       const sealed = new Map([...kept, ...fresh].filter(([id]) => snapshotIds.includes(id)));
-      cache.set(serverId, { recipient, snapshots: sealed });
-      return sealed;
+      // What failed is tried again each time: its key may be back.
+      const good = new Map([...sealed].filter(([, { problem }]) => problem === null));
+      cache.set(serverId, { recipient, snapshots: good });
+      return withinMessage(sealed, snapshotIds);
     },
     forget: (serverId) => {
       cache.delete(serverId);
     },
   };
+}
+
+/** What agents refuse to open, whatever key they have; one byte, because none would be no secrets at all. */
+function heldBack(version: string, problem: SecretsProblem): SealedSnapshot {
+  return { sealed: new Uint8Array([0]), version, problem };
+}
+
+/** What is left out leaves its room to what comes after it. */
+export function withinMessage(
+  sealed: ReadonlyMap<string, SealedSnapshot>,
+  snapshotIds: readonly string[],
+): Map<string, SealedSnapshot> {
+  let bytes = 0;
+  const within = new Map<string, SealedSnapshot>();
+  for (const id of snapshotIds) {
+    const snapshot = sealed.get(id);
+    if (snapshot === undefined) throw new AppError('secret.undecryptable', { snapshotId: id });
+    const fits = bytes + snapshot.sealed.length <= sealedBytesMax;
+    within.set(id, fits ? snapshot : heldBack(id, 'no_room'));
+    if (fits) bytes += snapshot.sealed.length;
+  }
+  return within;
 }
 
 async function sealSnapshots(
@@ -73,11 +105,14 @@ async function sealSnapshots(
   const stored = await loadValues(ctx, [...versionIds]);
   const texts = new Map<string, string>();
   for (const versionId of versionIds) {
-    const value = stored.get(versionId);
-    if (value === undefined) throw new AppError('secret.undecryptable', { versionId });
-    texts.set(versionId, (await keys.open(ctx.organizationId, value)).toString('utf8'));
+    const text = await findText(ctx, keys, stored.get(versionId), versionId);
+    if (text !== null) texts.set(versionId, text);
   }
   for (const { id, appId, environmentId, entries } of snapshots) {
+    if (entries.some(({ versionId }) => !texts.has(versionId))) {
+      sealed.set(id, heldBack(id, 'undecryptable'));
+      continue;
+    }
     const filled = fillInAll(entries, texts);
     const bundle = create(SecretBundleSchema, {
       appId,
@@ -100,10 +135,27 @@ async function sealSnapshots(
     sealed.set(id, {
       sealed: new Uint8Array(await encrypter.encrypt(toBinary(SecretBundleSchema, bundle))),
       version: id,
+      problem: null,
     });
   }
-  for (const id of snapshotIds) if (!sealed.has(id)) throw new AppError('secret.undecryptable', { snapshotId: id });
   return sealed;
+}
+
+/** Null for what does not open: that is its app's misfortune, not its neighbours'. */
+async function findText(
+  ctx: OrganizationCtx,
+  keys: SecretKeys,
+  value: StoredValue | undefined,
+  versionId: string,
+): Promise<string | null> {
+  try {
+    if (value === undefined) throw new AppError('secret.undecryptable', { versionId });
+    return (await keys.open(ctx.organizationId, value)).toString('utf8');
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'secret.undecryptable')) throw error;
+    ctx.log.error({ err: error, versionId }, 'a secret does not open; its app is held back');
+    return null;
+  }
 }
 
 /** Values by version. Circles and missing names were refused when the snapshot was made. */

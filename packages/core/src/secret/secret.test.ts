@@ -10,14 +10,16 @@ import { type AppId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { getApp } from '../app/index.ts';
 import { createDeployment, deploySecrets, getDeployment, rollbackApp } from '../deployment/index.ts';
-import { openSession } from '../server/index.ts';
+import { openSession, renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import {
   addMasterKey,
   attachSecretGroup,
   createSecretGroup,
   createSecretKeys,
+  createSecretSealer,
   deleteSecret,
   deleteSecretGroup,
   listExpiringSecrets,
@@ -36,6 +38,8 @@ import {
   updateExpectedSecrets,
   updateSecrets,
 } from './index.ts';
+import { serverSecretsBytesMax } from './rules.ts';
+import { type SealedSnapshot, withinMessage } from './seal-snapshots.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -158,10 +162,23 @@ test('a secret is sealed unless it says otherwise, and lists and history hold no
   expect(seen).not.toContain('hunter');
 });
 
-test('the same value makes no version; a deleted secret comes back with its history; an old value is restored', async () => {
-  await set([{ name: 'A', value: 'one' }]);
+test('who writes a sealed value learns nothing from whether it was the same', async () => {
+  await set([{ name: 'A', value: 'hunter2' }]);
+  const answers = [await set([{ name: 'A', value: 'hunter2' }]), await set([{ name: 'A', value: 'a wrong guess' }])];
+  expect(answers).toEqual([
+    { added: [], changed: ['A'], unchanged: [] },
+    { added: [], changed: ['A'], unchanged: [] },
+  ]);
+  const { versions } = await world.tenant(async (ctx) => listSecretVersions(ctx, { secretId: await idOf('A') }));
+  expect(versions).toHaveLength(3);
+  // What is said of it beside its value can be compared: it is no secret.
+  expect((await set([{ name: 'A', delivery: 'environment' }])).unchanged).toEqual(['A']);
+});
+
+test('the same open value makes no version; a deleted secret comes back with its history; an old value is restored', async () => {
+  await set([{ name: 'A', value: 'one', sealed: false }]);
   expect((await set([{ name: 'A', value: 'one' }])).unchanged).toEqual(['A']);
-  await set([{ name: 'A', value: 'two' }]);
+  await set([{ name: 'A', value: 'two', sealed: true }]);
   const secretId = await idOf('A');
   await world.tenant((ctx) => deleteSecret(ctx, { secretId }));
   expect((await list()).secrets).toEqual([]);
@@ -175,7 +192,7 @@ test('the same value makes no version; a deleted secret comes back with its hist
     number: 4,
   });
   expect((await world.tenant((ctx) => revealSecret(ctx, { secretId, number: 4 }, world.keys))).value).toBe('three');
-  await world.tenant((ctx) => restoreSecret(ctx, { secretId, number: 1 }, world.keys));
+  await world.tenant((ctx) => restoreSecret(ctx, { secretId, number: 2 }, world.keys));
   await expect(world.tenant((ctx) => revealSecret(ctx, { secretId, number: 5 }, world.keys))).rejects.toMatchObject({
     code: 'secret.sealed',
   });
@@ -301,7 +318,79 @@ test('a value that was changed in the database, or lies at another place, is an 
   await expect(set([{ name: 'A', value: 'one' }])).rejects.toMatchObject(refused);
   await world.advance(first);
   await world.report({ builds: [builtStatus(first)] });
-  await expect(world.desired()).rejects.toMatchObject(refused);
+  // Nothing is sent in its place that could be taken for it, and the agent cannot open what is.
+  const state = await world.desired();
+  expect(state.apps.find((spec) => spec.appId === appId)?.candidate?.release?.secrets?.sealed).toEqual(
+    new Uint8Array([0]),
+  );
+});
+
+test('an app whose secrets do not open is held back alone: its neighbours go on, and its page says why', async () => {
+  await connect();
+  await set([{ name: 'A', value: 'mine' }]);
+  await goLive(first);
+  const neighbour = await world.createApp('Neighbour');
+  await set([{ name: 'B', value: 'theirs' }], { appId: neighbour.appId });
+  await goLive(neighbour.deploymentId ?? '');
+  const secretId = await idOf('A');
+  const envelope = new Uint8Array(64);
+  const [old] = await world.system(({ tx }) => tx.secretVersion.findMany({ where: { secretId } }));
+  const write = (bytes: Uint8Array<ArrayBuffer>) =>
+    world.system(({ tx }) => tx.secretVersion.updateMany({ where: { secretId }, data: { envelope: bytes } }));
+  await write(envelope);
+  // As after a start of the gateway, which remembers nothing that it sealed.
+  const sealer = () => createSecretSealer(world.keys);
+  const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId: world.serverId, sealer: sealer() }));
+  const problems = async () =>
+    Promise.all(
+      ['shop', 'neighbour'].map(
+        async (slug) => (await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }))).secretsProblem,
+      ),
+    );
+  const state = await render();
+  const secretsOf = (id: string) => state.apps.find((spec) => spec.appId === id)?.live?.secrets;
+  expect(secretsOf(appId)?.sealed).toHaveLength(1);
+  expect(secretsOf(neighbour.appId)?.sealed.length).toBeGreaterThan(100);
+  // The same version as before: what runs with it is not started anew for that.
+  expect(secretsOf(appId)?.version).toMatch(/^scs_/);
+  expect(await problems()).toEqual(['undecryptable', null]);
+  await write(old?.envelope ?? envelope);
+  await render();
+  expect(await problems()).toEqual([null, null]);
+});
+
+test('the secrets of all apps of a server fit into one message, or the next one is refused with a sentence', async () => {
+  await connect();
+  await set([{ name: 'A', value: 'x' }]);
+  await goLive(first);
+  const heavy = await world.createApp('Heavy');
+  await set([{ name: 'B', value: 'y' }], { appId: heavy.appId });
+  const resize = (sizeBytes: number) =>
+    world.system(({ tx }) => tx.secretSnapshot.updateMany({ where: { appId }, data: { sizeBytes } }));
+  await resize(serverSecretsBytesMax);
+  await world.advance(heavy.deploymentId ?? '');
+  await world.report({ builds: [builtStatus(heavy.deploymentId ?? '')] });
+  const refused = await get(heavy.deploymentId ?? '');
+  expect(refused.state).toBe('failed');
+  expect(JSON.stringify(refused)).toContain('together would be larger than 12 MiB');
+  await resize(serverSecretsBytesMax - 1);
+  const again = await world.tenant((ctx) => createDeployment(ctx, { appId: heavy.appId }));
+  await goLive(again.deploymentId);
+  expect((await get(again.deploymentId)).state).toBe('live');
+});
+
+test('whatever was stored: a state holds what fits of it, what matters most first', () => {
+  const snapshot = (version: string, bytes: number): [string, SealedSnapshot] => [
+    version,
+    { sealed: new Uint8Array(bytes), version, problem: null },
+  ];
+  const sizes = new Map([snapshot('a', 8_000_000), snapshot('b', 8_000_000), snapshot('c', 1000)]);
+  const within = withinMessage(sizes, ['b', 'a', 'c']);
+  expect([...within.values()].map(({ version, problem }) => [version, problem])).toEqual([
+    ['b', null],
+    ['a', 'no_room'],
+    ['c', null],
+  ]);
 });
 
 test('secrets that expire soon are told once, and stand on the first page until the date is changed', async () => {

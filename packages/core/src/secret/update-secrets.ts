@@ -1,4 +1,5 @@
-// Owns writing secrets: one or a whole pasted file, all or nothing. A value that is the same makes no new version.
+// Owns writing secrets: one or a whole pasted file, all or nothing. An open value that is the same makes no new version. Must
+// never tell whether a value is the one that is sealed: who may write would learn by guessing what nobody may see.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
@@ -80,7 +81,9 @@ async function findSameValues(
 ): Promise<ReadonlySet<string>> {
   const given = items.flatMap(({ name, value }) => {
     const row = known.get(name);
-    return value === undefined || row === undefined ? [] : [{ name, value, versionId: row.version.id }];
+    return value === undefined || row === undefined || row.version.sealed
+      ? []
+      : [{ name, value, versionId: row.version.id }];
   });
   const stored =
     given.length === 0

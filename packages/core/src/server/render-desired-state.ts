@@ -2,8 +2,8 @@
 // pure.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { AppError, forOrganization, type SystemCtx } from '../kernel/index.ts';
-import type { SecretSealer } from '../secret/index.ts';
+import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
+import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
 import { type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
 
@@ -47,6 +47,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       appId: true,
       environmentId: true,
       instances: true,
+      secretsProblem: true,
       liveRelease: { select: releaseColumns },
     },
     orderBy: [{ appId: 'asc' }, { environmentId: 'asc' }],
@@ -90,11 +91,22 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     ...row,
     secrets: (secretSnapshotId !== null && sealed.get(secretSnapshotId)) || null,
   });
+  const problemOf = (release: SelectedRelease | null | undefined) =>
+    sealed.get(release?.secretSnapshotId ?? '')?.problem ?? null;
 
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
   const appsById = new Map(apps.map((app) => [app.id, app]));
   const hosts = Map.groupBy(domains, keyOf);
   const deployments = new Map(underWay.map((row) => [keyOf(row), row]));
+  for (const placement of placements) {
+    const candidate = deployments.get(keyOf(placement))?.release;
+    await recordSecretsProblem(
+      ctx,
+      organizationId,
+      placement,
+      problemOf(placement.liveRelease) ?? problemOf(candidate),
+    );
+  }
   return toDesiredState({
     serverId,
     epoch: version.epoch,
@@ -130,4 +142,20 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       plan: storedPlanSchema.parse(run.plan),
     })),
   });
+}
+
+/** The app's page says it: the server itself only knows that a start fails. */
+async function recordSecretsProblem(
+  ctx: SystemCtx,
+  organizationId: string,
+  {
+    appId,
+    environmentId,
+    secretsProblem: known,
+  }: { appId: string; environmentId: string; secretsProblem: string | null },
+  secretsProblem: SecretsProblem | null,
+): Promise<void> {
+  if (known === secretsProblem) return;
+  await ctx.tx.placement.updateMany({ where: { organizationId, appId, environmentId }, data: { secretsProblem } });
+  await notifyChange(forOrganization(ctx, parseId('org', organizationId)), { kind: 'app', id: appId, appId });
 }

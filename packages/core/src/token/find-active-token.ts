@@ -82,8 +82,10 @@ async function rightsOfOwner(ctx: SystemCtx, row: Row): Promise<Rights | null> {
 }
 
 async function hasSecondFactor(ctx: SystemCtx, userId: string): Promise<boolean> {
-  const user = await ctx.tx.user.findUnique({ where: { id: userId }, select: { twoFactorEnabled: true } });
-  return user?.twoFactorEnabled === true;
+  const [found] = await ctx.tx.$queryRaw<{ has: boolean }[]>`
+    SELECT two_factor_enabled OR EXISTS (SELECT FROM passkey WHERE passkey.user_id = "user".id) AS has
+    FROM "user" WHERE id = ${userId}`;
+  return found?.has === true;
 }
 
 function placeOf({ project, environment }: Row): TokenPlace {

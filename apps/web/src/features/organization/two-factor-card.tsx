@@ -22,7 +22,7 @@ export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
     ? 'Members without a second factor can do nothing here until they set one up.'
     : user.hasSecondFactor
       ? 'Members who have none are refused at once, until they set one up in their account.'
-      : 'Set up two-factor sign-in for yourself first, or you would lock yourself out.';
+      : 'Sign in with a passkey, or set up two-factor sign-in, yourself first: you would lock yourself out.';
   return (
     <Card>
       <CardHeader title="Security" />

@@ -1,0 +1,32 @@
+// Owns how much the secrets of all apps of one server may be together: they travel in one message, which the agent bounds.
+import type { OrganizationCtx } from '../kernel/index.ts';
+import type { SnapshotPlace } from './create-snapshot.ts';
+import { serverSecretsBytesMax } from './rules.ts';
+
+/** A whole sentence when what the server is given would become too much with a snapshot of `bytes`; null when there is room. */
+export async function findRoomProblem(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: SnapshotPlace,
+  snapshot: { readonly id: string | null; readonly bytes: number },
+): Promise<string | null> {
+  const { organizationId } = ctx;
+  // What is live, and what is on its way: both lie in the server's state at once.
+  const [row] = await ctx.tx.$queryRaw<{ name: string; bytes: bigint }[]>`
+    SELECT server.name, (
+      SELECT COALESCE(sum(size_bytes), 0)::bigint FROM secret_snapshot
+      WHERE organization_id = ${organizationId} AND id IS DISTINCT FROM ${snapshot.id} AND id IN (
+        SELECT release.secret_snapshot_id FROM placement JOIN release ON release.id = placement.live_release_id
+        WHERE placement.server_id = server.id
+        UNION
+        SELECT release.secret_snapshot_id FROM deployment
+        JOIN placement ON placement.app_id = deployment.app_id AND placement.environment_id = deployment.environment_id
+        JOIN release ON release.id = deployment.release_id
+        WHERE placement.server_id = server.id AND deployment.state IN ('building', 'rolling_out'))
+    ) AS bytes
+    FROM server JOIN placement AS home ON home.server_id = server.id
+    WHERE server.organization_id = ${organizationId} AND home.app_id = ${appId}
+      AND home.environment_id = ${environmentId}`;
+  if (row === undefined || Number(row.bytes) + snapshot.bytes <= serverSecretsBytesMax) return null;
+  const most = `${serverSecretsBytesMax / 1024 / 1024} MiB`;
+  return `The secrets of all apps on the server ${row.name} together would be larger than ${most}. Make some smaller, or run an app elsewhere.`;
+}
