@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromBinary } from '@bufbuild/protobuf';
-import { type ApiParts, answerRequest, organizationHeader } from '@fairlead/api';
+import { type ApiParts, answerRequest, createRateLimit, defaultCallLimits, organizationHeader } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { DesiredStateSchema, SecretBundleSchema, WorkState } from '@fairlead/contract/agent';
 import { systemClock } from '@fairlead/core/kernel';
@@ -120,6 +120,7 @@ async function run(
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: createSecretKeys(await openMasterKeyFile(masterKey)),
+    rateLimit: createRateLimit(defaultCallLimits),
     config: {
       publicUrl: origin,
       trustedProxies: [],

@@ -33,7 +33,7 @@ export const CONTROL_HOST = 'fairlead.localhost';
 /** How mail is sent. Its password is a secret, so only who sends gets it. */
 const MAIL_SETTINGS = ['FAIRLEAD_SMTP_URL', 'FAIRLEAD_SMTP_URL_FILE', 'FAIRLEAD_MAIL_FROM'];
 /** What the web app may call, and whom it names for security. */
-const WEB_SETTINGS = ['FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'];
+const WEB_SETTINGS = ['FAIRLEAD_CALLS_PER_MINUTE', 'FAIRLEAD_OUTBOUND_ALLOW', 'FAIRLEAD_SECURITY_CONTACT'];
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;

@@ -4,7 +4,7 @@ import type { Session } from '@fairlead/auth';
 import type { OrganizationId } from '@fairlead/contract/ids';
 import { type Actor, AppError } from '@fairlead/core/kernel';
 import { type ActiveMember, findActiveMember } from '@fairlead/core/member';
-import { may, mayAnywhere, type Permission, type Rights, type Scope } from '@fairlead/core/role';
+import { may, mayAnywhere, type Permission, type Reach, type Rights, reachOf, type Scope } from '@fairlead/core/role';
 import { type ActiveToken, findActiveToken } from '@fairlead/core/token';
 import type { ApiContext } from './context.ts';
 import { inSystemScope } from './system-scope.ts';
@@ -17,6 +17,8 @@ export interface Access {
   /** Without a scope: in the organization as a whole. */
   may(permission: Permission, scope?: Scope): boolean;
   mayAnywhere(permission: Permission): boolean;
+  /** Where it is held: what a list may show. */
+  reach(permission: Permission): Reach;
 }
 
 /** Throws session.required, or organization.not_found for one that does not exist as for one that is somebody else's. */
@@ -38,6 +40,7 @@ async function requireToken(ctx: ApiContext, token: string): Promise<Access> {
   );
   const found = await ctx.memo.token;
   if (found === null) throw new AppError('token.invalid');
+  ctx.rateLimit.recognise(ctx.headers, found.tokenId);
   // The token names its organization; whoever names one as well must not be surprised by another.
   if (ctx.organizationSlug !== null && ctx.organizationSlug !== found.organizationSlug)
     throw new AppError('organization.not_found');
@@ -49,6 +52,7 @@ export async function requireSession(ctx: ApiContext): Promise<Session> {
   if (ctx.bearer !== null) throw new AppError('token.person_only');
   const session = await ctx.session();
   if (session === null) throw new AppError('session.required');
+  ctx.rateLimit.recognise(ctx.headers, session.user.id);
   return session;
 }
 
@@ -86,10 +90,11 @@ function accessOfToken({ organizationId, organizationSlug, tokenId, userId, righ
   return accessBy({ organizationId, organizationSlug, actor: { kind: 'token', tokenId, userId }, rights });
 }
 
-function accessBy(known: Omit<Access, 'may' | 'mayAnywhere'>): Access {
+function accessBy(known: Omit<Access, 'may' | 'mayAnywhere' | 'reach'>): Access {
   return {
     ...known,
     may: (permission, scope) => may(known.rights, permission, scope),
     mayAnywhere: (permission) => mayAnywhere(known.rights, permission),
+    reach: (permission) => reachOf(known.rights, permission),
   };
 }

@@ -1,9 +1,12 @@
 // The API over HTTP: one request, which may be a batch of calls. Owns how much one request may ask for.
-import { type ErrorCode, errorTable } from '@fairlead/contract/errors';
+import { AppError, type ErrorCode, errorTable } from '@fairlead/contract/errors';
 import type { AnyRouter } from '@trpc/server';
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { withBoundedBody } from './body-limit.ts';
+import { clientAddress } from './client-address.ts';
 import { type ApiParts, createContext, organizationHeader } from './context.ts';
+import { toTrpcError } from './errors.ts';
+import { retryHeaders } from './rate-limit.ts';
 import { apiRouter } from './router.ts';
 
 const apiPath = '/api/trpc';
@@ -16,20 +19,37 @@ export async function answerRequest(
   unread: Request,
   router: AnyRouter = apiRouter,
 ): Promise<Response> {
-  const request = await withBoundedBody(unread);
+  const refusal = await refusalOf(parts, unread);
+  // Of what is refused not even the body is read.
+  const request = refusal === null ? await withBoundedBody(unread) : unread;
   if (request === null) return refuse('request.too_large');
   return fetchRequestHandler({
     endpoint: apiPath,
     req: request,
     router,
     maxBatchSize: batchMax,
-    createContext: ({ info }) =>
-      createContext(parts, {
+    responseMeta: () => ({ headers: retryHeaders(refusal) }),
+    createContext: ({ info }) => {
+      if (refusal !== null) throw toTrpcError(refusal, parts.log, 'request');
+      return createContext(parts, {
         headers: request.headers,
         // A stream cannot send headers of its own: it names the organization in its connection parameters.
         organizationSlug: request.headers.get(organizationHeader) ?? info.connectionParams?.organization ?? null,
-      }),
+      });
+    },
   });
+}
+
+/** Null: it may go on. A batch is as many calls as it names. */
+async function refusalOf(parts: ApiParts, { headers, url }: Request): Promise<AppError | null> {
+  const calls = new URL(url).pathname.split(',', batchMax).length;
+  try {
+    await parts.rateLimit.admit({ headers, ip: clientAddress(headers, parts.config.trustedProxies) }, calls);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
 }
 
 function refuse(code: ErrorCode): Response {

@@ -303,6 +303,10 @@ const calls: Readonly<Record<Mutation, Call>> = {
     action: 'token.revoke',
     input: async () => ({ tokenId: (await caller().token.create({ name: 'Old', permissions: ['app.read'] })).id }),
   },
+  'member.revokeToken': {
+    action: 'token.revoke',
+    input: async () => ({ tokenId: (await caller().token.create({ name: 'Leaked', permissions: ['app.read'] })).id }),
+  },
   'server.enrol': { action: 'server.enrol', input: async () => ({ name: 'berlin' }) },
   'server.delete': {
     action: 'server.delete',

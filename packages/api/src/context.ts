@@ -13,6 +13,7 @@ import type { Outbound } from '@fairlead/outbound';
 import { bearerOf } from './bearer.ts';
 import { clientAddress } from './client-address.ts';
 import type { LiveSource } from './live-source.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 export interface AgentDownload {
   readonly url: string;
@@ -41,6 +42,7 @@ export interface ApiParts {
   /** Null: whoever runs this control plane named no mail server. */
   readonly mail: Mailer | null;
   readonly secretKeys: SecretKeys;
+  readonly rateLimit: RateLimit;
   readonly config: ApiConfig;
   readonly clock: Clock;
   readonly log: Log;

@@ -12,6 +12,7 @@ export async function answerAuditExport(parts: ApiParts, request: Request): Prom
   const query = Object.fromEntries(new URL(request.url).searchParams);
   const ctx = createContext(parts, { headers: request.headers, organizationSlug: query.organization ?? null });
   try {
+    await parts.rateLimit.admit(ctx, 1);
     const access = await requireAccess(ctx);
     if (!access.may('audit.read')) throw new AppError('permission.denied', { permission: 'audit.read' });
     const { organizationId, organizationSlug } = access;

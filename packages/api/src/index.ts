@@ -20,4 +20,5 @@ export { answerAuditExport } from './export-audit.ts';
 export { answerHttp } from './http/answer-http.ts';
 export { type ApiDocument, type ApiOperation, type ApiParameter, apiDocument } from './http/document.ts';
 export type { LiveSource, LiveSubscription } from './live-source.ts';
+export { type CallLimits, createRateLimit, defaultCallLimits, type RateLimit, retryHeaders } from './rate-limit.ts';
 export { type AppRouter, apiRouter } from './router.ts';

@@ -14,6 +14,8 @@ export interface ProcedureMeta {
   readonly access: 'public' | 'signed_in' | Permission;
   /** Of procedures for members: how narrow a grant of the permission is enough. `anywhere`: it speaks of nothing of ours. */
   readonly grain?: 'organization' | ScopeOf['grain'] | 'anywhere';
+  /** It answers what the grants cover, down to `grain`, and nothing beside it. */
+  readonly lists?: true;
 }
 
 const t = initTRPC
@@ -62,14 +64,17 @@ export function memberStream(permission: Permission, grain: 'environment' | 'any
 export interface MemberOptions {
   /** Where it happens. Without it the permission must be held in the organization as a whole. */
   readonly scope?: ScopeOf;
+  /** For lists: it happens wherever the permission is held, and the resolver answers what `access.reach` covers. */
+  readonly lists?: 'project' | 'environment';
 }
 
 /**
  * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
  * `ctx.afterCommit` holds work on what no transaction covers.
  */
-export function memberProcedure(permission: Permission, { scope }: MemberOptions = {}) {
-  const declared = mapped.meta({ access: permission, grain: scope?.grain ?? 'organization' });
+export function memberProcedure(permission: Permission, { scope, lists }: MemberOptions = {}) {
+  const grain = lists ?? scope?.grain ?? 'organization';
+  const declared = mapped.meta({ access: permission, grain, ...(lists === undefined ? {} : { lists: true }) });
   return declared.use(async ({ ctx, path, getRawInput, next }) => {
     const access = await requireAnywhere(ctx, permission);
     const { organizationId, actor } = access;
@@ -77,7 +82,7 @@ export function memberProcedure(permission: Permission, { scope }: MemberOptions
     try {
       const committed = await ctx.database.tenant(organizationId, async (tx) => {
         const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
-        if (!access.may(permission)) {
+        if (lists === undefined && !access.may(permission)) {
           const place = scope === undefined ? null : await scope.find(core, await getRawInput());
           if (place === null || !access.may(permission, place)) throw new AppError('permission.denied', { permission });
         }

@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appIdSchema } from '@fairlead/contract/ids';
+import { appPageSchema, listApps } from '@fairlead/core/app';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { memberProcedure, router } from './ladder.ts';
@@ -44,6 +45,9 @@ const planted = {
         return null;
       }),
     ),
+  'a list that shows more than the grants of who asks cover': memberProcedure('app.read', { lists: 'environment' })
+    .output(appPageSchema)
+    .query(({ ctx }) => listApps(ctx.core, { limit: 50 }, ctx.config)),
 };
 
 test('every route of the web app is declared, and every declared one exists', () => {

@@ -2,6 +2,7 @@
 import { errorTable } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { publicErrorOf, toTrpcError } from './errors.ts';
+import { retryHeaders } from './rate-limit.ts';
 
 export function problemOf(thrown: unknown, log: Log, path: string): Response {
   const published = publicErrorOf(toTrpcError(thrown, log, path));
@@ -21,6 +22,7 @@ export function problemOf(thrown: unknown, log: Log, path: string): Response {
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
       ...(http === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...retryHeaders(thrown),
     },
   });
 }

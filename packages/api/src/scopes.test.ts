@@ -9,6 +9,8 @@ let slug: string;
 let environmentId: string;
 let projectId: string;
 let people = 0;
+/** Of a second project, which nobody is granted. */
+let hidden: { projectId: string; environmentId: string; appId: string; groupId: string; deploymentId: string };
 
 beforeAll(async () => {
   api = await startTestApi();
@@ -18,8 +20,47 @@ beforeAll(async () => {
   const row = await api.world.tenant(({ tx }) => tx.environment.findFirstOrThrow());
   environmentId = row.id;
   projectId = row.projectId;
+  hidden = await insertHidden();
 });
 afterAll(() => api.close());
+
+async function insertHidden(): Promise<typeof hidden> {
+  const { organizationId, serverId } = api.world;
+  const ids = {
+    projectId: newId('prj'),
+    environmentId: newId('env'),
+    appId: newId('app'),
+    groupId: newId('scg'),
+    deploymentId: newId('dep'),
+  };
+  const inOrganization = { organizationId, projectId: ids.projectId };
+  const placed = { organizationId, appId: ids.appId, environmentId: ids.environmentId };
+  await api.world.system(async ({ tx }) => {
+    await tx.project.create({ data: { id: ids.projectId, organizationId, name: 'Other', slug: 'other' } });
+    await tx.environment.create({
+      data: { ...inOrganization, id: ids.environmentId, name: 'Production', slug: 'production' },
+    });
+    await tx.app.create({
+      data: {
+        ...inOrganization,
+        id: ids.appId,
+        name: 'Theirs',
+        slug: 'theirs',
+        repositoryUrl: 'https://git.example.test/theirs.git',
+      },
+    });
+    await tx.placement.create({ data: { ...placed, id: newId('plc'), serverId, branch: 'main' } });
+    await tx.deployment.create({
+      data: { ...placed, id: ids.deploymentId, number: 1, trigger: 'manual', state: 'failed', ref: 'main' },
+    });
+    await tx.domain.create({ data: { ...placed, id: newId('dom'), host: 'theirs.example.test' } });
+    await tx.benchmarkRun.create({
+      data: { ...placed, id: newId('run'), serverId, state: 'queued', plan: { host: 'theirs.example.test' } },
+    });
+    await tx.secretGroup.create({ data: { ...inOrganization, id: ids.groupId, name: 'theirs' } });
+  });
+  return ids;
+}
 
 /** Somebody who may do nothing in the organization, and has `role` in one place of it. */
 async function granted(role: string, place: { projectId?: string; environmentId?: string }) {
@@ -46,7 +87,62 @@ test('a deployer of one environment deploys there, and can neither change the ap
   expect((await caller.app.get({ slug })).id).toBe(appId);
   await expect(caller.app.update({ appId, name: 'Mine' })).rejects.toMatchObject(denied);
   await expect(caller.server.list()).rejects.toMatchObject(denied);
-  await expect(caller.app.list({})).rejects.toMatchObject(denied);
+  await expect(caller.token.list()).rejects.toMatchObject(denied);
+});
+
+test.each(['project', 'environment'] as const)(
+  'lists show what a grant on the %s covers, and nothing beside it',
+  async (place) => {
+    const { caller } = await granted('deployer', place === 'project' ? { projectId } : { environmentId });
+    const { deploymentId } = await caller.deployment.create({ appId });
+    await caller.domain.attach({ appId, host: `${place}.example.test` });
+    expect((await caller.app.list({})).items.map(({ id }) => id)).toEqual([appId]);
+    const deployments = (await caller.deployment.list({})).items.map(({ id }) => id);
+    expect(deployments).toContain(deploymentId);
+    expect(deployments).not.toContain(hidden.deploymentId);
+    const hosts = (await caller.domain.list({})).items.map(({ host }) => host);
+    expect(hosts).toContain(`${place}.example.test`);
+    expect(hosts).not.toContain('theirs.example.test');
+    expect((await caller.benchmark.list({})).items).toEqual([]);
+    expect((await caller.environment.list()).items.map(({ id }) => id)).toEqual([environmentId]);
+    const overview = await caller.overview.get();
+    expect(overview).toMatchObject({ appCount: 1, servers: [], serverCount: 0 });
+    expect(JSON.stringify(overview)).not.toMatch(/theirs/i);
+    // A place in the list of something that is hidden tells nothing of it.
+    expect((await caller.app.list({ search: 'theirs' })).items).toEqual([]);
+  },
+);
+
+test('who may read nothing anywhere has no lists, and who may everywhere sees all', async () => {
+  const { caller } = await granted('viewer', { environmentId });
+  await expect(caller.secret.listGroups()).rejects.toMatchObject(denied);
+  const { cookie } = await api.signUp('Everywhere', 'viewer');
+  const all = api.caller(cookie);
+  expect((await all.app.list({})).items.map(({ slug }) => slug)).toEqual([slug, 'theirs']);
+  expect(JSON.stringify(await all.overview.get())).toContain('Theirs');
+});
+
+test('secrets of an app belong to its environment, shared ones to their project', async () => {
+  const inEnvironment = (await granted('developer', { environmentId })).caller;
+  const inProject = (await granted('developer', { projectId })).caller;
+  await inEnvironment.secret.update({ owner: { appId }, items: [{ name: 'API_KEY', value: 'one' }] });
+  const { secrets } = await inEnvironment.secret.list({ appId });
+  expect(secrets.map(({ name }) => name)).toEqual(['API_KEY']);
+  const secretId = secrets[0]?.id ?? parseId('sec', '');
+  expect((await inEnvironment.secret.versions({ secretId })).versions).toHaveLength(1);
+  await expect(inEnvironment.secret.createGroup({ name: 'mine' })).rejects.toMatchObject(denied);
+  await expect(inEnvironment.secret.reveal({ secretId, number: 1 })).rejects.toMatchObject(denied);
+  await expect(inProject.secret.createGroup({ name: 'mine' })).rejects.toMatchObject(denied);
+  const { groupId } = await inProject.secret.createGroup({ name: 'mine', projectId: parseId('prj', projectId) });
+  await inProject.secret.attachGroup({ groupId, appId });
+  await expect(inEnvironment.secret.detachGroup({ groupId, appId })).rejects.toMatchObject(denied);
+  expect((await inProject.secret.listGroups()).map(({ id }) => id)).toEqual([groupId]);
+  expect(await inEnvironment.secret.listGroups()).toEqual([]);
+  const theirs = parseId('scg', hidden.groupId);
+  await expect(inProject.secret.deleteGroup({ groupId: theirs })).rejects.toMatchObject(denied);
+  const owner = { appId: parseId('app', hidden.appId) };
+  const items = [{ name: 'STOLEN', value: 'x' }];
+  await expect(inProject.secret.update({ owner, items })).rejects.toMatchObject(denied);
 });
 
 test('a developer of a project changes its apps, and gives nobody what they lack', async () => {
@@ -102,40 +198,12 @@ test('a stream shows what its reader may see, and nothing beside it', async () =
 });
 
 test('what is judged is what is read: a second key beside the right one opens nothing', async () => {
-  const { organizationId } = api.world;
-  const [otherProject, otherEnvironment, otherApp] = [newId('prj'), newId('env'), newId('app')];
-  await api.world.system(async ({ tx }) => {
-    await tx.project.create({ data: { id: otherProject, organizationId, name: 'Other', slug: 'other' } });
-    await tx.environment.create({
-      data: { id: otherEnvironment, organizationId, projectId: otherProject, name: 'Production', slug: 'production' },
-    });
-    await tx.app.create({
-      data: {
-        id: otherApp,
-        organizationId,
-        projectId: otherProject,
-        name: 'Theirs',
-        slug: 'theirs',
-        repositoryUrl: 'https://git.example.test/theirs.git',
-      },
-    });
-    await tx.placement.create({
-      data: {
-        id: newId('plc'),
-        organizationId,
-        appId: otherApp,
-        environmentId: otherEnvironment,
-        serverId: api.world.serverId,
-        branch: 'main',
-      },
-    });
-  });
   const { caller } = await granted('admin', { environmentId });
   const both: { slug: string } = Object.assign({ slug: 'theirs' }, { appId });
   await expect(caller.app.get(both)).rejects.toMatchObject(denied);
   const memberId = parseId('mem', 'mem_Guest1');
   for (const kind of ['organization', 'project'] as const) {
-    const scope = { kind, projectId: otherProject, environmentId } as unknown as { kind: 'organization' };
+    const scope = { kind, projectId: hidden.projectId, environmentId } as unknown as { kind: 'organization' };
     await expect(caller.grant.create({ memberId, role: 'developer', scope }), kind).rejects.toMatchObject(denied);
   }
 });

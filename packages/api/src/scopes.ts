@@ -6,10 +6,14 @@ import {
   domainIdSchema,
   environmentIdSchema,
   grantIdSchema,
+  projectIdSchema,
   runIdSchema,
+  secretGroupIdSchema,
+  secretIdSchema,
 } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
 import { grantScopeSchema, type Scope } from '@fairlead/core/role';
+import { secretOwnerSchema } from '@fairlead/core/secret';
 import { z } from 'zod';
 
 export interface ScopeOf {
@@ -101,6 +105,37 @@ export const byRun = scopeOf(
     ),
 );
 
+/** A secret of an app lies in its environment, one of a group in the group's project. Also one that was deleted. */
+export const bySecret = scopeOf(
+  'environment',
+  z.object({ secretId: secretIdSchema }),
+  async ({ tx, organizationId }, { secretId }) => {
+    const row = await tx.secret.findFirst({
+      where: { id: secretId, organizationId },
+      select: { environmentId: true, environment: inProject, group: inProject },
+    });
+    const projectId = row?.environment?.projectId ?? row?.group?.projectId;
+    return row === null || projectId === undefined ? null : { projectId, environmentId: row.environmentId };
+  },
+);
+
+/** Where secrets are written: an app's, in the environment where it runs, or a group's. */
+export const bySecretOwner = scopeOf('environment', z.object({ owner: secretOwnerSchema }), (core, { owner }) =>
+  'groupId' in owner ? findGroup(core, owner) : findPlacement(core, { id: owner.appId }),
+);
+
+export const bySecretGroup = scopeOf('project', z.object({ groupId: secretGroupIdSchema }), findGroup);
+
+/** A project that is named; without one it happens in the organization as a whole. */
+export const byProject = scopeOf(
+  'project',
+  z.object({ projectId: projectIdSchema }),
+  async ({ tx, organizationId }, { projectId }) =>
+    (await tx.project.count({ where: { id: projectId, organizationId } })) === 0
+      ? null
+      : { projectId, environmentId: null },
+);
+
 const environmentRef = z.object({ environmentId: environmentIdSchema });
 export const byEnvironment = scopeOf('environment', environmentRef, findEnvironment);
 
@@ -143,6 +178,14 @@ async function findPlacement(
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     }),
   );
+}
+
+async function findGroup(
+  { tx, organizationId }: OrganizationCtx,
+  { groupId }: { readonly groupId: string },
+): Promise<Scope | null> {
+  const row = await tx.secretGroup.findFirst({ where: { id: groupId, organizationId }, ...inProject });
+  return row === null ? null : { projectId: row.projectId, environmentId: null };
 }
 
 async function findEnvironment(

@@ -49,6 +49,41 @@ test('it does nothing else, although its person may', async () => {
   expect(await codeOf(api.caller(owner.cookie).server.list())).toBe('done');
 });
 
+test('it is made by who has just proven who they are, a service account’s too', async () => {
+  const { serviceAccountId } = await api.caller(owner.cookie).serviceAccount.create({ name: 'Weekly', role: 'viewer' });
+  const token = { serviceAccountId, name: 'Main', permissions: ['app.read' as const] };
+  const createBoth = async () => [
+    await codeOf(mint()),
+    await codeOf(api.caller(owner.cookie).serviceAccount.createToken(token)),
+  ];
+  api.world.clock.forward(16 * 60_000);
+  expect(await createBoth()).toEqual(['session.not_fresh', 'session.not_fresh']);
+  api.world.clock.forward(-16 * 60_000);
+  expect(await createBoth()).toEqual(['done', 'done']);
+});
+
+test('who manages members sees everybody’s tokens of this organization, ends them, and it is written down', async () => {
+  const { token, id } = await mint({ name: 'Leaked' }, developer.cookie);
+  const admin = await api.signUp('Admin', 'admin');
+  const { items } = await api.caller(admin.cookie).member.listTokens();
+  const leaked = items.find((each) => each.id === id);
+  expect(leaked).toMatchObject({ name: 'Leaked', owner: { name: 'Dev', email: 'dev@example.test', isMember: true } });
+  expect(JSON.stringify(items)).not.toContain(token.slice(4, -4));
+  expect(items.every(({ serviceAccountId }) => serviceAccountId === null)).toBe(true);
+  expect(await codeOf(api.caller(developer.cookie).member.listTokens())).toBe('permission.denied');
+  expect(await codeOf(api.caller(developer.cookie).member.revokeToken({ tokenId: id }))).toBe('permission.denied');
+
+  await api.caller(admin.cookie).member.revokeToken({ tokenId: id });
+  expect(await codeOf(api.tokenCaller(token).app.list({}))).toBe('token.invalid');
+  expect(await codeOf(api.caller(admin.cookie).member.revokeToken({ tokenId: id }))).toBe('token.not_found');
+  const events = await api.caller(owner.cookie).audit.list({ targetId: id, action: 'token' });
+  expect(events.items[0]).toMatchObject({
+    action: 'token.revoke',
+    actor: { name: 'Admin' },
+    target: { label: 'Leaked of dev@example.test' },
+  });
+});
+
 test('it is no session: accounts, tokens and service accounts are closed to it', async () => {
   const { token } = await mint();
   const caller = api.tokenCaller(token, { cookie: owner.cookie });
@@ -90,6 +125,8 @@ test('it ends when it is revoked, and at its time', async () => {
   expect(await codeOf(api.tokenCaller(short.token).app.list({}))).toBe('done');
   api.world.clock.forward(1);
   expect(await codeOf(api.tokenCaller(short.token).app.list({}))).toBe('token.invalid');
+  // Whoever makes the tokens of the tests below has signed in just now again.
+  api.world.clock.forward(-dayMs);
 });
 
 test('it follows its person: fewer rights, then none', async () => {
@@ -214,6 +251,15 @@ describe('a service account', () => {
     expect(await codeOf(accounts().createToken(beyond))).toBe('token.beyond_own');
     expect(await codeOf(accounts().create({ name: 'King', role: 'owner' as never }))).toBe('input.invalid');
     expect(await codeOf(accounts().create({ name: 'Reader', role: 'viewer' }))).toBe('service_account.name_taken');
+    // Who manages members by a role of its own still ends no machine that may do more than they do.
+    const { roleId } = await api
+      .caller(owner.cookie)
+      .role.create({ name: 'Clerk', permissions: ['member.write', 'app.read', 'token.read'] });
+    const clerk = await api.signUp('Clerk', roleId);
+    const strong = await accounts().create({ name: 'Strong', role: 'admin' });
+    const asClerk = api.caller(clerk.cookie).serviceAccount;
+    expect(await codeOf(asClerk.delete({ ...strong, confirmName: 'Strong' }))).toBe('role.beyond_own');
+    expect(await codeOf(asClerk.update({ ...strong, role: 'viewer' }))).toBe('role.beyond_own');
     const asDeveloper = api.caller(developer.cookie).serviceAccount;
     expect(await codeOf(asDeveloper.create({ name: 'Mine', role: 'viewer' }))).toBe('permission.denied');
   });

@@ -46,6 +46,9 @@ const table = {
   'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
     retryable: true,
   }),
+  'request.rate_limited': entry(429, 'TOO_MANY_REQUESTS', 'That is a lot of requests. Wait a minute, then go on.', {
+    retryable: true,
+  }),
   'request.unknown': missing('There is no such call. The document at /api/v1/openapi.json names them all.'),
   'request.not_json': invalid('The body is not JSON. Send JSON, with the content type application/json.'),
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),

@@ -29,6 +29,7 @@ import { listMembers } from './member/index.ts';
 import { getAppMetric, getServerMetric } from './metric/index.ts';
 import { getOverview } from './overview/index.ts';
 import { listReleases } from './release/index.ts';
+import { wholeReach } from './role/index.ts';
 import {
   attachSecretGroup,
   createSecretGroup,
@@ -195,7 +196,12 @@ test('lists hold rows of the own organization only', async () => {
     expect((await listMembers(ctx)).items).toHaveLength(1);
     expect((await listBenchmarks(ctx, page)).items).toEqual([]);
     expect(await listSecretGroups(ctx)).toEqual([]);
-    const overview = await getOverview(ctx, links, { servers: true, deployments: true });
+    const overview = await getOverview(ctx, links, {
+      apps: wholeReach,
+      deployments: wholeReach,
+      secrets: wholeReach,
+      servers: true,
+    });
     expect([overview.appCount, overview.serverCount]).toEqual([1, 1]);
   });
 });

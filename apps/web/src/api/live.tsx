@@ -32,6 +32,7 @@ const LiveContext = createContext<LiveBus>({ listen: () => () => undefined });
 const REREAD_EVERY_MS = 400;
 
 export interface LivePageProps {
+  /** None: the page has no stream. */
   readonly topics: readonly LiveTopic[];
   readonly children: ReactNode;
 }
@@ -69,6 +70,7 @@ export function LivePage({ topics, children }: LivePageProps) {
     trpc.live.watch.subscriptionOptions(
       { topics: [...topics] },
       {
+        enabled: topics.length > 0,
         onData: (event) => {
           if (event.type === 'changed') collector.add(event.kind);
           for (const listener of listeners.current) listener(event);
@@ -80,7 +82,13 @@ export function LivePage({ topics, children }: LivePageProps) {
     ),
   );
   const status: LiveStatus =
-    subscription.status === 'pending' ? 'live' : subscription.status === 'error' ? 'broken' : 'connecting';
+    topics.length === 0
+      ? 'idle'
+      : subscription.status === 'pending'
+        ? 'live'
+        : subscription.status === 'error'
+          ? 'broken'
+          : 'connecting';
 
   const listen = useCallback((listener: Listener) => {
     listeners.current.add(listener);

@@ -50,6 +50,24 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
   return <MeContext value={view}>{children}</MeContext>;
 }
 
+export interface MePlaceProps {
+  readonly place: Place;
+  readonly children: ReactNode;
+}
+
+/** Within it, what may be done is asked about this place unless another one is named. */
+export function MePlace({ place: { projectId, environmentId }, children }: MePlaceProps) {
+  const me = useMe();
+  const view = useMemo<MeView>(() => {
+    const here: Place = {
+      ...(projectId === undefined ? {} : { projectId }),
+      ...(environmentId === undefined ? {} : { environmentId }),
+    };
+    return { ...me, can: (permission, place = here) => me.can(permission, place) };
+  }, [me, projectId, environmentId]);
+  return <MeContext value={view}>{children}</MeContext>;
+}
+
 export function useMe(): MeView {
   const me = useContext(MeContext);
   if (me === null) throw new Error('useMe needs a MeProvider above it');

@@ -32,6 +32,8 @@ const schema = z.object({
   /** The agent offered to new servers: one program for this machine's kind, or a folder with linux-x64 and linux-arm64. */
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
+  /** Calls of the API that one token, or one person in all their sessions, may make a minute. */
+  FAIRLEAD_CALLS_PER_MINUTE: z.coerce.number().int().min(60).max(1_000_000).default(1800),
   /** Addresses and networks of reverse proxies whose X-Forwarded-For is believed, separated by commas. */
   FAIRLEAD_TRUSTED_PROXIES: networks,
   /** Private addresses and networks that this process may call when somebody types their name, separated by commas. */

@@ -15,6 +15,7 @@ import { type AgentBinaries, createAgentBinaries } from './install/agent-binarie
 import { createLiveSource } from './live/live-source.ts';
 import { createLog } from './log.ts';
 import { openMailer } from './mailer.ts';
+import { rateLimit } from './rate-limit.ts';
 import { readSecret } from './read-secret.ts';
 
 export interface WebParts extends ApiParts {
@@ -78,6 +79,7 @@ async function createParts(): Promise<WebParts> {
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
     secretKeys,
+    rateLimit: rateLimit(),
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,

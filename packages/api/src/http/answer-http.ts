@@ -29,6 +29,7 @@ async function call(parts: ApiParts, request: Request, path: string): Promise<un
   const headers = new Headers(request.headers);
   headers.delete('cookie');
   const ctx = createContext(parts, { headers, organizationSlug: null });
+  await parts.rateLimit.admit(ctx, 1);
   // First of all, so that nobody without a token learns more than the document says.
   if (ctx.bearer === null) throw new AppError('token.required');
   if (operation === undefined) throw new AppError('request.unknown', { method: request.method, path });

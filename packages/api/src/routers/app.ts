@@ -22,10 +22,10 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byApp, byPlacement } from '../scopes.ts';
 
 export const appRouter = router({
-  list: memberProcedure('app.read')
+  list: memberProcedure('app.read', { lists: 'environment' })
     .input(listAppsInputSchema)
     .output(appPageSchema)
-    .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config)),
+    .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
   get: memberProcedure('app.read', { scope: byPlacement })
     .input(getAppInputSchema)

@@ -14,10 +14,10 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byPlacement, byRun } from '../scopes.ts';
 
 export const benchmarkRouter = router({
-  list: memberProcedure('benchmark.read')
+  list: memberProcedure('benchmark.read', { lists: 'environment' })
     .input(listBenchmarksInputSchema)
     .output(benchmarkPageSchema)
-    .query(({ ctx, input }) => listBenchmarks(ctx.core, input)),
+    .query(({ ctx, input }) => listBenchmarks(ctx.core, input, ctx.access.reach('benchmark.read'))),
 
   get: memberProcedure('benchmark.read', { scope: byRun })
     .input(benchmarkRefSchema)

@@ -24,10 +24,10 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byDeployment, byDeploymentTarget, byPlacement } from '../scopes.ts';
 
 export const deploymentRouter = router({
-  list: memberProcedure('deployment.read')
+  list: memberProcedure('deployment.read', { lists: 'environment' })
     .input(listDeploymentsInputSchema)
     .output(deploymentPageSchema)
-    .query(({ ctx, input }) => listDeployments(ctx.core, input)),
+    .query(({ ctx, input }) => listDeployments(ctx.core, input, ctx.access.reach('deployment.read'))),
 
   get: memberProcedure('deployment.read', { scope: byDeployment })
     .input(deploymentRefSchema)

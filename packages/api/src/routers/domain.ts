@@ -13,10 +13,10 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byDomain, byPlacement } from '../scopes.ts';
 
 export const domainRouter = router({
-  list: memberProcedure('domain.read')
+  list: memberProcedure('domain.read', { lists: 'environment' })
     .input(listDomainsInputSchema)
     .output(domainPageSchema)
-    .query(({ ctx, input }) => listDomains(ctx.core, input, ctx.config)),
+    .query(({ ctx, input }) => listDomains(ctx.core, input, ctx.config, ctx.access.reach('domain.read'))),
 
   attach: memberProcedure('domain.write', { scope: byPlacement })
     .input(attachDomainInputSchema)

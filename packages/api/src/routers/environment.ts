@@ -10,9 +10,9 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byEnvironment } from '../scopes.ts';
 
 export const environmentRouter = router({
-  list: memberProcedure('app.read')
+  list: memberProcedure('app.read', { lists: 'environment' })
     .output(environmentListSchema)
-    .query(({ ctx }) => listEnvironments(ctx.core)),
+    .query(({ ctx }) => listEnvironments(ctx.core, ctx.access.reach('app.read'))),
 
   update: memberProcedure('environment.write', { scope: byEnvironment })
     .input(updateEnvironmentInputSchema)

@@ -8,6 +8,7 @@ import {
   updateMember,
   updateMemberInputSchema,
 } from '@fairlead/core/member';
+import { listMemberTokens, memberTokenListSchema, revokeMemberToken, tokenRefSchema } from '@fairlead/core/token';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const memberRouter = router({
@@ -24,4 +25,14 @@ export const memberRouter = router({
     .input(deleteMemberInputSchema)
     .output(memberIdentitySchema)
     .mutation(({ ctx, input }) => deleteMember(ctx.core, input, ctx.access.rights)),
+
+  /** Everybody's own API tokens that reach this organization. */
+  listTokens: memberProcedure('member.write')
+    .output(memberTokenListSchema)
+    .query(({ ctx }) => listMemberTokens(ctx.core)),
+
+  revokeToken: memberProcedure('member.write')
+    .input(tokenRefSchema)
+    .output(tokenRefSchema)
+    .mutation(({ ctx, input }) => revokeMemberToken(ctx.core, input)),
 });

@@ -3,12 +3,14 @@ import { getOverview, overviewSchema } from '@fairlead/core/overview';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const overviewRouter = router({
-  get: memberProcedure('app.read')
+  get: memberProcedure('app.read', { lists: 'environment' })
     .output(overviewSchema)
     .query(({ ctx }) =>
       getOverview(ctx.core, ctx.config, {
+        apps: ctx.access.reach('app.read'),
+        deployments: ctx.access.reach('deployment.read'),
+        secrets: ctx.access.reach('secret.read'),
         servers: ctx.access.may('server.read'),
-        deployments: ctx.access.may('deployment.read'),
       }),
     ),
 });

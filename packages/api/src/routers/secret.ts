@@ -31,35 +31,36 @@ import {
 } from '@fairlead/core/secret';
 import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
+import { byApp, byPlacement, byProject, bySecret, bySecretGroup, bySecretOwner } from '../scopes.ts';
 
 export const secretRouter = router({
-  list: memberProcedure('secret.read')
+  list: memberProcedure('secret.read', { scope: byPlacement })
     .input(appSecretsInputSchema)
     .output(appSecretsSchema)
     .query(({ ctx, input }) => listSecrets(ctx.core, input)),
 
-  versions: memberProcedure('secret.read')
+  versions: memberProcedure('secret.read', { scope: bySecret })
     .input(secretRefSchema)
     .output(secretHistorySchema)
     .query(({ ctx, input }) => listSecretVersions(ctx.core, input)),
 
-  update: memberProcedure('secret.write')
+  update: memberProcedure('secret.write', { scope: bySecretOwner })
     .input(updateSecretsInputSchema)
     .output(updateSecretsOutputSchema)
     .mutation(({ ctx, input }) => updateSecrets(ctx.core, input, ctx.secretKeys)),
 
-  delete: memberProcedure('secret.write')
+  delete: memberProcedure('secret.write', { scope: bySecret })
     .input(secretRefSchema)
     .output(secretRefSchema)
     .mutation(({ ctx, input }) => deleteSecret(ctx.core, input)),
 
-  restore: memberProcedure('secret.write')
+  restore: memberProcedure('secret.write', { scope: bySecret })
     .input(secretVersionRefSchema)
     .output(secretVersionRefSchema)
     .mutation(({ ctx, input }) => restoreSecret(ctx.core, input, ctx.secretKeys)),
 
   // A mutation: it is written down, and no cache, prefetch or retry may ever ask for it.
-  reveal: memberProcedure('secret.reveal')
+  reveal: memberProcedure('secret.reveal', { scope: bySecret })
     .input(secretVersionRefSchema)
     .output(revealedSecretSchema)
     .mutation(async ({ ctx, input }) => {
@@ -68,31 +69,31 @@ export const secretRouter = router({
       return revealSecret(ctx.core, input, ctx.secretKeys);
     }),
 
-  updateExpected: memberProcedure('secret.write')
+  updateExpected: memberProcedure('secret.write', { scope: byApp })
     .input(updateExpectedSecretsInputSchema)
     .output(updateExpectedSecretsInputSchema)
     .mutation(({ ctx, input }) => updateExpectedSecrets(ctx.core, input)),
 
-  listGroups: memberProcedure('secret.read')
+  listGroups: memberProcedure('secret.read', { lists: 'project' })
     .output(secretGroupListSchema)
-    .query(({ ctx }) => listSecretGroups(ctx.core)),
+    .query(({ ctx }) => listSecretGroups(ctx.core, ctx.access.reach('secret.read'))),
 
-  createGroup: memberProcedure('secret.write')
+  createGroup: memberProcedure('secret.write', { scope: byProject })
     .input(createSecretGroupInputSchema)
     .output(secretGroupRefSchema)
     .mutation(({ ctx, input }) => createSecretGroup(ctx.core, input)),
 
-  deleteGroup: memberProcedure('secret.write')
+  deleteGroup: memberProcedure('secret.write', { scope: bySecretGroup })
     .input(secretGroupRefSchema)
     .output(secretGroupRefSchema)
     .mutation(({ ctx, input }) => deleteSecretGroup(ctx.core, input)),
 
-  attachGroup: memberProcedure('secret.write')
+  attachGroup: memberProcedure('secret.write', { scope: bySecretGroup })
     .input(secretGroupAppSchema)
     .output(secretGroupAppSchema)
     .mutation(({ ctx, input }) => attachSecretGroup(ctx.core, input)),
 
-  detachGroup: memberProcedure('secret.write')
+  detachGroup: memberProcedure('secret.write', { scope: bySecretGroup })
     .input(secretGroupAppSchema)
     .output(secretGroupAppSchema)
     .mutation(({ ctx, input }) => detachSecretGroup(ctx.core, input)),

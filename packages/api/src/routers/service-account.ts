@@ -1,4 +1,5 @@
 // Owns the procedures of service accounts and their tokens. They are members of a kind: who manages members manages them.
+import { requireFresh } from '@fairlead/auth';
 import {
   createServiceAccount,
   createServiceAccountInputSchema,
@@ -14,6 +15,7 @@ import {
   updateServiceAccountInputSchema,
 } from '@fairlead/core/service-account';
 import { createdTokenSchema, tokenRefSchema } from '@fairlead/core/token';
+import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const serviceAccountRouter = router({
@@ -34,12 +36,15 @@ export const serviceAccountRouter = router({
   delete: memberProcedure('member.write')
     .input(deleteServiceAccountInputSchema)
     .output(serviceAccountRefSchema)
-    .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input)),
+    .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input, ctx.access.rights)),
 
   createToken: memberProcedure('member.write')
     .input(createServiceTokenInputSchema)
     .output(createdTokenSchema)
-    .mutation(({ ctx, input }) => createServiceToken(ctx.core, input, ctx.access.rights)),
+    .mutation(async ({ ctx, input }) => {
+      requireFresh(await requireSession(ctx), ctx.clock.now());
+      return createServiceToken(ctx.core, input, ctx.access.rights);
+    }),
 
   revokeToken: memberProcedure('member.write')
     .input(tokenRefSchema)

@@ -1,4 +1,5 @@
 // Owns the procedures of a person's own API tokens.
+import { requireFresh } from '@fairlead/auth';
 import {
   createdTokenSchema,
   createToken,
@@ -8,6 +9,7 @@ import {
   tokenListSchema,
   tokenRefSchema,
 } from '@fairlead/core/token';
+import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const tokenRouter = router({
@@ -18,7 +20,11 @@ export const tokenRouter = router({
   create: memberProcedure('token.write')
     .input(createTokenInputSchema)
     .output(createdTokenSchema)
-    .mutation(({ ctx, input }) => createToken(ctx.core, input, ctx.access.rights)),
+    .mutation(async ({ ctx, input }) => {
+      // It outlives the session that makes it.
+      requireFresh(await requireSession(ctx), ctx.clock.now());
+      return createToken(ctx.core, input, ctx.access.rights);
+    }),
 
   revoke: memberProcedure('token.write')
     .input(tokenRefSchema)

@@ -12,6 +12,7 @@ import { createOutbound, type Outbound } from '@fairlead/outbound';
 import type { ApiParts } from '../context.ts';
 import { createCaller, createContext } from '../index.ts';
 import type { LiveSource, LiveSubscription } from '../live-source.ts';
+import { createRateLimit } from '../rate-limit.ts';
 
 export const origin = 'https://fairlead.example.test';
 
@@ -79,6 +80,8 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: world.keys,
+    // Out of the way: the limit has tests of its own.
+    rateLimit: createRateLimit({ known: 1e9, address: 1e9, addressless: 1e9 }),
     config: {
       publicUrl: origin,
       localHttpsPort: 4443,

@@ -2,12 +2,13 @@
 import { parseId } from '@fairlead/contract/ids';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { wholeReach } from '../role/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
 export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Promise<AppDetail> {
   const { organizationId } = ctx;
-  const [app] = await loadApps(ctx, { slug: input.slug, order: 'name', limit: 1 }, links);
+  const [app] = await loadApps(ctx, { reach: wholeReach, slug: input.slug, order: 'name', limit: 1 }, links);
   if (app === undefined) throw new AppError('app.not_found', { slug: input.slug });
   const { summary, row } = app;
   const instances = await ctx.tx.instance.findMany({

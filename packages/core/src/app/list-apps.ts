@@ -1,14 +1,20 @@
 // Owns the list of apps and its pages.
 import type { AppLinks } from '../domain/index.ts';
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import type { AppSummary, ListAppsInput } from './schema.ts';
 import { type AppCursor, loadApps } from './store.ts';
 
 /** By name. The cursor is an app's id, which is looked up again: an app that was renamed meanwhile moves the page. */
-export async function listApps(ctx: Ctx, input: ListAppsInput, links: AppLinks): Promise<Page<AppSummary>> {
+export async function listApps(
+  ctx: Ctx,
+  input: ListAppsInput,
+  links: AppLinks,
+  reach: Reach = wholeReach,
+): Promise<Page<AppSummary>> {
   const { search, limit } = input;
   const after = input.cursor ? await findCursor(ctx, input.cursor) : null;
-  const apps = await loadApps(ctx, { search, after, order: 'name', limit: limit + 1 }, links);
+  const apps = await loadApps(ctx, { reach, search, after, order: 'name', limit: limit + 1 }, links);
   return toPage(
     apps,
     limit,

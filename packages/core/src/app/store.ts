@@ -6,6 +6,7 @@ import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/in
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { loadTraffic, noTraffic } from '../metric/index.ts';
+import { isReached, type Reach } from '../role/index.ts';
 import { isConnected } from '../server/index.ts';
 import { appStatus } from './rules.ts';
 import type { AppSummary, DeploymentBrief } from './schema.ts';
@@ -47,6 +48,8 @@ interface AppRow {
 }
 
 export interface AppFilter {
+  /** Which apps may be seen: by their project, or the environment where they run. */
+  readonly reach: Reach;
   readonly slug?: string;
   readonly search?: string | undefined;
   /** Name and id of the last row of the page before. */
@@ -121,8 +124,23 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
   });
 }
 
+export async function countApps(ctx: Ctx, reach: Reach): Promise<number> {
+  const [row] = await ctx.tx.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM app
+    WHERE app.organization_id = ${ctx.organizationId} AND ${isReached(reach, appPlace)}`;
+  return row?.count ?? 0;
+}
+
+/** An app is its project's, and its oldest placement's: the same that opens its page. */
+const appPlace = {
+  projectId: Prisma.sql`app.project_id`,
+  environmentId: Prisma.sql`(SELECT environment_id FROM placement WHERE placement.app_id = app.id
+    ORDER BY placement.created_at, placement.id LIMIT 1)`,
+};
+
 async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
   const conditions = [Prisma.sql`app.organization_id = ${ctx.organizationId}`];
+  conditions.push(isReached(filter.reach, appPlace));
   if (filter.slug !== undefined) conditions.push(Prisma.sql`app.slug = ${filter.slug}`);
   if (filter.after) conditions.push(Prisma.sql`(app.name, app.id) > (${filter.after.name}, ${filter.after.id})`);
   if (filter.search !== undefined && filter.search !== '') {

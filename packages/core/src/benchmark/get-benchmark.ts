@@ -1,12 +1,13 @@
 // Owns what the page of one run shows.
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { wholeReach } from '../role/index.ts';
 import { toRowView } from './rules.ts';
 import type { BenchmarkDetail, BenchmarkRef } from './schema.ts';
 import { loadRuns } from './store.ts';
 
 export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkDetail> {
   const { runId } = input;
-  const [run] = await loadRuns(ctx, { id: runId, limit: 1 });
+  const [run] = await loadRuns(ctx, { reach: wholeReach, id: runId, limit: 1 });
   if (run === undefined) throw new AppError('benchmark.not_found', { runId });
   const rows = await ctx.tx.benchmarkRow.findMany({
     where: { runId, organizationId: ctx.organizationId },

@@ -3,6 +3,7 @@ import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
+import { isReached, type Reach } from '../role/index.ts';
 import { type BenchmarkSummary, benchmarkStateSchema, storedPlanSchema } from './schema.ts';
 
 interface RunRow {
@@ -26,6 +27,8 @@ interface RunRow {
 }
 
 export interface RunFilter {
+  /** Which runs may be seen, by where their app ran. */
+  readonly reach: Reach;
   readonly id?: string;
   readonly appId?: string | undefined;
   /** Id of the last run of the page before. */
@@ -37,6 +40,10 @@ export interface RunFilter {
 export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSummary[]> {
   const { organizationId } = ctx;
   const conditions = [Prisma.sql`run.organization_id = ${organizationId}`];
+  if (!filter.reach.everywhere) {
+    const projectId = Prisma.sql`(SELECT project_id FROM environment WHERE environment.id = run.environment_id)`;
+    conditions.push(isReached(filter.reach, { projectId, environmentId: Prisma.sql`run.environment_id` }));
+  }
   if (filter.id !== undefined) conditions.push(Prisma.sql`run.id = ${filter.id}`);
   if (filter.appId !== undefined) conditions.push(Prisma.sql`run.app_id = ${filter.appId}`);
   if (filter.after !== undefined && filter.after !== null) {

@@ -6,6 +6,8 @@ import { updateApp } from '../app/index.ts';
 import { updateEnvironment } from '../environment/index.ts';
 import type { Actor, Ctx } from '../kernel/index.ts';
 import { listReleases } from '../release/index.ts';
+import { ownerRights } from '../role/index.ts';
+import { createServiceAccount, createServiceToken } from '../service-account/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import {
   approveDeployment,
@@ -97,6 +99,34 @@ test('who asked cannot approve, and not by a token either', async () => {
   const byToken = world.tenant((ctx) => approveDeployment({ ...ctx, actor }, ref(id)));
   await expect(byToken).rejects.toMatchObject({ code: 'permission.denied' });
   expect((await get(id)).approval?.state).toBe('pending');
+});
+
+test('who made a machine’s token cannot approve what it asks for, and somebody else can', async () => {
+  const tokenId = await world.tenant(async (ctx) => {
+    const account = await createServiceAccount(ctx, { name: `CI ${count}`, role: 'deployer' }, ownerRights);
+    const minted = {
+      ...account,
+      name: 'Main',
+      permissions: ['deployment.write' as const],
+      ipRanges: [],
+      lifetimeDays: 1,
+    };
+    return (await createServiceToken(ctx, minted, ownerRights)).id;
+  });
+  const machine: Actor = { kind: 'token', tokenId, userId: null };
+  const wish = { appId: parseId('app', appId) };
+  const byMachine = () => world.tenant((ctx) => createDeployment({ ...ctx, actor: machine }, wish));
+  const approveByMaker = (id: string) => world.tenant((ctx) => approveDeployment(ctx, ref(id)));
+  const asked = await byMachine();
+  await expect(approveByMaker(asked.deploymentId)).rejects.toMatchObject({ code: 'approval.own' });
+  expect((await get(asked.deploymentId)).approval?.isOwn).toBe(true);
+  await approve(asked.deploymentId);
+  // Nor by protecting the environment only once it waits.
+  await protect(false);
+  const before = await byMachine();
+  await protect(true);
+  await expect(approveByMaker(before.deploymentId)).rejects.toMatchObject({ code: 'approval.own' });
+  await approve(before.deploymentId);
 });
 
 test('refusing cancels it, for good', async () => {

@@ -1,10 +1,11 @@
 // Owns the word of a second member that a deployment to a protected environment waits for. Must never let the one who
-// asked be the one who approves; the table's own check says the same.
+// asked, or who made the token that asked, be the one who approves; the table's own check says the same.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { step } from './machine.ts';
+import { requestersOf } from './requester.ts';
 import type { DeploymentRef } from './schema.ts';
 import { requirePlacement } from './start-deployment.ts';
 import { findDeployment, lockApps, machineOf } from './store.ts';
@@ -56,13 +57,15 @@ export async function requestApprovals(ctx: Ctx, input: { readonly environmentId
     where: { organizationId, environmentId: input.environmentId, state: 'queued', approval: null },
     select: { id: true, appId: true, actorUserId: true },
   });
+  const byMachines = waiting.flatMap(({ id, actorUserId }) => (actorUserId === null ? [id] : []));
+  const makers = await requestersOf(ctx, byMachines);
   await ctx.tx.deploymentApproval.createMany({
     data: waiting.map(({ id, actorUserId }) => ({
       id: newId('apv'),
       organizationId,
       deploymentId: id,
       state: 'pending',
-      requestedByUserId: actorUserId,
+      requestedByUserId: actorUserId ?? makers.get(id) ?? null,
       createdAt: ctx.clock.now(),
     })),
   });

@@ -1,6 +1,7 @@
 // Owns what the page of one deployment shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
+import { wholeReach } from '../role/index.ts';
 import { isFinished } from './machine.ts';
 import {
   approvalStateSchema,
@@ -13,7 +14,7 @@ import { durationMs, loadDeployments } from './views.ts';
 
 export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
   const { deploymentId } = input;
-  const [summary] = await loadDeployments(ctx, { id: deploymentId, limit: 1 });
+  const [summary] = await loadDeployments(ctx, { reach: wholeReach, id: deploymentId, limit: 1 });
   if (summary === undefined) throw new AppError('deployment.not_found', { deploymentId });
   const { organizationId } = ctx;
   const row = await ctx.tx.deployment.findFirstOrThrow({

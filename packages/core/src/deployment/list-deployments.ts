@@ -1,10 +1,16 @@
 // Owns the list of deployments and its pages.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import type { DeploymentSummary, ListDeploymentsInput } from './schema.ts';
 import { loadDeployments } from './views.ts';
 
-export async function listDeployments(ctx: Ctx, input: ListDeploymentsInput): Promise<Page<DeploymentSummary>> {
+export async function listDeployments(
+  ctx: Ctx,
+  input: ListDeploymentsInput,
+  reach: Reach = wholeReach,
+): Promise<Page<DeploymentSummary>> {
   const rows = await loadDeployments(ctx, {
+    reach,
     appId: input.appId,
     state: input.state,
     after: input.cursor,

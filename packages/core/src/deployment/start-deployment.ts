@@ -4,6 +4,7 @@ import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.t
 import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
 import { step } from './machine.ts';
+import { requesterOf } from './requester.ts';
 import type { DeploymentTrigger } from './schema.ts';
 import { firstSteps } from './steps.ts';
 import { findUnfinished, lockApps, machineOf } from './store.ts';
@@ -85,7 +86,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
         organizationId,
         deploymentId: id,
         state: 'pending',
-        requestedByUserId: actorUserId(ctx.actor),
+        requestedByUserId: await requesterOf(ctx),
         createdAt: now,
       },
     });

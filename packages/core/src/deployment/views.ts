@@ -2,6 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
+import { isReached, type Reach } from '../role/index.ts';
 import { type DeploymentSummary, deploymentStateSchema, deploymentTriggerSchema } from './schema.ts';
 
 interface SummaryRow {
@@ -30,6 +31,8 @@ interface SummaryRow {
 }
 
 export interface DeploymentFilter {
+  /** Which deployments may be seen, by where they went. */
+  readonly reach: Reach;
   readonly id?: string | undefined;
   readonly appId?: string | undefined;
   readonly state?: string | undefined;
@@ -42,6 +45,10 @@ export interface DeploymentFilter {
 export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promise<DeploymentSummary[]> {
   const { organizationId } = ctx;
   const conditions = [Prisma.sql`d.organization_id = ${organizationId}`];
+  if (!filter.reach.everywhere) {
+    const projectId = Prisma.sql`(SELECT project_id FROM environment WHERE environment.id = d.environment_id)`;
+    conditions.push(isReached(filter.reach, { projectId, environmentId: Prisma.sql`d.environment_id` }));
+  }
   if (filter.id !== undefined) conditions.push(Prisma.sql`d.id = ${filter.id}`);
   if (filter.appId !== undefined) conditions.push(Prisma.sql`d.app_id = ${filter.appId}`);
   if (filter.state !== undefined) conditions.push(Prisma.sql`d.state = ${filter.state}`);

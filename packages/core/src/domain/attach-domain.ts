@@ -2,6 +2,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
+import { wholeReach } from '../role/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { type AppLinks, type HostPolicy, isReservedHost } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
@@ -45,7 +46,7 @@ export async function attachDomain(
     after: { host, appId, environmentId: placement.environmentId },
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
-  const [domain] = await loadDomains(ctx, { id, limit: 1 }, config);
+  const [domain] = await loadDomains(ctx, { reach: wholeReach, id, limit: 1 }, config);
   if (domain === undefined) throw new AppError('domain.not_found', { domainId: id });
   return domain;
 }

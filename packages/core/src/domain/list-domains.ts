@@ -1,13 +1,19 @@
 // Owns the list of domains and its pages.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import type { AppLinks } from './rules.ts';
 import type { DomainView, ListDomainsInput } from './schema.ts';
 import { loadDomains } from './store.ts';
 
 /** By host. The cursor is a host. */
-export async function listDomains(ctx: Ctx, input: ListDomainsInput, links: AppLinks): Promise<Page<DomainView>> {
+export async function listDomains(
+  ctx: Ctx,
+  input: ListDomainsInput,
+  links: AppLinks,
+  reach: Reach = wholeReach,
+): Promise<Page<DomainView>> {
   const { search, cursor, limit } = input;
-  const rows = await loadDomains(ctx, { search, after: cursor, limit: limit + 1 }, links);
+  const rows = await loadDomains(ctx, { reach, search, after: cursor, limit: limit + 1 }, links);
   return toPage(
     rows,
     limit,

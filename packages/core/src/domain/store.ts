@@ -2,6 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
+import { isReached, type Reach } from '../role/index.ts';
 import { type AppLinks, domainUrl } from './rules.ts';
 import type { DomainView } from './schema.ts';
 
@@ -18,6 +19,8 @@ interface DomainRow {
 }
 
 export interface DomainFilter {
+  /** Which domains may be seen, by the environment that they lead to. */
+  readonly reach: Reach;
   readonly id?: string;
   readonly search?: string | undefined;
   /** Host of the last row of the page before. */
@@ -27,6 +30,8 @@ export interface DomainFilter {
 
 export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLinks): Promise<DomainView[]> {
   const conditions = [Prisma.sql`domain.organization_id = ${ctx.organizationId}`];
+  const place = { projectId: Prisma.sql`environment.project_id`, environmentId: Prisma.sql`environment.id` };
+  conditions.push(isReached(filter.reach, place));
   if (filter.id !== undefined) conditions.push(Prisma.sql`domain.id = ${filter.id}`);
   if (filter.after !== undefined && filter.after !== null) conditions.push(Prisma.sql`domain.host > ${filter.after}`);
   if (filter.search !== undefined && filter.search !== '') {

@@ -1,12 +1,13 @@
 // Owns the list of environments with their projects.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
+import { type Reach, whereReached, wholeReach } from '../role/index.ts';
 import type { EnvironmentList } from './schema.ts';
 
 /** By project, the oldest first. */
-export async function listEnvironments(ctx: Ctx): Promise<EnvironmentList> {
+export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Promise<EnvironmentList> {
   const rows = await ctx.tx.environment.findMany({
-    where: { organizationId: ctx.organizationId },
+    where: { organizationId: ctx.organizationId, ...whereReached(reach) },
     select: { id: true, name: true, slug: true, protected: true, project: { select: { id: true, name: true } } },
     orderBy: [{ project: { createdAt: 'asc' } }, { createdAt: 'asc' }, { id: 'asc' }],
   });

@@ -10,7 +10,7 @@ import {
   notifyChange,
   type SystemCtx,
 } from '../kernel/index.ts';
-import { memberRoleSchema, permissionsOfRole, roleSchema } from '../role/index.ts';
+import { mayStillGive, memberRoleSchema, permissionsOfRole, roleSchema } from '../role/index.ts';
 import { claimsMax } from './rules.ts';
 import type { InvitationPreview, Joined } from './schema.ts';
 
@@ -73,11 +73,11 @@ export async function acceptInvitation(
   // The row lock makes a second one wait, then find it accepted. Plain columns only: of a subquery PostgreSQL would not look
   // again after the wait.
   const [invitation] = await ctx.tx.$queryRaw<
-    { id: string; organizationId: string; email: string | null; role: string }[]
+    { id: string; organizationId: string; email: string | null; role: string; invitedBy: string | null }[]
   >`
     UPDATE invitation SET accepted_at = ${now}, accepted_by_user_id = ${userId}
     WHERE token_hash = ${hashToken(input.token)} AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ${now}
-    RETURNING id, organization_id AS "organizationId", email, role`;
+    RETURNING id, organization_id AS "organizationId", email, role, invited_by_user_id AS "invitedBy"`;
   if (invitation === undefined) throw new AppError('invitation.token_invalid');
   const user = await ctx.tx.user.findUnique({ where: { id: userId }, select: { name: true, email: true } });
   if (user === null) throw new AppError('session.required');
@@ -90,6 +90,10 @@ export async function acceptInvitation(
   const role = memberRoleSchema.parse(invitation.role);
   // A custom role may have been deleted since; it is locked until this commits.
   await permissionsOfRole(core, role);
+  const { invitedBy } = invitation;
+  if (invitedBy !== null && !(await mayStillGive(core, { userId: invitedBy, role }))) {
+    throw new AppError('invitation.token_invalid');
+  }
   try {
     await ctx.tx.member.create({ data: { id: memberId, organizationId, userId, role, createdAt: now } });
   } catch (error) {

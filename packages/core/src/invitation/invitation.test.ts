@@ -1,6 +1,15 @@
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
+  createGrant,
+  createRole,
+  deleteGrant,
+  permissionsOf,
+  rightsOf,
+  updateRole,
+  wholeOrganization,
+} from '../role/index.ts';
+import {
   auditOf,
   rolesOf,
   type TestPerson,
@@ -117,6 +126,41 @@ test('nobody invites to more than they have, nor whom the organization has alrea
   await expect(invite('next@example.test')).rejects.toMatchObject({ code: 'invitation.already_invited' });
   const { token } = await invite();
   await expect(accept(token, bob.userId)).rejects.toMatchObject({ code: 'invitation.already_member' });
+});
+
+test('an invitation falls with the grant or the permissions of a role that stood behind it', async () => {
+  const bob = await testPerson(db.database, world, 'Bob', 'viewer');
+  const { roleId } = await ada.as((ctx, rights) =>
+    createRole(ctx, { name: 'Recruiter', permissions: ['member.invite', ...permissionsOf('developer')] }, rights),
+  );
+  const grant = () =>
+    ada.as((ctx, rights) =>
+      createGrant(ctx, { memberId: bob.memberId, role: roleId, scope: { kind: 'organization' } }, rights),
+    );
+  const recruiter = rightsOf('viewer', [{ ...wholeOrganization, permissions: permissionsOf('developer') }]);
+  const inviteByBob = () => bob.as((ctx) => createInvitation(ctx, { role: 'developer' }, recruiter));
+
+  const { grantId } = await grant();
+  await inviteByBob();
+  await ada.as((ctx, rights) => deleteGrant(ctx, { grantId }, rights));
+  expect(await ada.as(listInvitations)).toEqual([]);
+
+  await grant();
+  const { token } = await inviteByBob();
+  await ada.as((ctx, rights) => updateRole(ctx, { roleId, permissions: ['app.read'] }, rights));
+  expect(await ada.as(listInvitations)).toEqual([]);
+  const { userId } = await testAccount(world, 'Eve');
+  await expect(accept(token, userId)).rejects.toMatchObject(tokenInvalid);
+});
+
+test('whatever took it away: nobody joins as what their inviter could not make them now', async () => {
+  const bob = await testPerson(db.database, world, 'Bob', 'admin');
+  const { token } = await bob.as((ctx, rights) => createInvitation(ctx, { role: 'admin' }, rights));
+  await world.system(({ tx }) => tx.member.update({ where: { id: bob.memberId }, data: { role: 'viewer' } }));
+  const { userId } = await testAccount(world, 'Eve');
+  await expect(accept(token, userId)).rejects.toMatchObject(tokenInvalid);
+  await world.system(({ tx }) => tx.member.update({ where: { id: bob.memberId }, data: { role: 'admin' } }));
+  await accept(token, userId);
 });
 
 test('an organization makes so many invitations an hour, taken back or not', async () => {

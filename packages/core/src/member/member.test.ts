@@ -1,6 +1,7 @@
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createInvitation, listInvitations } from '../invitation/index.ts';
+import { createGrant, deleteGrant, permissionsOf, rightsOf, wholeOrganization } from '../role/index.ts';
 import { auditOf, rolesOf, type TestPerson, type TestWorld, testPerson, testWorld } from '../testing/index.ts';
 import { deleteMember, leaveOrganization, listMembers, transferOrganization, updateMember } from './index.ts';
 
@@ -70,6 +71,46 @@ test('nobody gives or takes a role that is more than their own', async () => {
   // What counts is what the actor is now, not what they were when the request began.
   await ada.as((ctx, rights) => updateMember(ctx, { memberId: bob.memberId, role: 'viewer' }, rights));
   await expect(give(cyd.memberId, 'developer')).rejects.toMatchObject({ code: 'permission.denied' });
+});
+
+test('who is removed held nothing by a grant that the remover lacks', async () => {
+  const bob = await testPerson(db.database, world, 'Bob', 'viewer');
+  const cyd = await testPerson(db.database, world, 'Cyd', 'viewer');
+  const mayRemove = rightsOf('viewer', [
+    { ...wholeOrganization, permissions: [...permissionsOf('viewer'), 'member.write'] },
+  ]);
+  const { grantId } = await ada.as((ctx, rights) =>
+    createGrant(ctx, { memberId: bob.memberId, role: 'admin', scope: { kind: 'organization' } }, rights),
+  );
+  const remove = () => cyd.as((ctx) => deleteMember(ctx, { memberId: bob.memberId }, mayRemove));
+  await expect(remove()).rejects.toMatchObject({ code: 'role.beyond_own' });
+  await ada.as((ctx, rights) => deleteGrant(ctx, { grantId }, rights));
+  await remove();
+  expect((await rolesOf(world)).has(bob.userId)).toBe(false);
+});
+
+test('who may do less takes back the invitations that promise more, and keeps the others', async () => {
+  const bob = await testPerson(db.database, world, 'Bob', 'admin');
+  const invite = (person: TestPerson, role: 'admin' | 'viewer' | 'developer') =>
+    person.as((ctx, rights) => createInvitation(ctx, { role }, rights));
+  const open = async () =>
+    (await ada.as(listInvitations)).map(({ role, invitedBy }) => `${role} by ${invitedBy}`).sort();
+  await invite(bob, 'admin');
+  await invite(bob, 'viewer');
+  await invite(ada, 'admin');
+  await ada.as((ctx, rights) => updateMember(ctx, { memberId: bob.memberId, role: 'deployer' }, rights));
+  // A deployer may do what a viewer may, though not invite one anew.
+  expect(await open()).toEqual(['admin by Ada', 'viewer by Bob']);
+  // Also when somebody makes themselves less.
+  const cyd = await testPerson(db.database, world, 'Cyd', 'admin');
+  await invite(cyd, 'developer');
+  await cyd.as((ctx, rights) => updateMember(ctx, { memberId: cyd.memberId, role: 'viewer' }, rights));
+  expect(await open()).toEqual(['admin by Ada', 'viewer by Bob']);
+  const events = await world.system(({ tx }) => tx.auditEvent.findMany({ where: { action: 'invitation.revoke' } }));
+  expect(events.map(({ before }) => before)).toEqual([
+    { email: null, role: 'admin' },
+    { email: null, role: 'developer' },
+  ]);
 });
 
 test('who is removed takes the invitations they sent with them', async () => {

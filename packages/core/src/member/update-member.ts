@@ -1,10 +1,10 @@
 // Owns the change of what a member may do.
 import { recordAudit } from '../audit/index.ts';
-import { actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { type Rights, requireAnotherOwner, requireMayGive } from '../role/index.ts';
+import { type Ctx, notifyChange } from '../kernel/index.ts';
+import { type Rights, requireAnotherOwner, requireMayGive, revokeBrokenPromises } from '../role/index.ts';
 import { lockMembership } from './membership-lock.ts';
 import type { MemberIdentity, UpdateMemberInput } from './schema.ts';
-import { requireMemberRow, revokeInvitationsBy } from './store.ts';
+import { requireMemberRow } from './store.ts';
 
 /** Throws role.beyond_own or role.owner_only when the role given or taken is more than the actor has, or member.last_owner. */
 export async function updateMember(ctx: Ctx, input: UpdateMemberInput, by: Rights): Promise<MemberIdentity> {
@@ -15,7 +15,7 @@ export async function updateMember(ctx: Ctx, input: UpdateMemberInput, by: Right
   if (member.role === 'owner') await requireAnotherOwner(ctx, member.id);
   await ctx.tx.member.update({ where: { id: member.id }, data: { role: input.role } });
   // What they invited others to was within their old role.
-  if (member.userId !== actorUserId(ctx.actor)) await revokeInvitationsBy(ctx, member.userId);
+  await revokeBrokenPromises(ctx);
   await recordAudit(ctx, {
     action: 'member.update',
     target: { kind: 'member', id: member.id, label: member.label },

@@ -1,9 +1,11 @@
 // Owns what the first page shows, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
-import { loadApps } from '../app/index.ts';
+import { Prisma } from '@fairlead/db';
+import { countApps, loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
+import { isReached, type Reach } from '../role/index.ts';
 import { listExpiringSecrets } from '../secret/index.ts';
 import { loadServers } from '../server/index.ts';
 import { attentionOf, type FailedDeployment, type UnhealthyApp } from './rules.ts';
@@ -14,22 +16,27 @@ const serversShown = 12;
 const deploymentsShown = 8;
 const failuresShown = 5;
 
+/** Where the reader may see what. */
+export interface OverviewReach {
+  readonly apps: Reach;
+  readonly deployments: Reach;
+  readonly secrets: Reach;
+  /** Servers are the organization's: seen all or none. */
+  readonly servers: boolean;
+}
+
 /** The first page: the latest of everything that the reader may see, and what of it deserves attention. */
-export async function getOverview(
-  ctx: Ctx,
-  links: AppLinks,
-  sees: { readonly servers: boolean; readonly deployments: boolean },
-): Promise<Overview> {
-  const apps = await loadApps(ctx, { order: 'latest', limit: appsShown }, links);
-  const appCount = await ctx.tx.app.count({ where: { organizationId: ctx.organizationId } });
+export async function getOverview(ctx: Ctx, links: AppLinks, sees: OverviewReach): Promise<Overview> {
+  const apps = await loadApps(ctx, { reach: sees.apps, order: 'latest', limit: appsShown }, links);
+  const appCount = await countApps(ctx, sees.apps);
   const servers = sees.servers ? await loadServers(ctx) : [];
-  const deployments = sees.deployments ? await loadDeployments(ctx, { limit: deploymentsShown }) : [];
+  const deployments = await loadDeployments(ctx, { reach: sees.deployments, limit: deploymentsShown });
   return {
     attention: attentionOf({
       servers,
-      failed: sees.deployments ? await findFailed(ctx) : [],
-      unhealthy: await findUnhealthy(ctx),
-      expiring: await listExpiringSecrets(ctx, failuresShown),
+      failed: await findFailed(ctx, sees.deployments),
+      unhealthy: await findUnhealthy(ctx, sees.apps),
+      expiring: await listExpiringSecrets(ctx, failuresShown, sees.secrets),
       now: ctx.clock.now(),
     }),
     apps: apps.map(({ summary }) => summary),
@@ -40,8 +47,10 @@ export async function getOverview(
   };
 }
 
+const environmentColumns = { projectId: Prisma.sql`environment.project_id`, environmentId: Prisma.sql`environment.id` };
+
 /** Apps whose last finished wish failed: a later success or cancel settles it. */
-async function findFailed(ctx: Ctx): Promise<FailedDeployment[]> {
+async function findFailed(ctx: Ctx, reach: Reach): Promise<FailedDeployment[]> {
   const rows = await ctx.tx.$queryRaw<
     { id: string; number: number; appName: string; appSlug: string; failureMessage: string | null }[]
   >`
@@ -50,18 +59,20 @@ async function findFailed(ctx: Ctx): Promise<FailedDeployment[]> {
       SELECT * FROM deployment WHERE deployment.app_id = app.id
       ORDER BY deployment.queued_at DESC, deployment.id DESC LIMIT 1
     ) AS last
-    WHERE app.organization_id = ${ctx.organizationId} AND last.state = 'failed'
+    JOIN environment ON environment.id = last.environment_id
+    WHERE app.organization_id = ${ctx.organizationId} AND last.state = 'failed' AND ${isReached(reach, environmentColumns)}
     ORDER BY last.queued_at DESC LIMIT ${failuresShown}`;
   return rows.map(({ id, ...row }) => ({ ...row, deploymentId: parseId('dep', id) }));
 }
 
 /** Apps with a live release, on a connected server, and fewer healthy instances of it than wanted. */
-async function findUnhealthy(ctx: Ctx): Promise<UnhealthyApp[]> {
+async function findUnhealthy(ctx: Ctx, reach: Reach): Promise<UnhealthyApp[]> {
   return ctx.tx.$queryRaw<UnhealthyApp[]>`
     SELECT app.name AS "appName", app.slug AS "appSlug", alive.healthy, placement.instances AS "wanted"
     FROM placement
     JOIN app ON app.id = placement.app_id
     JOIN server ON server.id = placement.server_id
+    JOIN environment ON environment.id = placement.environment_id
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS healthy FROM instance
       WHERE instance.app_id = placement.app_id AND instance.environment_id = placement.environment_id
@@ -70,5 +81,6 @@ async function findUnhealthy(ctx: Ctx): Promise<UnhealthyApp[]> {
     WHERE placement.organization_id = ${ctx.organizationId} AND placement.live_release_id IS NOT NULL
       AND server.connected_gateway IS NOT NULL AND server.applied_epoch = server.desired_epoch
       AND server.applied_number = server.desired_number AND alive.healthy < placement.instances
+      AND ${isReached(reach, environmentColumns)}
     ORDER BY app.name LIMIT ${failuresShown}`;
 }

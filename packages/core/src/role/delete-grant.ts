@@ -2,6 +2,7 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { requireMayGive } from './giving.ts';
+import { revokeBrokenPromises } from './promises.ts';
 import type { Rights, Scope } from './rights.ts';
 import { type GrantRef, memberRoleSchema } from './schema.ts';
 
@@ -28,6 +29,7 @@ export async function deleteGrant(ctx: Ctx, input: GrantRef, by: Rights): Promis
   };
   await requireMayGive(ctx, by, { from: role, to: null }, scope);
   await ctx.tx.roleGrant.deleteMany({ where: { id: grantId, organizationId } });
+  await revokeBrokenPromises(ctx);
   await recordAudit(ctx, {
     action: 'grant.delete',
     target: { kind: 'member', id: row.memberId, label: row.member.user.email },

@@ -1,9 +1,9 @@
 // Owns who may give which role to whom: nobody gives or takes what they don't hold, and only an owner makes owners.
-import { AppError, type Ctx, type OrganizationCtx } from '../kernel/index.ts';
+import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import { knownPermissions } from './load-rights.ts';
 import { may, type Rights, type Scope, wholeOrganization } from './rights.ts';
 import { permissionsOf } from './rules.ts';
-import { type MemberRole, type Permission, roleSchema } from './schema.ts';
+import { type MemberRole, memberRoleSchema, type Permission, roleSchema } from './schema.ts';
 
 /** Throws role.not_found for a custom role that the organization does not have. */
 export async function permissionsOfRole(ctx: OrganizationCtx, role: MemberRole): Promise<Permission[]> {
@@ -26,7 +26,7 @@ export function requireHolds(by: Rights, permissions: readonly Permission[], sco
  * role.beyond_own or role.not_found.
  */
 export async function requireMayGive(
-  ctx: Ctx,
+  ctx: OrganizationCtx,
   by: Rights,
   change: { readonly from: MemberRole | null; readonly to: MemberRole | null },
   scope: Scope = wholeOrganization,
@@ -35,6 +35,23 @@ export async function requireMayGive(
     if (role === null) continue;
     if (role === 'owner' && !by.isOwner) throw new AppError('role.owner_only');
     requireHolds(by, await permissionsOfRole(ctx, role), scope);
+  }
+}
+
+/** May `by` end all that a member holds: their role, and what grants gave them beside it? Throws as requireMayGive does. */
+export async function requireMayEnd(
+  ctx: OrganizationCtx,
+  by: Rights,
+  member: { readonly id: string; readonly role: MemberRole },
+): Promise<void> {
+  await requireMayGive(ctx, by, { from: member.role, to: null });
+  const grants = await ctx.tx.roleGrant.findMany({
+    where: { memberId: member.id, organizationId: ctx.organizationId },
+    select: { role: true, projectId: true, environmentId: true, environment: { select: { projectId: true } } },
+  });
+  for (const { role, projectId, environmentId, environment } of grants) {
+    const scope = { projectId: projectId ?? environment?.projectId ?? null, environmentId };
+    await requireMayGive(ctx, by, { from: memberRoleSchema.parse(role), to: null }, scope);
   }
 }
 

@@ -3,10 +3,12 @@ export { createGrant } from './create-grant.ts';
 export { createRole } from './create-role.ts';
 export { deleteGrant } from './delete-grant.ts';
 export { deleteRole } from './delete-role.ts';
-export { permissionsOfRole, requireAnotherOwner, requireMayGive } from './giving.ts';
+export { permissionsOfRole, requireAnotherOwner, requireMayEnd, requireMayGive } from './giving.ts';
 export { listGrants } from './list-grants.ts';
 export { listRoles } from './list-roles.ts';
 export { loadRights, loadRoleRights } from './load-rights.ts';
+export { mayStillGive, revokeBrokenPromises } from './promises.ts';
+export { isReached, type Reach, reachOf, whereReached, wholeReach } from './reach.ts';
 export {
   limitRights,
   may,

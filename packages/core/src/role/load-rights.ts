@@ -43,11 +43,13 @@ interface Row {
 
 /** Every membership of a person, by the organization's name, but of those that are ending; only the one of `organizationSlug` when it is given. */
 export async function loadRights(
-  ctx: SystemCtx,
-  input: { readonly userId: string; readonly organizationSlug?: string },
+  ctx: SystemCtx | OrganizationCtx,
+  input: { readonly userId: string; readonly organizationSlug?: string; readonly organizationId?: OrganizationId },
 ): Promise<Membership[]> {
   const bySlug =
     input.organizationSlug === undefined ? Prisma.empty : Prisma.sql`AND organization.slug = ${input.organizationSlug}`;
+  const byId =
+    input.organizationId === undefined ? Prisma.empty : Prisma.sql`AND organization.id = ${input.organizationId}`;
   const rows = await ctx.tx.$queryRaw<Row[]>`
     SELECT organization.id AS "organizationId", organization.name AS "organizationName",
            organization.slug AS "organizationSlug", organization.requires_two_factor AS "requiresTwoFactor",
@@ -65,7 +67,7 @@ export async function loadRights(
     FROM member
     JOIN organization ON organization.id = member.organization_id
     LEFT JOIN custom_role AS custom ON custom.id = member.role AND custom.organization_id = member.organization_id
-    WHERE member.user_id = ${input.userId} AND organization.ending_at IS NULL ${bySlug}
+    WHERE member.user_id = ${input.userId} AND organization.ending_at IS NULL ${bySlug} ${byId}
     ORDER BY organization.name`;
   return rows.map(toMembership);
 }

@@ -1,6 +1,7 @@
 // Owns which secrets expire soon: for the overview, and for the reminder that is sent once.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { Ctx, SystemCtx } from '../kernel/index.ts';
+import { type Reach, whereReached, wholeReach } from '../role/index.ts';
 
 const remindBeforeMs = 14 * 24 * 60 * 60_000;
 
@@ -14,14 +15,25 @@ export interface ExpiringSecret {
 }
 
 /** Soonest first, at most `limit`. */
-export async function listExpiringSecrets(ctx: Ctx, limit: number): Promise<ExpiringSecret[]> {
+export async function listExpiringSecrets(
+  ctx: Ctx,
+  limit: number,
+  reach: Reach = wholeReach,
+): Promise<ExpiringSecret[]> {
   const rows = await ctx.tx.secret.findMany({
-    where: { ...dueAt(ctx.clock.now()), organizationId: ctx.organizationId },
+    where: {
+      AND: [dueAt(ctx.clock.now()), reach.everywhere ? {} : { OR: placesOf(reach) }],
+      organizationId: ctx.organizationId,
+    },
     select: columns,
     orderBy: [{ expiresAt: 'asc' }, { id: 'asc' }],
     take: limit,
   });
   return rows.flatMap(toExpiring);
+}
+
+function placesOf(reach: Reach) {
+  return [{ group: { projectId: { in: [...reach.projectIds] } } }, { environment: whereReached(reach) }];
 }
 
 export interface SecretReminder {

@@ -1,13 +1,18 @@
 // Owns the list of groups of secrets with their names and apps. No value.
 import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import type { SecretGroupView } from './schema.ts';
 import { loadCurrent, viewOf } from './store.ts';
 
-/** By project, then by name. */
-export async function listSecretGroups(ctx: Ctx): Promise<SecretGroupView[]> {
+/** By project, then by name. A group is its project's: who holds an environment alone sees none. */
+export async function listSecretGroups(ctx: Ctx, reach: Reach = wholeReach): Promise<SecretGroupView[]> {
   const groups = await ctx.tx.secretGroup.findMany({
-    where: { organizationId: ctx.organizationId, deletedAt: null },
+    where: {
+      organizationId: ctx.organizationId,
+      deletedAt: null,
+      ...(reach.everywhere ? {} : { projectId: { in: [...reach.projectIds] } }),
+    },
     select: {
       id: true,
       name: true,

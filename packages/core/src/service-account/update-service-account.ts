@@ -1,8 +1,7 @@
 // Owns the change of a service account's role. Its tokens follow at once: they never do more than it may.
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
-import { permissionsOfRole, type Rights, wholeOrganization } from '../role/index.ts';
-import { requireOwn } from '../token/index.ts';
+import { memberRoleSchema, type Rights, requireMayGive } from '../role/index.ts';
 import type { ServiceAccountRef, UpdateServiceAccountInput } from './schema.ts';
 import { requireServiceAccount } from './store.ts';
 
@@ -13,7 +12,7 @@ export async function updateServiceAccount(
 ): Promise<ServiceAccountRef> {
   const { serviceAccountId, role } = input;
   const account = await requireServiceAccount(ctx, serviceAccountId);
-  requireOwn(own, await permissionsOfRole(ctx, role), wholeOrganization);
+  await requireMayGive(ctx, own, { from: memberRoleSchema.parse(account.role), to: role });
   await ctx.tx.serviceAccount.update({ where: { id: serviceAccountId }, data: { role } });
   await recordAudit(ctx, {
     action: 'service_account.update',

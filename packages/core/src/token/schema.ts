@@ -75,6 +75,19 @@ export const tokenListSchema = z.object({
 });
 export type TokenList = z.infer<typeof tokenListSchema>;
 
+/** Of members, as whoever manages them sees it. */
+export const memberTokenSchema = tokenSchema.extend({
+  owner: z.object({
+    userId: z.string(),
+    name: z.string(),
+    email: z.string(),
+    /** False: they have left, and it opens nothing. */
+    isMember: z.boolean(),
+  }),
+});
+export const memberTokenListSchema = z.object({ items: z.array(memberTokenSchema) });
+export type MemberTokenList = z.infer<typeof memberTokenListSchema>;
+
 /** `token` is answered here and never again. */
 export const createdTokenSchema = tokenSchema.extend({ token: z.string() });
 export type CreatedToken = z.infer<typeof createdTokenSchema>;

@@ -1,7 +1,7 @@
 // Owns the columns that a token is shown by, and the making of its row. Must never read or answer the hash.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx, hashToken } from '../kernel/index.ts';
+import { AppError, actorUserId, type Ctx, hashToken } from '../kernel/index.ts';
 import { permissionSchema, type Scope } from '../role/index.ts';
 import { newToken } from './format.ts';
 import type { CreatedToken, CreateTokenInput, TokenView } from './schema.ts';
@@ -74,6 +74,7 @@ export async function insertToken(
       id: newId('tok'),
       organizationId,
       ...owner,
+      createdByUserId: actorUserId(ctx.actor),
       name: input.name,
       hash: hashToken(token),
       hint: token.slice(-hintLength),
@@ -125,15 +126,19 @@ async function findPlace(ctx: Ctx, { projectId, environmentId }: CreateTokenInpu
 }
 
 /** Ends a token for good, at once. Throws token.not_found for one that is not `of` that owner, or has ended already. */
-export async function endToken(ctx: Ctx, tokenId: string, of: TokenOwner | { serviceAccountId: { not: null } }) {
+export async function endToken(
+  ctx: Ctx,
+  tokenId: string,
+  of: TokenOwner | { serviceAccountId: { not: null } } | { userId: { not: null } },
+) {
   const { tx, organizationId } = ctx;
   const where = { id: tokenId, organizationId, revokedAt: null, ...of };
-  const row = await tx.apiToken.findFirst({ where, select: tokenColumns });
+  const row = await tx.apiToken.findFirst({ where, select: { ...tokenColumns, user: { select: { email: true } } } });
   const { count } = await tx.apiToken.updateMany({ where, data: { revokedAt: ctx.clock.now() } });
   if (row === null || count === 0) throw new AppError('token.not_found', { tokenId });
   await recordAudit(ctx, {
     action: 'token.revoke',
-    target: { kind: 'token', id: row.id, label: row.name },
+    target: { kind: 'token', id: row.id, label: row.user === null ? row.name : `${row.name} of ${row.user.email}` },
     before: auditedToken(row),
   });
 }

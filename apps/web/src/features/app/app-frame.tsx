@@ -12,7 +12,7 @@ import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
+import { MePlace, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
 import { appLook } from '../../common/states.ts';
@@ -31,17 +31,19 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
   return (
     <LivePage topics={[{ kind: 'app', id: app.id }]}>
-      <Page>
-        <PageHeader
-          breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
-          title={app.name}
-          pill={<LookPill look={appLook[app.status]} />}
-          detail={app.url === null ? null : <AppLink url={app.url} />}
-          actions={<AppActions app={app} />}
-          tabs={<AppTabs slug={slug} />}
-        />
-        {children}
-      </Page>
+      <MePlace place={app}>
+        <Page>
+          <PageHeader
+            breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
+            title={app.name}
+            pill={<LookPill look={appLook[app.status]} />}
+            detail={app.url === null ? null : <AppLink url={app.url} />}
+            actions={<AppActions app={app} />}
+            tabs={<AppTabs slug={slug} />}
+          />
+          {children}
+        </Page>
+      </MePlace>
     </LivePage>
   );
 }

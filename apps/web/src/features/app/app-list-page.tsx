@@ -1,5 +1,4 @@
 'use client';
-// All apps, with a search that lives in the address.
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -8,18 +7,19 @@ import { SearchInput } from '@fairlead/ui/search-input';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Plus, SquareStack } from 'lucide-react';
-import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import { AppRows } from '../../common/app-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
+// All apps, with a search that lives in the address.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { useUrlSearch } from '../../common/use-url-state.ts';
 
 export function AppListPage() {
-  const { organization, paths, can } = useMe();
+  const { paths, can } = useMe();
   const trpc = useTRPC();
   const search = useUrlSearch();
   const apps = useInfiniteQuery({
@@ -27,7 +27,7 @@ export function AppListPage() {
     placeholderData: keepPreviousData,
   });
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader
           title="Apps"
@@ -61,7 +61,7 @@ export function AppListPage() {
           </QueryView>
         </Card>
       </Page>
-    </LivePage>
+    </OrganizationLive>
   );
 }
 

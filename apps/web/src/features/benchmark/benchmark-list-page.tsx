@@ -1,5 +1,4 @@
 'use client';
-// Benchmark runs, newest first; starting one happens in a dialog that the address can open.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -11,12 +10,13 @@ import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/tab
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChartSpline, Plus } from 'lucide-react';
 import dynamic from 'next/dynamic';
-import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkSummary } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
+// Benchmark runs, newest first; starting one happens in a dialog that the address can open.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { LookText } from '../../common/state-view.tsx';
@@ -26,7 +26,7 @@ import { useUrlFilter } from '../../common/use-url-state.ts';
 const StartDialog = dynamic(() => import('./start-dialog.tsx').then((module) => module.StartDialog), { ssr: false });
 
 export function BenchmarkListPage() {
-  const { organization, can } = useMe();
+  const { can } = useMe();
   const trpc = useTRPC();
   const starting = useUrlFilter('start');
   const runs = useInfiniteQuery(
@@ -38,7 +38,7 @@ export function BenchmarkListPage() {
     </Button>
   ) : null;
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader title="Benchmarks" actions={start} />
         <Card>
@@ -61,7 +61,7 @@ export function BenchmarkListPage() {
         </Card>
       </Page>
       {starting.value === '' ? null : <StartDialog app={starting.value} onClose={() => starting.set('')} />}
-    </LivePage>
+    </OrganizationLive>
   );
 }
 

@@ -1,19 +1,19 @@
 'use client';
-// Every deployment of the organization.
 import { PageHeader } from '@fairlead/ui/page-header';
-import { LivePage } from '../../api/live.tsx';
 import { useMe } from '../../common/me.tsx';
+// Every deployment of the organization.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { DeploymentListPanel } from './deployment-list.tsx';
 
 export function DeploymentListPage() {
-  const { organization, paths } = useMe();
+  const { paths } = useMe();
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />} title="Deployments" />
         <DeploymentListPanel appId={null} emptyHint="Open an app and press Deploy." />
       </Page>
-    </LivePage>
+    </OrganizationLive>
   );
 }

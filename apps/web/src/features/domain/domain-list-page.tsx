@@ -1,5 +1,4 @@
 'use client';
-// Every host name of the organization and where it leads.
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -10,18 +9,19 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ExternalLink, Globe } from 'lucide-react';
-import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
+// Every host name of the organization and where it leads.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { useUrlSearch } from '../../common/use-url-state.ts';
 
 export function DomainListPage() {
-  const { organization, paths } = useMe();
+  const { paths } = useMe();
   const trpc = useTRPC();
   const search = useUrlSearch();
   const domains = useInfiniteQuery({
@@ -29,7 +29,7 @@ export function DomainListPage() {
     placeholderData: keepPreviousData,
   });
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader title="Domains" />
         <SearchInput
@@ -69,7 +69,7 @@ export function DomainListPage() {
           </QueryView>
         </Card>
       </Page>
-    </LivePage>
+    </OrganizationLive>
   );
 }
 

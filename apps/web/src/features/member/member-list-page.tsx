@@ -1,5 +1,4 @@
 'use client';
-// Who belongs to the organization, as what, and who is asked to join.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { PageHeader } from '@fairlead/ui/page-header';
@@ -7,10 +6,11 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
-import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
+// Who belongs to the organization, as what, and who is asked to join.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
@@ -18,12 +18,12 @@ import { MemberRows } from './member-rows.tsx';
 import { PendingInvitations } from './pending-invitations.tsx';
 
 export function MemberListPage() {
-  const { can, organization, paths } = useMe();
+  const { can, paths } = useMe();
   const trpc = useTRPC();
   const members = useQuery(trpc.member.list.queryOptions());
   const [inviting, setInviting] = useState(false);
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader
           title="Members"
@@ -56,6 +56,6 @@ export function MemberListPage() {
         </div>
         {can('member.invite') ? <InviteDialog open={inviting} onClose={() => setInviting(false)} /> : null}
       </Page>
-    </LivePage>
+    </OrganizationLive>
   );
 }

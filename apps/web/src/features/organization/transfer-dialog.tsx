@@ -1,5 +1,5 @@
 'use client';
-// Hands the organization to another member: who, its name typed, and a password when the sign-in is not fresh.
+// Hands the organization to another member: who, its name typed, and a proof of who asks when the sign-in is not fresh.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -9,8 +9,9 @@ import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import type { Inputs } from '../../api/types.ts';
+import { useFreshly } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
-import { signIn } from '../../common/session-calls.ts';
 
 export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
   const { organization, user } = useMe();
@@ -18,22 +19,19 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
   const router = useRouter();
   const members = useQuery(trpc.member.list.queryOptions()).data?.items ?? [];
   const others = members.filter((member) => member.userId !== user.id);
-  const transfer = useMutation(trpc.organization.transfer.mutationOptions());
+  const freshly = useFreshly();
+  const call = useMutation(trpc.organization.transfer.mutationOptions());
+  const transfer = useMutation({
+    mutationFn: (input: Inputs['organization']['transfer']) => freshly(() => call.mutateAsync(input)),
+  });
   const [typed, setTyped] = useState('');
-  const [passwordWrong, setPasswordWrong] = useState(false);
   const failure = transfer.error === null ? null : readFailure(transfer.error);
-  const asksPassword = failure?.code === 'session.not_fresh';
 
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const heir = others.find(({ id }) => id === form.get('memberId'));
     if (heir === undefined) return;
-    if (asksPassword) {
-      const outcome = await signIn(user.email, String(form.get('password') ?? ''));
-      setPasswordWrong(outcome !== 'ok');
-      if (outcome !== 'ok') return;
-    }
     transfer.mutate(
       { memberId: heir.id, confirmName: typed },
       {
@@ -52,7 +50,7 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
       title={`Hand over ${organization.name}`}
       detail="The new owner may do everything, also remove you. You stay as an admin."
     >
-      <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-4">
+      <form onSubmit={submit} noValidate className="flex flex-col gap-4">
         {others.length === 0 ? (
           <p className="text-ink-soft">There is nobody else here yet. Invite the new owner first.</p>
         ) : (
@@ -86,18 +84,9 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
                 />
               )}
             </Field>
-            {asksPassword ? (
-              <Field
-                label="Your password"
-                hint="You signed in a while ago."
-                error={passwordWrong ? 'This password was not accepted.' : undefined}
-              >
-                {(control) => <Input {...control} name="password" type="password" autoComplete="current-password" />}
-              </Field>
-            ) : null}
           </>
         )}
-        {failure === null || asksPassword ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        {failure === null ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Keep it</Button>
           <Button

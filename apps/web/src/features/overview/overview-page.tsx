@@ -1,5 +1,4 @@
 'use client';
-// The first page: what needs a person, then apps, servers and the latest deployments.
 import { buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -8,13 +7,14 @@ import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
-import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
 import { AppRows } from '../../common/app-rows.tsx';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
+// The first page: what needs a person, then apps, servers and the latest deployments.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { ServerCard } from '../../common/server-card.tsx';
@@ -22,11 +22,11 @@ import { useLiveServerFigures } from '../../common/use-live-figures.ts';
 import { Attention } from './attention.tsx';
 
 export function OverviewPage() {
-  const { organization, can, paths } = useMe();
+  const { can, paths } = useMe();
   const trpc = useTRPC();
   const overview = useQuery(trpc.overview.get.queryOptions());
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader
           title="Overview"
@@ -43,7 +43,7 @@ export function OverviewPage() {
           {(data) => <OverviewBody overview={data} />}
         </QueryView>
       </Page>
-    </LivePage>
+    </OrganizationLive>
   );
 }
 

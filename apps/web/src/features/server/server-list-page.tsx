@@ -1,5 +1,4 @@
 'use client';
-// All servers as live gauges; adding one happens in a dialog that the address can open.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -8,10 +7,11 @@ import { SearchInput } from '@fairlead/ui/search-input';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
 import { Plus, Server } from 'lucide-react';
-import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
+// All servers as live gauges; adding one happens in a dialog that the address can open.
+import { OrganizationLive } from '../../common/organization-live.tsx';
 import { Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { ServerCard } from '../../common/server-card.tsx';
@@ -20,7 +20,7 @@ import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
 import { AddServerDialog } from './add-server-dialog.tsx';
 
 export function ServerListPage() {
-  const { organization, can } = useMe();
+  const { can } = useMe();
   const trpc = useTRPC();
   const servers = useQuery(trpc.server.list.queryOptions());
   const adding = useUrlFilter('add');
@@ -32,7 +32,7 @@ export function ServerListPage() {
     </Button>
   ) : null;
   return (
-    <LivePage topics={[{ kind: 'organization', id: organization.id }]}>
+    <OrganizationLive>
       <Page>
         <PageHeader title="Servers" actions={add} />
         <QueryView query={servers} skeleton={<ServersSkeleton />}>
@@ -59,7 +59,7 @@ export function ServerListPage() {
         </QueryView>
       </Page>
       {canAdd ? <AddServerDialog open={adding.value !== ''} onClose={() => adding.set('')} /> : null}
-    </LivePage>
+    </OrganizationLive>
   );
 }
 

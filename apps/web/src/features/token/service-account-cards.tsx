@@ -19,6 +19,7 @@ import { QueryView } from '../../common/query-view.tsx';
 import { useAction } from '../../common/use-action.ts';
 import { CreateDialog } from './create-dialog.tsx';
 import { TokenRows } from './token-rows.tsx';
+import { useCreateServiceToken } from './use-create-token.ts';
 
 type ServiceAccount = Outputs['serviceAccount']['list']['items'][number];
 type Role = Inputs['serviceAccount']['create']['role'];
@@ -85,7 +86,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
   const { can } = useMe();
   const trpc = useTRPC();
   const [open, setOpen] = useState<'token' | 'delete' | null>(null);
-  const create = useMutation(trpc.serviceAccount.createToken.mutationOptions());
+  const create = useCreateServiceToken();
   const remove = useMutation(trpc.serviceAccount.delete.mutationOptions());
   const update = useAction(
     useMutation(trpc.serviceAccount.update.mutationOptions()),

@@ -15,8 +15,10 @@ import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { useAction } from '../../common/use-action.ts';
 import { CreateDialog } from './create-dialog.tsx';
+import { MemberTokenCard } from './member-token-card.tsx';
 import { ServiceAccountCards } from './service-account-cards.tsx';
 import { TokenRows } from './token-rows.tsx';
+import { useCreateToken } from './use-create-token.ts';
 
 export function TokenPage() {
   const { can, paths } = useMe();
@@ -34,6 +36,7 @@ export function TokenPage() {
       <div className="flex flex-col gap-6">
         <OwnTokens />
         {can('token.read') ? <ServiceAccountCards /> : null}
+        {can('member.write') ? <MemberTokenCard /> : null}
       </div>
     </Page>
   );
@@ -44,7 +47,7 @@ function OwnTokens() {
   const trpc = useTRPC();
   const [making, setMaking] = useState(false);
   const tokens = useQuery(trpc.token.list.queryOptions());
-  const create = useMutation(trpc.token.create.mutationOptions());
+  const create = useCreateToken();
   const revoke = useAction(
     useMutation(trpc.token.revoke.mutationOptions()),
     'The token was not revoked',

@@ -9,14 +9,18 @@ import type { Outputs } from '../../api/types.ts';
 
 export type Token = Outputs['token']['list']['items'][number];
 
+type TokenOwner = Outputs['member']['listTokens']['items'][number]['owner'];
+
 export interface TokenRowsProps {
   readonly tokens: readonly Token[];
   readonly pending: boolean;
+  /** Of tokens of several people: whose each is. */
+  readonly ownerOf?: (token: Token) => TokenOwner | null;
   /** Absent: the reader may not end them. */
   readonly onRevoke?: ((tokenId: Token['id']) => void) | undefined;
 }
 
-export function TokenRows({ tokens, pending, onRevoke }: TokenRowsProps) {
+export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps) {
   const [asked, setAsked] = useState<Token | null>(null);
   return (
     <>
@@ -39,6 +43,7 @@ export function TokenRows({ tokens, pending, onRevoke }: TokenRowsProps) {
                   flt_…{token.hint}
                   {token.ipRanges.length === 0 ? '' : ` from ${token.ipRanges.join(', ')}`}
                 </span>
+                {ownerOf === undefined ? null : <Owner owner={ownerOf(token)} />}
               </Cell>
               <Cell className="max-md:hidden" title={token.permissions.join(', ')}>
                 {token.permissions.length} {token.permissions.length === 1 ? 'thing' : 'things'}
@@ -89,6 +94,15 @@ export function TokenRows({ tokens, pending, onRevoke }: TokenRowsProps) {
         </Dialog>
       )}
     </>
+  );
+}
+
+function Owner({ owner }: { readonly owner: TokenOwner | null }) {
+  if (owner === null) return null;
+  return (
+    <span className="block truncate text-sm text-ink-soft">
+      {owner.name} ({owner.email}){owner.isMember ? '' : ', who has left: it opens nothing'}
+    </span>
   );
 }
 

@@ -191,6 +191,7 @@ export async function checkMatrix(
     samples: readonly Sample[],
   ): Promise<void> {
     if (procedure.type === 'subscription') return;
+    if (procedure.lists === true) return checkLists(procedure, permission, samples);
     const grain = procedure.grain ?? 'organization';
     const cases = [
       { place: 'elsewhere', opens: grain === 'anywhere' },
@@ -211,6 +212,40 @@ export async function checkMatrix(
         report.leaks.push(`${procedure.path} as ${person.name} answered ${outcomes.join(', ')}`);
       }
     }
+  }
+
+  /** A list answers everybody who holds its permission anywhere, with the rows that the grant covers and no other. */
+  async function checkLists(
+    procedure: DeclaredProcedure,
+    permission: Permission,
+    samples: readonly Sample[],
+  ): Promise<void> {
+    const rowsIn = ({ text }: Answer) => stage.placed.filter((id) => text.includes(id));
+    await stage.setCustom([permission]);
+    const cases = [
+      { place: 'elsewhere', sees: false },
+      { place: 'environment', sees: procedure.grain === 'environment' },
+      { place: 'project', sees: true },
+    ] as const;
+    let rows = 0;
+    for (const { value, ids } of samples) {
+      const whole = rowsIn(await call(procedure, stage.custom, value));
+      rows += whole.length;
+      for (const { place, sees } of cases) {
+        await stage.setGrant([permission], place);
+        const person = { ...stage.granted, name: `a grant of ${permission} (${place})` };
+        const answer = await call(procedure, person, value);
+        expectOutcome(procedure, person, answer, 'ok');
+        const [shown, expected] = [rowsIn(answer), sees ? whole : []];
+        if (shown.join() !== expected.join()) {
+          report.leaks.push(
+            `${procedure.path} as ${person.name} shows ${shown.join(', ') || 'nothing'} of ${whole.join(', ')}`,
+          );
+        }
+        for (const id of ids) await checkForeignGrant(procedure, person, value, id);
+      }
+    }
+    if (rows === 0) report.leaks.push(`${procedure.path} shows no row that a grant could cover`);
   }
 
   async function checkForeignGrant(

@@ -39,20 +39,21 @@ ${table(
 ## Protected environments
 
 A deployment to a protected environment, also a redeploy and a rollback, stays queued until another member with
-\`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, and neither
-can a token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
+\`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, nor who
+made the service account's token that asked, nor any token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
 comes. Until it is built nobody changes the app's repository, root folder, start command or health path; its secrets are those
 of the moment at which it is built. When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
 what waits for approval goes on waiting.
 
 ## Procedures
 
-"Granted on" is how narrow a grant may be that opens the procedure. A row that belongs to another organization is answered
+"Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
+holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
 like one that does not exist.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
-  procedures.map((each) => [`\`${each.path}\``, each.type, needs(each), grains[each.grain ?? ''] ?? '', holders(each)]),
+  procedures.map((each) => [`\`${each.path}\``, each.type, needs(each), grantedOn(each), holders(each)]),
 )}
 
 ## Routes
@@ -68,6 +69,11 @@ ${table(
   ]),
 )}
 `;
+}
+
+function grantedOn({ grain, lists }: DeclaredProcedure): string {
+  const places = grains[grain ?? ''] ?? '';
+  return lists === true ? `${places}: shows what lies there` : places;
 }
 
 function needs({ access }: DeclaredProcedure): string {

@@ -22,6 +22,8 @@ export interface Stage {
   /** Kind of id → an id of that kind. */
   readonly own: ReadonlyMap<string, string>;
   readonly foreign: ReadonlyMap<string, string>;
+  /** Ids of our rows that lie in the project and environment of `setGrant`. */
+  readonly placed: readonly string[];
   /** All that tells the foreign rows: the marker and each of their ids. */
   readonly foreignTraces: readonly string[];
   readonly nobody: Person;
@@ -97,22 +99,21 @@ export async function setStage(api: TestApi): Promise<Stage> {
     await tx.user.update({ where: { id: foreignRows.userId }, data: { name: `${marker} owner` } });
   });
 
-  // One that may be shown, beside the deleted one: its value is a text of its row too.
-  const writeSecret = async (id: string, value: string): Promise<string> => {
+  // One of the app that may be shown, beside the deleted one of a group: its value is a text of its row too.
+  const writeSecret = async (id: string, app: string, value: string): Promise<string> => {
     const organizationId = parseId('org', id);
     return database.tenant(organizationId, async (tx) => {
       const actor = { kind: 'system', reason: 'test' } as const;
       const core = { tx, organizationId, actor, clock: world.clock, log: api.parts.log };
       await rotateDataKey(core, world.keys);
-      const group = await tx.secretGroup.findFirstOrThrow({ where: { organizationId }, select: { id: true } });
-      const owner = { groupId: parseId('scg', group.id) };
+      const owner = { appId: parseId('app', app) };
       await updateSecrets(core, { owner, items: [{ name: 'OPEN', value, sealed: false }] }, world.keys);
       const secret = await tx.secret.findFirstOrThrow({ where: { organizationId, name: 'OPEN' } });
       return secret.id;
     });
   };
-  const ownSecretId = await writeSecret(ownRows.organizationId, 'ours');
-  const foreignSecretId = await writeSecret(foreignRows.organizationId, marker);
+  const ownSecretId = await writeSecret(ownRows.organizationId, ownRows.appId, 'ours');
+  const foreignSecretId = await writeSecret(foreignRows.organizationId, foreignRows.appId, marker);
 
   let accounts = 0;
   const account = async (name: string): Promise<{ cookie: string; userId: string }> => {
@@ -167,6 +168,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
     marker,
     own,
     foreign,
+    placed: ['app', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
     foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
     nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
     stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },

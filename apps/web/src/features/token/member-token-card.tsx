@@ -1,0 +1,46 @@
+'use client';
+// Everybody's own tokens, for whoever manages members: what reaches this organization, and an end to what should not.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { TokenRows } from './token-rows.tsx';
+
+export function MemberTokenCard() {
+  const { user } = useMe();
+  const trpc = useTRPC();
+  const tokens = useQuery(trpc.member.listTokens.queryOptions());
+  const revoke = useAction(
+    useMutation(trpc.member.revokeToken.mutationOptions()),
+    'The token was not revoked',
+    () => void tokens.refetch(),
+  );
+  return (
+    <Card>
+      <CardHeader
+        title="Tokens of other members"
+        detail="They never do more than their person may. Revoke one that leaked, or that nobody knows."
+      />
+      <div className="border-line border-t">
+        <QueryView query={tokens} skeleton={<SkeletonRows rows={2} />}>
+          {({ items }) => {
+            const others = items.filter(({ owner }) => owner.userId !== user.id);
+            return others.length === 0 ? (
+              <p className="px-4 py-3 text-ink-faint">Nobody else has a token here.</p>
+            ) : (
+              <TokenRows
+                tokens={others}
+                ownerOf={(token) => others.find(({ id }) => id === token.id)?.owner ?? null}
+                pending={revoke.pending}
+                onRevoke={(tokenId) => revoke.run({ tokenId })}
+              />
+            );
+          }}
+        </QueryView>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,43 @@
+// Owns what becomes of invitations when their sender may do less: nobody lets others in as what they could not give now.
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx, notifyChange, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+import { requireMayGive } from './giving.ts';
+import { loadRights } from './load-rights.ts';
+import { type MemberRole, memberRoleSchema } from './schema.ts';
+
+/** Whether somebody could give this role in the whole organization at this moment. */
+export async function mayStillGive(
+  ctx: OrganizationCtx | (SystemCtx & { readonly organizationId: OrganizationId }),
+  input: { readonly userId: string; readonly role: MemberRole },
+): Promise<boolean> {
+  const [membership] = await loadRights(ctx, { userId: input.userId, organizationId: ctx.organizationId });
+  if (membership === undefined) return false;
+  try {
+    await requireMayGive(ctx, membership.rights, { from: null, to: input.role });
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+/** Takes back what nobody stands behind any more, after somebody's role or grants, or a role's permissions, became less. */
+export async function revokeBrokenPromises(ctx: Ctx): Promise<void> {
+  const { organizationId } = ctx;
+  const open = await ctx.tx.invitation.findMany({
+    where: { organizationId, acceptedAt: null, revokedAt: null, invitedByUserId: { not: null } },
+    select: { id: true, email: true, role: true, invitedByUserId: true },
+  });
+  for (const { id, email, role, invitedByUserId } of open) {
+    const promise = { userId: invitedByUserId ?? '', role: memberRoleSchema.parse(role) };
+    if (await mayStillGive(ctx, promise)) continue;
+    await ctx.tx.invitation.updateMany({ where: { id, organizationId }, data: { revokedAt: ctx.clock.now() } });
+    await recordAudit(ctx, {
+      action: 'invitation.revoke',
+      target: { kind: 'invitation', id, label: email ?? 'by link' },
+      before: { email, role },
+    });
+    await notifyChange(ctx, { kind: 'member', id: parseId('inv', id) });
+  }
+}

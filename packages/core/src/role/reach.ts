@@ -1,0 +1,39 @@
+// Owns where a permission is held, as lists ask it: whose rows somebody sees. Must answer the same as `may` does for each
+// row alone.
+import { Prisma } from '@fairlead/db';
+import type { Rights } from './rights.ts';
+import type { Permission } from './schema.ts';
+
+export interface Reach {
+  /** In the organization as a whole; the ids count only without it. */
+  readonly everywhere: boolean;
+  readonly projectIds: readonly string[];
+  readonly environmentIds: readonly string[];
+}
+
+/** Also of callers that act for nobody in particular. Whoever lists for a person and leaves it at this is found by the matrix. */
+export const wholeReach: Reach = { everywhere: true, projectIds: [], environmentIds: [] };
+
+export function reachOf(rights: Rights, permission: Permission): Reach {
+  const holding = (places: ReadonlyMap<string, ReadonlySet<Permission>>) =>
+    [...places].flatMap(([id, permissions]) => (permissions.has(permission) ? [id] : []));
+  return {
+    everywhere: rights.organization.has(permission),
+    projectIds: holding(rights.projects),
+    environmentIds: holding(rights.environments),
+  };
+}
+
+/** A condition on the columns that hold the ids of a row's project and environment. */
+export function isReached(
+  { everywhere, projectIds, environmentIds }: Reach,
+  place: { readonly projectId: Prisma.Sql; readonly environmentId: Prisma.Sql },
+): Prisma.Sql {
+  if (everywhere) return Prisma.sql`true`;
+  return Prisma.sql`(${place.projectId} = ANY(${[...projectIds]}::text[]) OR ${place.environmentId} = ANY(${[...environmentIds]}::text[]))`;
+}
+
+/** The same of environments, for Prisma's own queries. */
+export function whereReached({ everywhere, projectIds, environmentIds }: Reach) {
+  return everywhere ? {} : { OR: [{ projectId: { in: [...projectIds] } }, { id: { in: [...environmentIds] } }] };
+}
