@@ -37,7 +37,8 @@ try {
 async function measurePushes(name: string, repository: Repository, slug: string, healthPath: string): Promise<void> {
   const first = await system.createApp(slug, repository, healthPath);
   requireLive(first);
-  const traffic = system.load(slug);
+  const traffic = system.traffic(slug, '/');
+  await traffic.more(20);
   const deployments: DeploymentDetail[] = [];
   const totals: number[] = [];
   for (let push = 0; push < Number(values.pushes); push++) {
@@ -49,9 +50,9 @@ async function measurePushes(name: string, repository: Repository, slug: string,
     if (deployment.commitHash !== commit) throw new Error('another commit was deployed');
     deployments.push(deployment);
   }
-  const { requests, failures } = await traffic.stop();
+  const { answered, failures } = await traffic.stop();
   say(
-    `\n${name}: ${deployments.length} pushes under load (${requests} requests, ${failures.length} failed), ${load()}`,
+    `\n${name}: ${deployments.length} pushes under traffic (${answered} answered, ${failures.length} failed), ${load()}`,
   );
   report('push to live, as the dashboard hears of it', totals);
   for (const { name: step } of first.steps) {
