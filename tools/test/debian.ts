@@ -9,6 +9,8 @@ export interface DebianProgram {
 
 export const CHROMIUM: DebianProgram = { file: '/usr/bin/chromium', packages: ['chromium', 'fonts-liberation'] };
 export const GO: DebianProgram = { file: '/usr/bin/go', packages: ['golang-go'] };
+export const CURL: DebianProgram = { file: '/usr/bin/curl', packages: ['curl'] };
+export const IP: DebianProgram = { file: '/usr/sbin/ip', packages: ['iproute2'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
 export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { ROOT, run } from '../lib/command.ts';
 import { buildAgent, buildWeb, generateClient } from '../start/builds.ts';
 import { verify } from '../verify.ts';
-import { CHROMIUM, type DebianProgram, NGINX, OPENSSL, requirePrograms } from './debian.ts';
+import { CHROMIUM, CURL, type DebianProgram, IP, NGINX, OPENSSL, requirePrograms } from './debian.ts';
 import { add, NOTHING, type Outcome } from './outcome.ts';
 import { runCargoTest, runPlaywright, runProtocols, runVitest, vitestFolders } from './runners.ts';
 
@@ -55,7 +55,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx',
-    needs: [NGINX, OPENSSL],
+    needs: [CURL, IP, NGINX, OPENSSL],
     run: async () => {
       await buildAgent('dev', silent);
       await buildWeb(silent);

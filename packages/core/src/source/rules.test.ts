@@ -57,6 +57,7 @@ test('a repository is an http or https address with a path and without credentia
 test('a ref is a name that git allows and no option', () => {
   for (const ref of ['main', 'feature/new-door', 'v1.2.3', 'a'.repeat(40), 'release_2', 'größe']) taken(refSchema, ref);
   for (const ref of [
+    ...[...`"'\`$;&|<>(){}!`].map((char) => `a${char}b`),
     '',
     '-main',
     '--upload-pack=x',

@@ -3,7 +3,8 @@
 
 /** Of the normal form, in which some characters take three; an agent takes 2048. */
 export const urlLengthMax = 2000;
-const refForbidden = /[\s~^:?*[\]\\\p{Cc}]/u;
+// What git forbids, and what a shell reads as more than a name: an agent refuses both.
+const refForbidden = /[\s~^:?*[\]\\\p{Cc}"'`$;&|<>(){}!]/u;
 // Everything a shell, an option parser or a terminal could read as more than a file name.
 const folderPart = /^[\p{L}\p{N}_.@+-]+$/u;
 

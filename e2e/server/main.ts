@@ -1,0 +1,215 @@
+// `npm run check:server`: a real server. Debian with systemd and cgroup v2 in qemu; the dashboard's line pasted there; an app
+// deployed; the service restarted and killed under traffic; a reboot without a control plane; another binary in the agent's
+// place. Last line `steps N, failed F`. Needs root and Debian; half an hour, most of it emulation. `-- --folder F` keeps the
+// Debian for the next time.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ADA, claimSetup, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
+import { freePort } from '../../tools/lib/free-ports.ts';
+import { requestPinned } from '../../tools/lib/pinned-request.ts';
+import { startProduct } from '../../tools/lib/running-product.ts';
+import { startTraffic } from '../../tools/lib/traffic.ts';
+import { type Undo, undoAll } from '../../tools/lib/undo.ts';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { answering } from '../system/harness/apps.ts';
+import { serveRepositories } from '../system/harness/repository.ts';
+import { AGENT_BINARY } from '../system/harness/system.ts';
+import { type Guest, startGuest } from './guest.ts';
+
+interface AppRow {
+  readonly slug: string;
+  readonly lastDeployment: { readonly state: string } | null;
+}
+interface ServerRow {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly inSync: boolean;
+}
+
+const HOST = 'there.localhost';
+const SLOW_MS = 300_000;
+
+const { values } = parseArgs({ options: { folder: { type: 'string' } } });
+const scratch = mkdtempSync(join(tmpdir(), 'fairlead-server-'));
+const undo: Undo[] = [async () => rmSync(scratch, { recursive: true })];
+let [steps, failed] = [0, 0];
+
+async function step(what: string, work: () => Promise<string>): Promise<void> {
+  steps++;
+  const startedAt = performance.now();
+  const seconds = () => `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
+  try {
+    console.log(`ok   ${what}: ${await work()} (${seconds()})`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL ${what}: ${error instanceof Error ? error.message : String(error)} (${seconds()})`);
+  }
+}
+
+try {
+  const note = (line: string) => console.log(`  …  ${line}`);
+  note('npm start');
+  const product = await startProduct({ agent: AGENT_BINARY });
+  undo.push(() => product.stop());
+  const organization = await claimSetup(product.url, product.setupToken ?? '', ADA);
+  const dashboard = await signIn(product.url, ADA);
+  const sourcePort = await freePort();
+  const repositories = await serveRepositories(join(scratch, 'repositories'), sourcePort);
+  undo.push(() => repositories.close());
+  const repository = await repositories.create('there', answering('it is there'));
+
+  const guest = await startGuest(values.folder ?? join(scratch, 'guest'), note);
+  undo.push(() => guest.stop());
+  const ports = [product.ports.web, product.ports.gateway, sourcePort];
+  await guest.connect(ports);
+  const caFile = join(scratch, 'ca.pem');
+  await proveServer({ guest, dashboard, organization, repositoryUrl: repository.url, ports, caFile });
+} finally {
+  await undoAll(undo);
+}
+console.log(`load of the machine: ${loadavg().join(' ')}`);
+console.log(`steps ${steps}, failed ${failed}`);
+process.exitCode = failed === 0 && steps > 0 ? 0 : 1;
+
+interface Stage {
+  readonly guest: Guest;
+  readonly dashboard: Dashboard;
+  readonly organization: string;
+  readonly repositoryUrl: string;
+  readonly ports: readonly number[];
+  readonly caFile: string;
+}
+
+async function proveServer({ guest, dashboard, organization, repositoryUrl, ports, caFile }: Stage): Promise<void> {
+  const server = async () => {
+    const { items } = await dashboard.query<{ items: readonly ServerRow[] }>('server.list', organization);
+    return items.find(({ name }) => name === 'guest');
+  };
+  const online = () =>
+    waitFor(async () => (await server())?.state === 'online' && (await server())?.inSync, {
+      what: 'the server online and in sync',
+      timeoutMs: SLOW_MS,
+    });
+  const get = () => requestPinned({ host: HOST, port: guest.httpsPort, path: '/', caFile, timeoutMs: 20_000 });
+  const served = () =>
+    waitFor(
+      async () => {
+        try {
+          return (await get()).body === 'it is there';
+        } catch {
+          return false; // not yet up
+        }
+      },
+      { what: 'the app over HTTPS', timeoutMs: SLOW_MS, everyMs: 500 },
+    );
+  const appPid = async () => (await guest.sh('pgrep -xf "node server.js"')).trim();
+  /** Requests while something happens; none may fail. */
+  const undisturbed = async (work: () => Promise<string>) => {
+    const traffic = startTraffic({ host: HOST, port: guest.httpsPort, caFile, path: '/', connections: 2 });
+    await traffic.more(20, SLOW_MS);
+    const said = await work();
+    await traffic.more(20, SLOW_MS);
+    const { answered, failures } = await traffic.stop();
+    if (failures.length > 0)
+      throw new Error(`${said}; ${failures.length} of ${answered} failed: ${failures[0]?.reason}`);
+    return `${said}, ${answered} requests, 0 failed`;
+  };
+
+  await step('the dashboard’s line installs the agent', async () => {
+    const { command } = await dashboard.call<{ command: string }>('server.enrol', { name: 'guest' }, organization);
+    await guest.sh(command);
+    await online();
+    return (await guest.sh('systemctl is-system-running || true; stat -fc %T /sys/fs/cgroup'))
+      .trim()
+      .replace('\n', ', ');
+  });
+  await step('an app is deployed', async () => {
+    const { id = '' } = (await server()) ?? {};
+    await dashboard.call(
+      'app.create',
+      { name: 'there', repositoryUrl, serverId: id, host: HOST, deployNow: true },
+      organization,
+    );
+    await waitFor(
+      async () => {
+        const { items } = await dashboard.query<{ items: readonly AppRow[] }>('app.list', organization);
+        const state = items.find(({ slug }) => slug === 'there')?.lastDeployment?.state;
+        if (state === 'failed') throw new Error('the deployment failed');
+        return state === 'live';
+      },
+      { what: 'the deployment to be live', timeoutMs: SLOW_MS },
+    );
+    writeFileSync(caFile, await guest.sh('cat /var/lib/fairlead/ca/ca.pem'));
+    await served();
+    return 'live, over HTTPS';
+  });
+  await step('the instance is bounded by cgroup v2', async () => {
+    const pid = await appPid();
+    const folder = (await guest.sh(`sed -n "s/^0:://p" /proc/${pid}/cgroup`)).trim();
+    const limit = await guest.sh(
+      `cd "/sys/fs/cgroup${folder}"; echo "$(cat memory.max) $(cat pids.max) $(cat memory.current)"`,
+    );
+    const uid = (await guest.sh(`sed -n "s/^Uid:\\t\\([0-9]*\\).*/\\1/p" /proc/${pid}/status`)).trim();
+    if (Number(uid) === 0) throw new Error('it runs as root');
+    return `${folder}: memory.max, pids.max, memory.current ${limit.trim()}; uid ${uid}`;
+  });
+  await step('the unit is restarted', async () => {
+    const before = await appPid();
+    return undisturbed(async () => {
+      await guest.sh('systemctl restart fairlead-agent');
+      await online();
+      const after = await appPid();
+      if (after !== before) throw new Error(`the instance was replaced: ${before}, ${after}`);
+      return (await guest.sh('systemctl show -p ActiveState,SubState,NRestarts fairlead-agent'))
+        .trim()
+        .replaceAll('\n', ' ');
+    });
+  });
+  await step('run is killed -9; systemd starts it again', async () => {
+    const before = await appPid();
+    return undisturbed(async () => {
+      const pid = (await guest.sh('systemctl show -p MainPID --value fairlead-agent')).trim();
+      await guest.sh(`kill -9 ${pid}`);
+      await waitFor(
+        async () => {
+          const now = (await guest.sh('systemctl show -p MainPID --value fairlead-agent')).trim();
+          return now !== '0' && now !== pid;
+        },
+        { what: 'another run', timeoutMs: 60_000, everyMs: 500 },
+      );
+      await online();
+      if ((await appPid()) !== before) throw new Error('the instance was replaced');
+      return (await guest.sh('systemctl show -p ActiveState,NRestarts fairlead-agent')).trim().replaceAll('\n', ' ');
+    });
+  });
+  await step('another binary takes the agent’s place', async () => {
+    const before = await appPid();
+    return undisturbed(async () => {
+      // The same program and yet another file, as far as anybody can tell.
+      await guest.sh(`cp /usr/local/bin/fairlead-agent /root/next
+printf x >>/root/next
+install -m 0755 /root/next /usr/local/bin/fairlead-agent
+systemctl restart fairlead-agent`);
+      await online();
+      if ((await appPid()) !== before) throw new Error('the instance was replaced');
+      return 'the instance stayed';
+    });
+  });
+  await step('after a reboot without a control plane everything comes back', async () => {
+    await guest.disconnect();
+    await guest.reboot();
+    await served();
+    return 'served from the saved state';
+  });
+  await step('the control plane is back', async () => {
+    await guest.connect(ports);
+    await online();
+    return 'in sync';
+  });
+  await step('what systemd thinks of the unit', async () =>
+    (await guest.sh('systemd-analyze security fairlead-agent --no-pager | tail -1')).trim(),
+  );
+}
