@@ -4,13 +4,18 @@ export { approveDeployment, refuseDeployment, requestApprovals, requireNothingIn
 export { cancelDeployment } from './cancel-deployment.ts';
 export { createDeployment } from './create-deployment.ts';
 export { deploySecrets } from './deploy-secrets.ts';
+export { explainApp } from './explain-deployment.ts';
 export { failOverdueDeployments } from './fail-overdue-deployments.ts';
 export { getDeployment } from './get-deployment.ts';
 export { listDeployments } from './list-deployments.ts';
 export { isFinished } from './machine.ts';
+export { pauseDeploys } from './pause-deploys.ts';
+export { promoteRelease } from './promote-release.ts';
 export { recordWork } from './record-work.ts';
 export { redeploy } from './redeploy.ts';
+export { retryDeployment } from './retry-deployment.ts';
 export { rollbackApp } from './rollback-app.ts';
 export * from './schema.ts';
+export { requireNothingUnderWay } from './start-deployment.ts';
 export { lockApps } from './store.ts';
 export { loadDeployments } from './views.ts';
