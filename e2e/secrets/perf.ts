@@ -52,6 +52,7 @@ try {
           id: releaseId,
           organizationId,
           appId: app.appId,
+          environmentId,
           number: 1,
           commitHash: '0'.repeat(40),
           commitSubject: 'Measure',

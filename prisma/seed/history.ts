@@ -213,6 +213,7 @@ function releaseRow(random: Random, app: SeedApp, { releaseId, number, commit, a
     id: releaseId,
     organization_id: app.organizationId,
     app_id: app.appId,
+    environment_id: app.environmentId,
     number,
     commit_hash: commit.hash,
     commit_subject: commit.subject,

@@ -1,6 +1,6 @@
 // Every change is written down: each mutation of the router is called with an input that it accepts, and must leave an
 // event of its own. A new mutation without an entry here does not compile.
-import { newId } from '@fairlead/contract/ids';
+import { newId, parseId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type AppRouter, answerAuditExport } from './index.ts';
 import { apiRouter } from './router.ts';
@@ -53,6 +53,25 @@ async function liveApp() {
   await api.world.advance(deploymentId);
   await api.world.finish(deploymentId);
   return { ...made, deploymentId };
+}
+
+async function newServer() {
+  const id = newId('srv');
+  const { organizationId } = api.world;
+  await api.world.system(({ tx }) =>
+    tx.server.create({ data: { id, organizationId, name: `server-${++appsMade}`, publicKey: new Uint8Array(32) } }),
+  );
+  return id;
+}
+async function newVolume() {
+  const id = newId('vol');
+  const { organizationId } = api.world;
+  const { appId } = await newApp();
+  const place = { appId, environmentId: await environmentId() };
+  await api.world.system(({ tx }) =>
+    tx.volume.create({ data: { id, organizationId, ...place, name: 'data', label: 'Shop · Production' } }),
+  );
+  return { volumeId: id, confirmName: 'data' };
 }
 
 const environmentId = async () => {
@@ -123,6 +142,43 @@ const calls: Readonly<Record<Mutation, Call>> = {
       return { appId, confirmName: `App ${appsMade}` };
     },
   },
+  'app.attachServer': {
+    action: 'app.attach_server',
+    input: async () => ({ appId: (await newApp()).appId, serverId: await newServer() }),
+  },
+  'app.detachServer': {
+    action: 'app.detach_server',
+    input: async () => {
+      const { appId } = await newApp();
+      return caller().app.attachServer({ appId, serverId: await newServer() });
+    },
+  },
+  'config.update': {
+    action: 'config.update',
+    input: async () => ({ appId: (await newApp()).appId, settings: { keepReleases: 7 } }),
+  },
+  'credential.rotateKey': { action: 'credential.rotate', input: async () => ({ appId: (await newApp()).appId }) },
+  'credential.update': {
+    action: 'credential.update',
+    input: async () => ({ appId: (await newApp()).appId, kind: 'https', username: 'ada', password: 'hunter2' }),
+  },
+  'credential.delete': {
+    action: 'credential.delete',
+    input: async () => {
+      const { appId } = await newApp();
+      await caller().credential.rotateKey({ appId });
+      return { appId, kind: 'ssh' };
+    },
+  },
+  'volume.delete': { action: 'volume.delete', input: async () => newVolume() },
+  'volume.restore': {
+    action: 'volume.restore',
+    input: async () => {
+      const wish = await newVolume();
+      await caller().volume.delete(wish);
+      return { volumeId: wish.volumeId };
+    },
+  },
   'benchmark.create': { action: 'benchmark.create', input: async () => ({ appId: (await liveApp()).appId, plan: {} }) },
   'benchmark.cancel': {
     action: 'benchmark.cancel',
@@ -137,6 +193,28 @@ const calls: Readonly<Record<Mutation, Call>> = {
   'deployment.redeploy': {
     action: 'deployment.redeploy',
     input: async () => ({ deploymentId: (await liveApp()).deploymentId }),
+  },
+  'deployment.retry': {
+    action: 'deployment.retry',
+    input: async () => {
+      const deploymentId = parseId('dep', (await newApp({ deployNow: true })).deploymentId ?? '');
+      await caller().deployment.cancel({ deploymentId });
+      return { deploymentId };
+    },
+  },
+  'deployment.promote': {
+    action: 'deployment.promote_release',
+    input: async () => {
+      const { appId } = await liveApp();
+      const { environmentId } = await caller().environment.create({ name: `Staging ${appsMade}` });
+      await caller().app.attachServer({ appId, environmentId, serverId: api.world.serverId });
+      const release = await api.world.system(({ tx }) => tx.release.findFirstOrThrow({ where: { appId } }));
+      return { environmentId, releaseId: release.id };
+    },
+  },
+  'deployment.pause': {
+    action: 'deployment.pause',
+    input: async () => ({ appId: (await newApp()).appId, paused: true }),
   },
   'deployment.rollback': {
     action: 'deployment.rollback',
@@ -174,6 +252,7 @@ const calls: Readonly<Record<Mutation, Call>> = {
   },
   'deployment.approve': { action: 'deployment.approve', input: () => awaitingDeployment() },
   'deployment.refuse': { action: 'deployment.refuse', input: () => awaitingDeployment() },
+  'environment.create': { action: 'environment.create', input: async () => ({ name: 'Preview' }) },
   'environment.update': {
     action: 'environment.update',
     input: async () => ({ environmentId: await environmentId(), protected: true }),

@@ -1,4 +1,5 @@
 // Owns the border to live data: the API asks for topics and gets events, and knows neither streams nor sockets.
+import type { AppLogBatch, AppLogQuery } from '@fairlead/contract/app-log';
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 
@@ -12,4 +13,6 @@ export interface LiveSubscription {
 
 export interface LiveSource {
   subscribe(subscription: LiveSubscription): AsyncIterable<LiveEvent>;
+  /** Lines that servers keep, asked of them now. The app and its servers are proven to belong to the organization. */
+  searchLogs(query: AppLogQuery, signal: AbortSignal): AsyncIterable<AppLogBatch>;
 }

@@ -4,12 +4,15 @@ import { accountRouter } from './routers/account.ts';
 import { appRouter } from './routers/app.ts';
 import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
+import { configRouter } from './routers/config.ts';
+import { credentialRouter } from './routers/credential.ts';
 import { deploymentRouter } from './routers/deployment.ts';
 import { domainRouter } from './routers/domain.ts';
 import { environmentRouter } from './routers/environment.ts';
 import { grantRouter } from './routers/grant.ts';
 import { invitationRouter } from './routers/invitation.ts';
 import { liveRouter } from './routers/live.ts';
+import { logRouter } from './routers/log.ts';
 import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
 import { organizationRouter } from './routers/organization.ts';
@@ -23,18 +26,22 @@ import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
 import { sourceRouter } from './routers/source.ts';
 import { tokenRouter } from './routers/token.ts';
+import { volumeRouter } from './routers/volume.ts';
 
 export const apiRouter = router({
   account: accountRouter,
   app: appRouter,
   audit: auditRouter,
   benchmark: benchmarkRouter,
+  config: configRouter,
+  credential: credentialRouter,
   deployment: deploymentRouter,
   domain: domainRouter,
   environment: environmentRouter,
   grant: grantRouter,
   invitation: invitationRouter,
   live: liveRouter,
+  log: logRouter,
   member: memberRouter,
   metric: metricRouter,
   organization: organizationRouter,
@@ -48,6 +55,7 @@ export const apiRouter = router({
   setup: setupRouter,
   source: sourceRouter,
   token: tokenRouter,
+  volume: volumeRouter,
 });
 
 /** The only thing that clients import, as a type. */

@@ -7,6 +7,7 @@ import {
   environmentIdSchema,
   grantIdSchema,
   projectIdSchema,
+  releaseIdSchema,
   runIdSchema,
   secretGroupIdSchema,
   secretIdSchema,
@@ -47,6 +48,10 @@ const appRef = z.union([
   z.object({ appId: appIdSchema, slug: z.undefined().optional() }),
   z.object({ slug: z.string(), appId: z.undefined().optional() }),
 ]);
+const placeRef = z.union([
+  appRef.options[0].extend({ environmentId: environmentIdSchema.optional() }),
+  appRef.options[1].extend({ environmentId: environmentIdSchema.optional() }),
+]);
 const inProject = { select: { projectId: true } } as const;
 
 /** The app as a whole: its project. */
@@ -56,16 +61,41 @@ export const byApp = scopeOf('project', appRef, async ({ tx, organizationId }, i
 });
 
 /** The app where it runs: the environment that deploys, domains and measurements of it go to. */
-export const byPlacement = scopeOf('environment', appRef, (core, input) => findPlacement(core, whereApp(input)));
+export const byPlacement = scopeOf('environment', placeRef, (core, input) =>
+  findPlacement(core, whereApp(input), input.environmentId),
+);
 
-/** Where the app of a deployment runs: a redeploy goes there, wherever the old one went. */
+/** An environment that the app may not run in yet: that which is named, else where it was made. */
+export const byEnvironmentOfApp = scopeOf(
+  'environment',
+  z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() }),
+  (core, { appId, environmentId }) =>
+    environmentId === undefined ? findPlacement(core, { id: appId }) : findEnvironment(core, { environmentId }),
+);
+
+export const byRelease = scopeOf(
+  'environment',
+  z.object({ releaseId: releaseIdSchema }),
+  async ({ tx, organizationId }, { releaseId }) =>
+    toScope(
+      await tx.release.findFirst({
+        where: { id: releaseId, organizationId },
+        select: { environmentId: true, environment: inProject },
+      }),
+    ),
+);
+
+/** Where a deployment went: a redeploy or another try goes there too. */
 export const byDeploymentTarget = scopeOf(
   'environment',
   z.object({ deploymentId: deploymentIdSchema }),
   async (core, { deploymentId }) => {
     const { tx, organizationId } = core;
-    const row = await tx.deployment.findFirst({ where: { id: deploymentId, organizationId }, select: { appId: true } });
-    return row === null ? null : findPlacement(core, { id: row.appId });
+    const row = await tx.deployment.findFirst({
+      where: { id: deploymentId, organizationId },
+      select: { appId: true, environmentId: true },
+    });
+    return row === null ? null : findPlacement(core, { id: row.appId }, row.environmentId);
   },
 );
 
@@ -170,10 +200,11 @@ function whereApp(input: z.infer<typeof appRef>) {
 async function findPlacement(
   { tx, organizationId }: OrganizationCtx,
   app: { readonly id: string } | { readonly slug: string },
+  environmentId?: string,
 ): Promise<Scope | null> {
   return toScope(
     await tx.placement.findFirst({
-      where: { organizationId, app },
+      where: { organizationId, app, ...(environmentId === undefined ? {} : { environmentId }) },
       select: { environmentId: true, environment: inProject },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     }),

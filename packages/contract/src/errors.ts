@@ -198,7 +198,42 @@ const table = {
   'deployment.artifact_elsewhere': conflict(
     'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
   ),
+  'deployment.server_lost': failed(
+    'A server did not finish its part in time, so the deployment was taken back. Check that it is connected, then deploy again.',
+    { retryable: true },
+  ),
+  'deployment.server_failed': failed('A server could not run the new release, so the deployment was taken back.'),
+  'deployment.capability_missing': conflict(
+    'The agent of a server lacks something that the settings of this app need. Upgrade it, then deploy again.',
+  ),
+  'deployment.not_retryable': conflict('Only a deployment that failed or was cancelled can be tried again.'),
   'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
+
+  'release.other_environment': conflict(
+    'This release runs in another environment. Promote it to take it along with the settings and secrets of this one.',
+  ),
+  'release.same_environment': conflict('This release belongs to this environment already. Roll back to it instead.'),
+  'config.image_missing': invalid('Name the image that should run.'),
+  'config.capability_missing': conflict('The agent of the server lacks what these settings need. Upgrade it first.'),
+  'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),
+  'placement.already': conflict('The app is on this server already.'),
+  'placement.missing': missing('The app is not on this server.'),
+  'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
+  'placement.under_way': conflict('A deployment is under way. Wait for it or cancel it first.'),
+  'volume.not_found': missing('There is no such volume.'),
+  'volume.confirm_mismatch': invalid('The name typed is not the name of this volume.'),
+  'volume.in_use': conflict(
+    'The settings or the live release of the app still name this volume. Take it out and deploy first.',
+  ),
+  'volume.deletion_pending': conflict('This volume is going to be deleted already.'),
+  'volume.deletion_not_pending': conflict('This volume is not going to be deleted, or it is too late to keep it.'),
+  'credential.not_found': missing('There is no such credential.'),
+  'artifact.not_found': missing('There is no such artifact in the store.'),
+  'artifact.digest_wrong': invalid('What was sent is not what its digest says. Send it again.'),
+  'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
+  'log.unavailable': conflict('The server of this app is not connected, so its logs cannot be read now.'),
+  'log.unsupported': conflict('The agent of this server cannot search its logs. Upgrade it.'),
+  'log.query_invalid': invalid('This is not a regular expression that the server can search for.'),
 
   'domain.not_found': missing('There is no such domain.'),
   'domain.reserved': conflict(

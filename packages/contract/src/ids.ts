@@ -35,6 +35,10 @@ const idKinds = {
   dom: 'domain',
   run: 'benchmark run',
   row: 'benchmark row',
+  cfg: 'version of settings',
+  art: 'artifact in the store',
+  vol: 'volume',
+  crd: 'credential of a source',
 } as const;
 
 export type IdPrefix = keyof typeof idKinds;
@@ -61,6 +65,8 @@ export type InvitationId = Id<'inv'>;
 export type SecretId = Id<'sec'>;
 export type SecretGroupId = Id<'scg'>;
 export type SecretSnapshotId = Id<'scs'>;
+export type ConfigId = Id<'cfg'>;
+export type VolumeId = Id<'vol'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -119,3 +125,5 @@ export const invitationIdSchema = idSchema('inv');
 export const secretIdSchema = idSchema('sec');
 export const secretGroupIdSchema = idSchema('scg');
 export const secretSnapshotIdSchema = idSchema('scs');
+export const configIdSchema = idSchema('cfg');
+export const volumeIdSchema = idSchema('vol');

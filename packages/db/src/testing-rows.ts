@@ -56,6 +56,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         id: releaseId,
         organizationId,
         appId,
+        environmentId,
         number: 1,
         commitHash: '0123456789abcdef0123456789abcdef01234567',
         commitSubject: 'Say hello',
@@ -93,6 +94,18 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         releaseId,
         actorUserId: userId,
       },
+    });
+    await tx.appConfig.create({
+      data: { id: newId('cfg'), organizationId, appId, environmentId, number: 1, settings: {} },
+    });
+    await tx.deploymentServer.create({
+      data: { organizationId, deploymentId, serverId, position: 0, state: 'live' },
+    });
+    await tx.artifact.create({
+      data: { id: newId('art'), organizationId, digest: `sha256:${'0'.repeat(64)}`, kind: 'build', sizeBytes: 1024n },
+    });
+    await tx.volume.create({
+      data: { id: newId('vol'), organizationId, appId, environmentId, name: 'data', label: 'Hello · Production' },
     });
     await tx.deploymentStep.create({
       data: { id: newId('stp'), organizationId, deploymentId, name: 'clone', position: 0, state: 'done' },
@@ -189,6 +202,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     const snapshotId = newId('scs');
     await tx.dataKey.create({
       data: { id: dataKeyId, organizationId, wrapped: new Uint8Array(), masterKeyId: 'none' },
+    });
+    await tx.sourceCredential.create({
+      data: { id: newId('crd'), organizationId, appId, kind: 'https', dataKeyId, envelope: new Uint8Array() },
     });
     await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
     await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });

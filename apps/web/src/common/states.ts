@@ -13,6 +13,7 @@ type DeploymentState = DeploymentSummary['state'];
 export const deploymentLook: Record<DeploymentState, StateLook> = {
   queued: { tone: 'idle', shape: 'ring', label: 'Queued' },
   building: { tone: 'busy', shape: 'half', label: 'Building' },
+  releasing: { tone: 'busy', shape: 'half', label: 'Running the release command' },
   rolling_out: { tone: 'busy', shape: 'half', label: 'Rolling out' },
   live: { tone: 'ok', shape: 'tick', label: 'Succeeded' },
   failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
@@ -30,7 +31,7 @@ export function lookOfDeployment(deployment: Pick<DeploymentSummary, 'state' | '
 }
 
 export function isUnderWay(state: DeploymentState): boolean {
-  return state === 'queued' || state === 'building' || state === 'rolling_out';
+  return state === 'queued' || state === 'building' || state === 'releasing' || state === 'rolling_out';
 }
 
 export const appLook: Record<AppSummary['status'], StateLook> = {
@@ -63,10 +64,14 @@ export const stepTitle: Record<StepName, string> = {
   clone: 'Clone',
   build: 'Build',
   pack: 'Pack',
+  fetch: 'Fetch',
+  release: 'Release command',
   start: 'Start',
   health: 'Health check',
+  canary: 'Canary',
   switch: 'Switch traffic',
   drain: 'Drain the old release',
+  after: 'After command',
 };
 
 export function titleOfStep(name: string): string {
@@ -80,6 +85,9 @@ export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
   push: 'Pushed',
   secret: 'Secrets applied',
   restart: 'Restarted',
+  retry: 'Tried again',
+  promote: 'Promoted',
+  upload: 'Uploaded',
 };
 
 export const deploymentStates = Object.keys(deploymentLook) as DeploymentState[];

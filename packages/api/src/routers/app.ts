@@ -3,23 +3,28 @@ import {
   appDetailSchema,
   appIdentitySchema,
   appPageSchema,
+  attachServer,
+  attachServerInputSchema,
   createApp,
   createAppInputSchema,
   createAppOutputSchema,
   deleteApp,
   deleteAppInputSchema,
+  detachServer,
+  detachServerInputSchema,
   getApp,
   getAppInputSchema,
   listApps,
   listAppsInputSchema,
   scaleApp,
   scaleAppInputSchema,
+  placedServerSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { byApp, byPlacement } from '../scopes.ts';
+import { byApp, byEnvironmentOfApp, byPlacement } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { lists: 'environment' })
@@ -46,6 +51,16 @@ export const appRouter = router({
     .input(scaleAppInputSchema)
     .output(appIdentitySchema)
     .mutation(({ ctx, input }) => scaleApp(ctx.core, input)),
+
+  attachServer: memberProcedure('app.write', { scope: byEnvironmentOfApp })
+    .input(attachServerInputSchema)
+    .output(placedServerSchema)
+    .mutation(({ ctx, input }) => attachServer(ctx.core, input)),
+
+  detachServer: memberProcedure('app.write', { scope: byPlacement })
+    .input(detachServerInputSchema)
+    .output(placedServerSchema)
+    .mutation(({ ctx, input }) => detachServer(ctx.core, input)),
 
   delete: memberProcedure('app.delete', { scope: byApp })
     .input(deleteAppInputSchema)

@@ -12,16 +12,24 @@ import {
   getDeployment,
   listDeployments,
   listDeploymentsInputSchema,
+  pauseDeploys,
+  pauseDeploysInputSchema,
+  pauseDeploysOutputSchema,
+  promoteRelease,
+  promoteReleaseInputSchema,
   redeploy,
+  redeployInputSchema,
   refuseDeployment,
   restartApp,
   restartAppInputSchema,
+  retryDeployment,
   rollbackApp,
   rollbackAppInputSchema,
 } from '@fairlead/core/deployment';
+import { AppError } from '@fairlead/core/kernel';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { byDeployment, byDeploymentTarget, byPlacement } from '../scopes.ts';
+import { byDeployment, byDeploymentTarget, byEnvironment, byPlacement, byRelease } from '../scopes.ts';
 
 export const deploymentRouter = router({
   list: memberProcedure('deployment.read', { lists: 'environment' })
@@ -40,9 +48,31 @@ export const deploymentRouter = router({
     .mutation(({ ctx, input }) => createDeployment(ctx.core, input)),
 
   redeploy: memberProcedure('deployment.write', { scope: byDeploymentTarget })
-    .input(deploymentRefSchema)
+    .input(redeployInputSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => redeploy(ctx.core, input)),
+
+  retry: memberProcedure('deployment.write', { scope: byDeploymentTarget })
+    .input(deploymentRefSchema)
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input }) => retryDeployment(ctx.core, input)),
+
+  promote: memberProcedure('deployment.write', { scope: byEnvironment })
+    .input(promoteReleaseInputSchema)
+    .output(deploymentRefSchema)
+    .mutation(async ({ ctx, input }) => {
+      // Held where it goes to; where it comes from, it must at least be seen.
+      const source = await byRelease.find(ctx.core, input);
+      if (!ctx.access.may('deployment.read', source ?? undefined)) {
+        throw new AppError('permission.denied', { permission: 'deployment.read' });
+      }
+      return promoteRelease(ctx.core, input);
+    }),
+
+  pause: memberProcedure('deployment.write', { scope: byPlacement })
+    .input(pauseDeploysInputSchema)
+    .output(pauseDeploysOutputSchema)
+    .mutation(({ ctx, input }) => pauseDeploys(ctx.core, input)),
 
   rollback: memberProcedure('deployment.write', { scope: byPlacement })
     .input(rollbackAppInputSchema)

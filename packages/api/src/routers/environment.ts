@@ -1,5 +1,7 @@
 // Owns the procedures of environments.
 import {
+  createEnvironment,
+  createEnvironmentInputSchema,
   environmentListSchema,
   environmentRefSchema,
   listEnvironments,
@@ -13,6 +15,11 @@ export const environmentRouter = router({
   list: memberProcedure('app.read', { lists: 'environment' })
     .output(environmentListSchema)
     .query(({ ctx }) => listEnvironments(ctx.core, ctx.access.reach('app.read'))),
+
+  create: memberProcedure('environment.write')
+    .input(createEnvironmentInputSchema)
+    .output(environmentRefSchema)
+    .mutation(({ ctx, input }) => createEnvironment(ctx.core, input)),
 
   update: memberProcedure('environment.write', { scope: byEnvironment })
     .input(updateEnvironmentInputSchema)

@@ -1,5 +1,12 @@
 // Owns the procedures of releases.
-import { listReleases, listReleasesInputSchema, releasePageSchema } from '@fairlead/core/release';
+import {
+  diffReleases,
+  diffReleasesInputSchema,
+  listReleases,
+  listReleasesInputSchema,
+  releaseDiffSchema,
+  releasePageSchema,
+} from '@fairlead/core/release';
 import { memberProcedure, router } from '../ladder.ts';
 import { byPlacement } from '../scopes.ts';
 
@@ -8,4 +15,9 @@ export const releaseRouter = router({
     .input(listReleasesInputSchema)
     .output(releasePageSchema)
     .query(({ ctx, input }) => listReleases(ctx.core, input)),
+
+  diff: memberProcedure('deployment.read', { scope: byPlacement })
+    .input(diffReleasesInputSchema)
+    .output(releaseDiffSchema)
+    .query(({ ctx, input }) => diffReleases(ctx.core, input)),
 });

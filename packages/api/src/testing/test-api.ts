@@ -168,6 +168,12 @@ function createFedLiveSource(): FedLiveSource {
         else await changeOrEnd(waiting, signal);
       }
     },
+    searchLogs: async function* ({ organizationId, serverIds, follow }, signal) {
+      subscriptions.push({ organizationId, topics: [], signal });
+      source.onSubscribe?.();
+      for (const serverId of serverIds) yield { serverId, lines: [], done: !follow, more: false, failure: null };
+      while (follow && !signal.aborted) await changeOrEnd(waiting, signal);
+    },
   };
   return source;
 }

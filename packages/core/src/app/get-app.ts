@@ -1,27 +1,32 @@
-// Owns what the page of one app shows.
+// Owns what the page of one app shows, in one of its environments.
 import { parseId } from '@fairlead/contract/ids';
+import { explainApp } from '../deployment/index.ts';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { secretsProblemSchema } from '../secret/index.ts';
+import { isConnected } from '../server/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
 export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Promise<AppDetail> {
   const { organizationId } = ctx;
-  const [app] = await loadApps(ctx, { reach: wholeReach, slug: input.slug, order: 'name', limit: 1 }, links);
-  if (app === undefined) throw new AppError('app.not_found', { slug: input.slug });
+  const { reach: wholeReach, slug, environmentId } = input;
+  const [app] = await loadApps(ctx, { reach: wholeReach, slug, environmentId, order: 'name', limit: 1 }, links);
+  if (app === undefined) throw new AppError('app.not_found', { slug });
   const { summary, row } = app;
+  const place = { appId: summary.id, environmentId: summary.environmentId, organizationId };
   const instances = await ctx.tx.instance.findMany({
-    where: { organizationId, appId: summary.id, environmentId: summary.environmentId },
-    include: { release: { select: { number: true } } },
+    where: place,
+    include: { release: { select: { number: true } }, server: { select: { name: true } } },
     orderBy: [{ startedAt: 'asc' }, { id: 'asc' }],
   });
   const domains = await ctx.tx.domain.findMany({
-    where: { organizationId, appId: summary.id },
+    where: place,
     select: { id: true, host: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
   });
+  const places = await loadPlaces(ctx, summary.id);
   return {
     ...summary,
     command: row.command,
@@ -32,6 +37,11 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
       state: instanceStateSchema.parse(instance.state),
       releaseId: parseId('rel', instance.releaseId),
       releaseNumber: instance.release.number,
+      serverId: parseId('srv', instance.serverId),
+      serverName: instance.server.name,
+      process: instance.process,
+      cpuMillis: instance.cpuMillis,
+      memoryBytes: Number(instance.memoryBytes),
       pid: instance.pid,
       port: instance.port,
       restarts: instance.restarts,
@@ -46,5 +56,39 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     })),
     serverConnected: app.serverConnected,
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
+    waiting: await explainApp(ctx, place),
+    deploysPaused: row.deploysPausedAt !== null,
+    places: places.sort((a, b) => Number(isHome(b)) - Number(isHome(a))),
   };
+
+  function isHome(each: { readonly environmentId: string }): boolean {
+    return each.environmentId === summary.environmentId;
+  }
+}
+
+async function loadPlaces(ctx: Ctx, appId: string): Promise<AppDetail['places']> {
+  const now = ctx.clock.now();
+  const rows = await ctx.tx.placement.findMany({
+    where: { appId, organizationId: ctx.organizationId },
+    include: { environment: true, server: true, liveRelease: { select: { number: true } } },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  return [...Map.groupBy(rows, (row) => row.environmentId)].flatMap(([environmentId, group]) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    return [
+      {
+        environmentId: parseId('env', environmentId),
+        environmentName: first.environment.name,
+        branch: first.branch,
+        liveReleaseNumber: first.liveRelease?.number ?? null,
+        servers: group.map((row) => ({
+          serverId: parseId('srv', row.serverId),
+          serverName: row.server.name,
+          connected: isConnected(row.server, now),
+          liveReleaseNumber: row.liveRelease?.number ?? null,
+        })),
+      },
+    ];
+  });
 }

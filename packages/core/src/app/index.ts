@@ -1,4 +1,5 @@
 // The door to apps.
+export { attachServer, detachServer } from './attach-server.ts';
 export { createApp } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { getApp } from './get-app.ts';
@@ -7,3 +8,4 @@ export { scaleApp } from './scale-app.ts';
 export * from './schema.ts';
 export { type AppFilter, countApps, type LoadedApp, loadApps } from './store.ts';
 export { updateApp } from './update-app.ts';
+export { updateConfig } from './update-config.ts';

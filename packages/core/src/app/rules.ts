@@ -11,7 +11,7 @@ export interface AppFacts {
 
 /** What a list shows first: an unreachable server hides everything else, because nothing else is known to be true. */
 export function appStatus(facts: AppFacts): AppStatus {
-  const underWay = ['queued', 'building', 'rolling_out'].includes(facts.lastDeploymentState ?? '');
+  const underWay = ['queued', 'building', 'releasing', 'rolling_out'].includes(facts.lastDeploymentState ?? '');
   if (!facts.serverConnected && (facts.hasLiveRelease || underWay)) return 'server_offline';
   if (underWay) return 'deploying';
   if (!facts.hasLiveRelease) return facts.lastDeploymentState === 'failed' ? 'failed' : 'not_deployed';

@@ -11,9 +11,10 @@ import {
   serverIdSchema,
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { deploymentStateSchema, deploymentTriggerSchema } from '../deployment/schema.ts';
+import { deploymentStateSchema, deploymentTriggerSchema, waitSchema } from '../deployment/schema.ts';
 import { hostSchema } from '../domain/schema.ts';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
+import { commandSchema, healthPathSchema } from '../kernel/process.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
 import { secretsProblemSchema } from '../secret/schema.ts';
 import { refSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
@@ -28,27 +29,18 @@ export const appStatusSchema = z.enum([
 ]);
 export type AppStatus = z.infer<typeof appStatusSchema>;
 
-export const healthPathSchema = z
-  .string()
-  .trim()
-  .max(500)
-  .regex(
-    /^(?:\/[\x21-\x7e]*)?$/,
-    'A health path starts with / and has no spaces; leave it empty to check the port only.',
-  );
+export { commandSchema, healthPathSchema } from '../kernel/process.ts';
 
-/** Program and arguments, one list item each; empty: what the builder detects. */
-export const commandSchema = z
-  .array(
-    z
-      .string()
-      .min(1)
-      .max(1000)
-      .regex(/^[^\0\r\n]*$/, 'An argument has no line breaks.'),
-  )
-  .max(50);
-
-export const instanceStateSchema = z.enum(['starting', 'healthy', 'unhealthy', 'draining', 'stopped', 'crashed']);
+export const instanceStateSchema = z.enum([
+  'starting',
+  'healthy',
+  'unhealthy',
+  'draining',
+  'stopped',
+  'crashed',
+  'given_up',
+  'asleep',
+]);
 export type InstanceStateName = z.infer<typeof instanceStateSchema>;
 
 const releaseBriefSchema = z.object({
@@ -103,6 +95,13 @@ export const appInstanceSchema = z.object({
   state: instanceStateSchema,
   releaseId: releaseIdSchema,
   releaseNumber: z.number().int(),
+  serverId: serverIdSchema,
+  serverName: z.string(),
+  /** "web", or the name of a worker. */
+  process: z.string(),
+  /** 1000 = one core. */
+  cpuMillis: z.number().int(),
+  memoryBytes: z.number().int(),
   pid: z.number().int().nullable(),
   port: z.number().int().nullable(),
   restarts: z.number().int(),
@@ -120,6 +119,26 @@ export const appDetailSchema = appSummarySchema.extend({
   serverConnected: z.boolean(),
   /** Why its secrets do not reach the server: what runs goes on, and nothing new starts. */
   secretsProblem: secretsProblemSchema.nullable(),
+  /** Why the newest deployment is not live; null when none is under way. */
+  waiting: waitSchema.nullable(),
+  deploysPaused: z.boolean(),
+  /** Where the app runs besides, the environment of this answer first. */
+  places: z.array(
+    z.object({
+      environmentId: environmentIdSchema,
+      environmentName: z.string(),
+      branch: z.string(),
+      liveReleaseNumber: z.number().int().nullable(),
+      servers: z.array(
+        z.object({
+          serverId: serverIdSchema,
+          serverName: z.string(),
+          connected: z.boolean(),
+          liveReleaseNumber: z.number().int().nullable(),
+        }),
+      ),
+    }),
+  ),
 });
 export type AppDetail = z.infer<typeof appDetailSchema>;
 
@@ -127,7 +146,8 @@ export const listAppsInputSchema = pageInputSchema.extend({ search: searchSchema
 export type ListAppsInput = z.infer<typeof listAppsInputSchema>;
 export const appPageSchema = pageSchema(appSummarySchema);
 
-export const getAppInputSchema = z.object({ slug: slugSchema });
+/** Without an environment: that where the app was made. */
+export const getAppInputSchema = z.object({ slug: slugSchema, environmentId: environmentIdSchema.optional() });
 export type GetAppInput = z.infer<typeof getAppInputSchema>;
 
 export const createAppInputSchema = z.object({
@@ -177,3 +197,23 @@ export const scaleAppInputSchema = z.object({
   instances: z.number().int().min(1).max(instancesMax),
 });
 export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;
+
+/** One more server for an app. In an environment where it does not run yet, it is the first, with the settings of its home. */
+export const attachServerInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  serverId: serverIdSchema,
+  /** Of an environment where the app does not run yet; without it, the branch of its home. */
+  branch: refSchema.optional(),
+});
+export type AttachServerInput = z.infer<typeof attachServerInputSchema>;
+
+export const detachServerInputSchema = attachServerInputSchema.omit({ branch: true });
+export type DetachServerInput = z.infer<typeof detachServerInputSchema>;
+
+export const placedServerSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema,
+  serverId: serverIdSchema,
+});
+export type PlacedServerRef = z.infer<typeof placedServerSchema>;

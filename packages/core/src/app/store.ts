@@ -46,12 +46,15 @@ interface AppRow {
   readonly deploymentFinishedAt: Date | null;
   readonly hosts: string[];
   readonly instanceStates: string[];
+  readonly deploysPausedAt: Date | null;
 }
 
 export interface AppFilter {
   /** Which apps may be seen: by their project, or the environment where they run. */
   readonly reach: Reach;
   readonly slug?: string;
+  /** Without one, each app is shown where it was made. */
+  readonly environmentId?: string | undefined;
   readonly search?: string | undefined;
   /** Name and id of the last row of the page before. */
   readonly after?: AppCursor | null;
@@ -169,6 +172,7 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
            app.repository_url AS "repositoryUrl", app.root_folder AS "rootFolder", app.command,
            app.health_path AS "healthPath", app.created_at AS "createdAt", home.branch,
            home.instances AS "instancesWanted", home.secrets_problem AS "secretsProblem", home.environment_id AS "environmentId",
+           home.deploys_paused_at AS "deploysPausedAt",
            environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
            server.is_local AS "serverIsLocal", server.connected_gateway AS "connectedGateway",
            server.last_seen_at AS "lastSeenAt", release.id AS "releaseId", release.number AS "releaseNumber",
@@ -185,7 +189,9 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
     FROM page AS app
     JOIN project ON project.id = app.project_id
     CROSS JOIN LATERAL (
-      SELECT * FROM placement WHERE placement.app_id = app.id ORDER BY placement.created_at, placement.id LIMIT 1
+      SELECT * FROM placement
+      WHERE placement.app_id = app.id AND (${filter.environmentId ?? null}::text IS NULL OR placement.environment_id = ${filter.environmentId ?? null})
+      ORDER BY placement.created_at, placement.id LIMIT 1
     ) AS home
     JOIN environment ON environment.id = home.environment_id
     JOIN server ON server.id = home.server_id

@@ -114,6 +114,7 @@ async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, facts: St
       id,
       organizationId,
       appId: row.appId,
+      environmentId: row.environmentId,
       number: (newest?.number ?? 0) + 1,
       commitHash: commit.hash,
       commitSubject: commit.subject,

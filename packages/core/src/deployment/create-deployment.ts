@@ -1,18 +1,30 @@
-// Owns the wish to deploy a ref.
-import type { Ctx } from '../kernel/index.ts';
+// Owns the wish to deploy a ref, or a folder that was uploaded.
+import { AppError, type Ctx } from '../kernel/index.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 
 /** Deploys the newest commit of a ref; without one, of the branch the app follows. */
 export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): Promise<DeploymentRef> {
-  const { environmentId, serverId, branch } = await requirePlacement(ctx, input.appId);
+  const { appId, uploadDigest, withoutCache } = input;
+  const { environmentId, serverId, branch } = await requirePlacement(ctx, appId, input.environmentId);
+  if (uploadDigest !== undefined) await requireUpload(ctx, uploadDigest);
   const deploymentId = await startDeployment(ctx, {
-    appId: input.appId,
+    appId,
     environmentId,
     serverId,
-    trigger: 'manual',
-    ref: input.ref ?? branch,
+    trigger: uploadDigest === undefined ? 'manual' : 'upload',
+    ref: uploadDigest === undefined ? (input.ref ?? branch) : uploadDigest.slice(0, 19),
     release: null,
+    uploadDigest,
+    withoutCache,
   });
   return { deploymentId };
+}
+
+/** Of this organization: another one's digest is none. */
+async function requireUpload(ctx: Ctx, digest: string): Promise<void> {
+  const where = { organizationId: ctx.organizationId, digest, kind: 'upload' };
+  // Needed from now on, so that it is not pruned while the deployment waits.
+  const { count } = await ctx.tx.artifact.updateMany({ where, data: { unneededSince: null } });
+  if (count === 0) throw new AppError('artifact.not_found', { digest });
 }

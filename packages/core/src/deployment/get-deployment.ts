@@ -2,14 +2,18 @@
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
+import { explainDeployment } from './explain-deployment.ts';
 import { isFinished } from './machine.ts';
 import {
   approvalStateSchema,
   type DeploymentDetail,
   type DeploymentRef,
+  serverRolloutStateSchema,
   stepNameSchema,
   stepStateSchema,
 } from './schema.ts';
+import { findDeployment } from './store.ts';
+import { storedPlanSchema } from './stored-plan.ts';
 import { durationMs, loadDeployments } from './views.ts';
 
 export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
@@ -19,7 +23,14 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
   const { organizationId } = ctx;
   const row = await ctx.tx.deployment.findFirstOrThrow({
     where: { id: deploymentId, organizationId },
-    select: { cancelRequestedAt: true, app: { select: { repositoryUrl: true, projectId: true } } },
+    select: {
+      cancelRequestedAt: true,
+      withoutCache: true,
+      startedAt: true,
+      app: { select: { repositoryUrl: true, projectId: true } },
+      config: { select: { number: true } },
+      release: { select: { plan: true } },
+    },
   });
   const steps = await ctx.tx.deploymentStep.findMany({
     where: { deploymentId, organizationId },
@@ -33,7 +44,9 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
   const placement = await ctx.tx.placement.findFirst({
     where: { organizationId, appId: summary.appId, environmentId: summary.environmentId },
     select: { server: { select: { id: true, name: true } }, liveReleaseId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
+  const machine = await findDeployment(ctx, deploymentId);
   const finished = isFinished(summary.state);
   const approval = await findApproval(ctx, deploymentId);
   return {
@@ -53,6 +66,12 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     cancelRequestedAt: row.cancelRequestedAt,
     canCancel: !finished,
     canRedeploy: finished,
+    canRetry: summary.state === 'failed' || summary.state === 'cancelled',
+    waiting: machine === null ? null : await explainDeployment(ctx, machine),
+    servers: await loadServers(ctx, deploymentId),
+    configNumber: row.startedAt === null ? null : (row.config?.number ?? 0),
+    withoutCache: row.withoutCache,
+    plan: storedPlanSchema.parse(row.release?.plan ?? {}).sentences,
     // A release whose roll-out failed or was cancelled never served: it is no place to go back to.
     canRollBackTo:
       summary.state === 'live' &&
@@ -63,6 +82,27 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     approval:
       approval?.state === 'pending' && summary.state !== 'queued' ? { ...approval, state: 'withdrawn' } : approval,
   };
+}
+
+async function loadServers(ctx: Ctx, deploymentId: string): Promise<DeploymentDetail['servers']> {
+  const { organizationId } = ctx;
+  const rows = await ctx.tx.deploymentServer.findMany({
+    where: { deploymentId, organizationId },
+    orderBy: { position: 'asc' },
+  });
+  const servers = await ctx.tx.server.findMany({
+    where: { organizationId, id: { in: rows.map(({ serverId }) => serverId) } },
+    select: { id: true, name: true },
+  });
+  const names = new Map(servers.map(({ id, name }) => [id, name]));
+  return rows.map((each) => ({
+    serverId: parseId('srv', each.serverId),
+    serverName: names.get(each.serverId) ?? null,
+    state: serverRolloutStateSchema.parse(each.state),
+    failureMessage: each.failureMessage,
+    startedAt: each.startedAt,
+    finishedAt: each.finishedAt,
+  }));
 }
 
 async function findApproval(ctx: Ctx, deploymentId: string): Promise<DeploymentDetail['approval']> {

@@ -124,7 +124,7 @@ test('what is over stays over, whatever comes', () => {
     { kind: 'overdue', serverConnected: false },
   ];
   for (const state of deploymentStateSchema.options.filter(
-    (name) => !['queued', 'building', 'rolling_out'].includes(name),
+    (name) => !['queued', 'building', 'releasing', 'rolling_out'].includes(name),
   )) {
     for (const event of events) {
       const before = machine(state, { deadlineAt: later(-1) });

@@ -1,23 +1,28 @@
 // Owns the wish to build and roll out the same again.
+
+import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import type { DeploymentRef } from './schema.ts';
+import type { DeploymentRef, RedeployInput } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 
-/** Builds and rolls out the same commit again; the same ref if it never got as far as a commit. */
-export async function redeploy(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
+/** Builds and rolls out the same commit or folder again; the same ref if it never got as far as a commit. */
+export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<DeploymentRef> {
   const old = await ctx.tx.deployment.findFirst({
     where: { id: input.deploymentId, organizationId: ctx.organizationId },
-    select: { appId: true, ref: true, commitHash: true },
+    select: { appId: true, environmentId: true, ref: true, commitHash: true, uploadDigest: true },
   });
   if (old === null) throw new AppError('deployment.not_found', { deploymentId: input.deploymentId });
-  const { environmentId, serverId } = await requirePlacement(ctx, old.appId);
+  const { appId, uploadDigest } = old;
+  const { environmentId, serverId } = await requirePlacement(ctx, appId, parseId('env', old.environmentId));
   const deploymentId = await startDeployment(ctx, {
-    appId: old.appId,
+    appId,
     environmentId,
     serverId,
     trigger: 'redeploy',
-    ref: old.commitHash ?? old.ref,
+    ref: uploadDigest === null ? (old.commitHash ?? old.ref) : old.ref,
     release: null,
+    uploadDigest: uploadDigest ?? undefined,
+    withoutCache: input.withoutCache,
   });
   return { deploymentId };
 }

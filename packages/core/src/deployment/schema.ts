@@ -15,6 +15,7 @@ import { refSchema } from '../source/schema.ts';
 export const deploymentStateSchema = z.enum([
   'queued',
   'building',
+  'releasing',
   'rolling_out',
   'live',
   'failed',
@@ -23,10 +24,33 @@ export const deploymentStateSchema = z.enum([
 ]);
 export type DeploymentState = z.infer<typeof deploymentStateSchema>;
 
-export const deploymentTriggerSchema = z.enum(['manual', 'redeploy', 'rollback', 'push', 'secret', 'restart']);
+export const deploymentTriggerSchema = z.enum([
+  'manual',
+  'redeploy',
+  'rollback',
+  'push',
+  'secret',
+  'restart',
+  'retry',
+  'promote',
+  'upload',
+]);
 export type DeploymentTrigger = z.infer<typeof deploymentTriggerSchema>;
 
-export const stepNameSchema = z.enum(['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain']);
+export const stepNameSchema = z.enum([
+  'queue',
+  'clone',
+  'build',
+  'pack',
+  'fetch',
+  'release',
+  'start',
+  'health',
+  'canary',
+  'switch',
+  'drain',
+  'after',
+]);
 export type StepName = z.infer<typeof stepNameSchema>;
 
 export const stepStateSchema = z.enum(['pending', 'running', 'done', 'failed', 'skipped']);
@@ -75,6 +99,46 @@ export type DeploymentStepView = z.infer<typeof deploymentStepSchema>;
 /** Withdrawn: the deployment ended before anybody decided. */
 export const approvalStateSchema = z.enum(['pending', 'approved', 'refused', 'withdrawn']);
 
+export const serverRolloutStateSchema = z.enum([
+  'waiting',
+  'rolling_out',
+  'live',
+  'failed',
+  'cancelled',
+  'reverting',
+  'reverted',
+]);
+export type ServerRolloutState = z.infer<typeof serverRolloutStateSchema>;
+
+/** The part of a roll-out that one server does. The first one goes ahead, the others follow together. */
+export const serverRolloutSchema = z.object({
+  serverId: serverIdSchema,
+  /** Null: the server was deleted since. */
+  serverName: z.string().nullable(),
+  state: serverRolloutStateSchema,
+  failureMessage: z.string().nullable(),
+  startedAt: z.date().nullable(),
+  finishedAt: z.date().nullable(),
+});
+
+export const waitReasonSchema = z.enum([
+  'approval',
+  'behind',
+  'build_slot',
+  'server_offline',
+  'agent_lacks',
+  'building',
+  'release_command',
+  'instances',
+  'other_servers',
+  'going_back',
+]);
+export type WaitReason = z.infer<typeof waitReasonSchema>;
+
+/** Why something is not live yet, as a whole sentence. */
+export const waitSchema = z.object({ reason: waitReasonSchema, sentence: z.string() });
+export type Wait = z.infer<typeof waitSchema>;
+
 export const deploymentDetailSchema = deploymentSummarySchema.extend({
   repositoryUrl: z.string(),
   projectId: projectIdSchema,
@@ -84,6 +148,17 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   cancelRequestedAt: z.date().nullable(),
   canCancel: z.boolean(),
   canRedeploy: z.boolean(),
+  /** It failed or was cancelled: what it had got to is used again. */
+  canRetry: z.boolean(),
+  /** Why it is not live; null once it is over. */
+  waiting: waitSchema.nullable(),
+  /** What became of each server; empty before the roll-out begins. */
+  servers: z.array(serverRolloutSchema),
+  /** Of the settings it was made with; 0: those that every app begins with. Null before it begins. */
+  configNumber: z.number().int().nullable(),
+  withoutCache: z.boolean(),
+  /** What the builder detected and decided, a sentence each. */
+  plan: z.array(z.string()),
   /** It is over, and its release exists but does not serve now. */
   canRollBackTo: z.boolean(),
   logLineCount: z.number().int(),
@@ -111,17 +186,53 @@ export const deploymentPageSchema = pageSchema(deploymentSummarySchema);
 export const deploymentRefSchema = z.object({ deploymentId: deploymentIdSchema });
 export type DeploymentRef = z.infer<typeof deploymentRefSchema>;
 
-/** Without a ref: the newest commit of the branch the app follows. */
-export const createDeploymentInputSchema = z.object({ appId: appIdSchema, ref: refSchema.optional() });
+export const digestSchema = z
+  .string()
+  .regex(/^sha256:[0-9a-f]{64}$/, 'This is no digest: sha256: and 64 hexadecimal digits.');
+
+/** Without a ref: the newest commit of the branch the app follows. Without an environment: that where the app was made. */
+export const createDeploymentInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  ref: refSchema.optional(),
+  /** A folder that was uploaded, instead of the repository. */
+  uploadDigest: digestSchema.optional(),
+  withoutCache: z.boolean().optional(),
+});
 export type CreateDeploymentInput = z.infer<typeof createDeploymentInputSchema>;
 
 /** Rolls the live release out again, with the newest secrets. */
-export const deploySecretsInputSchema = z.object({ appId: appIdSchema });
+export const deploySecretsInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type DeploySecretsInput = z.infer<typeof deploySecretsInputSchema>;
 
-export const rollbackAppInputSchema = z.object({ appId: appIdSchema, releaseId: releaseIdSchema });
+export const rollbackAppInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  releaseId: releaseIdSchema,
+});
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;
 
 /** Rolls the live release out beside itself. */
 export const restartAppInputSchema = z.object({ appId: appIdSchema });
 export type RestartAppInput = z.infer<typeof restartAppInputSchema>;
+
+export const redeployInputSchema = deploymentRefSchema.extend({ withoutCache: z.boolean().optional() });
+export type RedeployInput = z.infer<typeof redeployInputSchema>;
+
+/** The same artifact in another environment, with the settings and secrets of that one. */
+export const promoteReleaseInputSchema = z.object({
+  /** Where to. */
+  environmentId: environmentIdSchema,
+  releaseId: releaseIdSchema,
+});
+export type PromoteReleaseInput = z.infer<typeof promoteReleaseInputSchema>;
+
+/** Paused: only people deploy. */
+export const pauseDeploysInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  paused: z.boolean(),
+});
+export type PauseDeploysInput = z.infer<typeof pauseDeploysInputSchema>;
+export const pauseDeploysOutputSchema = z.object({ appId: appIdSchema, paused: z.boolean() });
+export type PausedDeploys = z.infer<typeof pauseDeploysOutputSchema>;

@@ -1,13 +1,14 @@
 // Owns putting a deployment into the queue: deploy, redeploy and rollback differ only in what they ask for.
-import { type DeploymentId, newId } from '@fairlead/contract/ids';
-import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { type DeploymentId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
+import { requirePlace } from '../config/index.ts';
+import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
 import { step } from './machine.ts';
 import { requesterOf } from './requester.ts';
 import type { DeploymentTrigger } from './schema.ts';
 import { firstSteps } from './steps.ts';
-import { findUnfinished, lockApps, machineOf } from './store.ts';
+import { findUnfinished, lockApps, machineOf, underWayStates } from './store.ts';
 
 export interface DeploymentOrder {
   readonly appId: string;
@@ -22,6 +23,9 @@ export interface DeploymentOrder {
     readonly commitSubject: string;
     readonly commitAuthor: string;
   } | null;
+  /** A folder instead of the repository. */
+  readonly uploadDigest?: string | undefined;
+  readonly withoutCache?: boolean | undefined;
 }
 
 const actions: Readonly<Record<DeploymentTrigger, string>> = {
@@ -31,6 +35,9 @@ const actions: Readonly<Record<DeploymentTrigger, string>> = {
   rollback: 'deployment.rollback',
   secret: 'deployment.deploy_secrets',
   restart: 'deployment.restart',
+  retry: 'deployment.retry',
+  promote: 'deployment.promote_release',
+  upload: 'deployment.create',
 };
 
 /** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */
@@ -66,6 +73,8 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       commitSubject: order.release?.commitSubject ?? null,
       commitAuthor: order.release?.commitAuthor ?? null,
       releaseId: order.release?.id ?? null,
+      uploadDigest: order.uploadDigest ?? null,
+      withoutCache: order.withoutCache ?? false,
       actorUserId: actorUserId(ctx.actor),
       queuedAt,
     },
@@ -112,13 +121,19 @@ async function isProtected(ctx: Ctx, environmentId: string): Promise<boolean> {
   return row?.protected ?? true;
 }
 
-/** Where an app lives. There is one environment in this version, so the oldest placement is the one. */
-export async function requirePlacement(ctx: Ctx, appId: string) {
-  const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId: ctx.organizationId },
-    select: { environmentId: true, serverId: true, branch: true, liveReleaseId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  if (placement === null) throw new AppError('app.not_found', { appId });
-  return placement;
+/** Where an app lives: in the environment that is named, else in that where it was made; `serverId` is the first server. */
+export async function requirePlacement(ctx: Ctx, appId: string, environmentId?: EnvironmentId) {
+  const place = await requirePlace(ctx, { appId: parseId('app', appId), environmentId });
+  const [first] = place.servers;
+  if (first === undefined) throw new AppError('app.not_found', { appId });
+  return { ...place, serverId: first.serverId };
+}
+
+/** Throws placement.under_way. The app is locked. */
+export async function requireNothingUnderWay(
+  ctx: OrganizationCtx,
+  place: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const [found] = await findUnfinished(ctx, place, underWayStates);
+  if (found !== undefined) throw new AppError('placement.under_way', { deploymentId: found.id });
 }

@@ -5,6 +5,8 @@ import type { Machine } from './machine.ts';
 import { type DeploymentState, deploymentStateSchema, stepStateSchema } from './schema.ts';
 import type { StepRow } from './steps.ts';
 
+export const underWayStates: readonly DeploymentState[] = ['building', 'releasing', 'rolling_out'];
+
 export interface DeploymentRow {
   readonly id: string;
   readonly appId: string;
@@ -12,6 +14,12 @@ export interface DeploymentRow {
   readonly number: number;
   readonly state: DeploymentState;
   readonly releaseId: string | null;
+  readonly configId: string | null;
+  readonly uploadDigest: string | null;
+  readonly buildServerId: string | null;
+  readonly ending: string | null;
+  readonly failureCode: string | null;
+  readonly failureMessage: string | null;
   readonly heartbeatAt: Date | null;
   readonly deadlineAt: Date | null;
   readonly steps: readonly StepRow[];
@@ -24,6 +32,12 @@ const columns = {
   number: true,
   state: true,
   releaseId: true,
+  configId: true,
+  uploadDigest: true,
+  buildServerId: true,
+  ending: true,
+  failureCode: true,
+  failureMessage: true,
   heartbeatAt: true,
   deadlineAt: true,
   steps: { select: { name: true, state: true, startedAt: true, finishedAt: true }, orderBy: { position: 'asc' } },

@@ -77,7 +77,11 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promi
     FROM page
     JOIN app ON app.id = page.app_id
     JOIN environment ON environment.id = page.environment_id
-    LEFT JOIN placement ON placement.app_id = page.app_id AND placement.environment_id = page.environment_id
+    LEFT JOIN LATERAL (
+      SELECT live_release_id FROM placement
+      WHERE placement.app_id = page.app_id AND placement.environment_id = page.environment_id
+      ORDER BY placement.created_at, placement.id LIMIT 1
+    ) AS placement ON true
     LEFT JOIN release ON release.id = page.release_id
     LEFT JOIN "user" AS actor ON actor.id = page.actor_user_id
     ORDER BY page.queued_at DESC, page.id DESC`;

@@ -3,7 +3,7 @@ import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { bumpServersOf } from '../server/index.ts';
 import { type AppLinks, type HostPolicy, isReservedHost } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
 import { loadDomains } from './store.ts';
@@ -19,7 +19,7 @@ export async function attachDomain(
   if (isReservedHost(host, config)) throw new AppError('domain.reserved', { host });
   const placement = await ctx.tx.placement.findFirst({
     where: { appId, organizationId },
-    select: { environmentId: true, serverId: true },
+    select: { environmentId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   if (placement === null) throw new AppError('app.not_found', { appId });
@@ -39,7 +39,7 @@ export async function attachDomain(
     if (isUniqueViolation(error)) throw new AppError('domain.taken', { host }, { cause: error });
     throw error;
   }
-  await bumpServer(ctx, placement.serverId);
+  await bumpServersOf(ctx, { appId, environmentId: placement.environmentId });
   await recordAudit(ctx, {
     action: 'domain.attach',
     target: { kind: 'domain', id, label: host },

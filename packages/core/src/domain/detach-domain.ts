@@ -1,7 +1,7 @@
 // Owns a host name losing its app.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { bumpServersOf } from '../server/index.ts';
 import type { DetachDomainInput } from './schema.ts';
 
 export async function detachDomain(ctx: Ctx, input: DetachDomainInput): Promise<DetachDomainInput> {
@@ -13,11 +13,7 @@ export async function detachDomain(ctx: Ctx, input: DetachDomainInput): Promise<
   });
   if (domain === null) throw new AppError('domain.not_found', { domainId });
   await ctx.tx.domain.deleteMany({ where: { id: domainId, organizationId } });
-  const placement = await ctx.tx.placement.findFirst({
-    where: { appId: domain.appId, environmentId: domain.environmentId, organizationId },
-    select: { serverId: true },
-  });
-  if (placement !== null) await bumpServer(ctx, placement.serverId);
+  await bumpServersOf(ctx, domain);
   await recordAudit(ctx, {
     action: 'domain.detach',
     target: { kind: 'domain', id: domainId, label: domain.host },

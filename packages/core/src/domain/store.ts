@@ -44,7 +44,11 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
     FROM domain
     JOIN app ON app.id = domain.app_id
     JOIN environment ON environment.id = domain.environment_id
-    LEFT JOIN placement ON placement.app_id = domain.app_id AND placement.environment_id = domain.environment_id
+    LEFT JOIN LATERAL (
+      SELECT server_id FROM placement
+      WHERE placement.app_id = domain.app_id AND placement.environment_id = domain.environment_id
+      ORDER BY placement.created_at, placement.id LIMIT 1
+    ) AS placement ON true
     LEFT JOIN server ON server.id = placement.server_id
     WHERE ${Prisma.join(conditions, ' AND ')}
     ORDER BY domain.host LIMIT ${filter.limit}`;

@@ -1,4 +1,5 @@
 // The door to environments.
+export { createEnvironment } from './create-environment.ts';
 export { listEnvironments } from './list-environments.ts';
 export * from './schema.ts';
 export { updateEnvironment } from './update-environment.ts';

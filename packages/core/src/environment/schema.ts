@@ -1,6 +1,7 @@
 // Owns the shape of environments as they cross the API.
 import { environmentIdSchema, projectIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { nameSchema } from '../kernel/text.ts';
 
 export const environmentSchema = z.object({
   id: environmentIdSchema,
@@ -19,3 +20,11 @@ export type EnvironmentRef = z.infer<typeof environmentRefSchema>;
 
 export const updateEnvironmentInputSchema = environmentRefSchema.extend({ protected: z.boolean() });
 export type UpdateEnvironmentInput = z.infer<typeof updateEnvironmentInputSchema>;
+
+/** Without a project: the organization's first. */
+export const createEnvironmentInputSchema = z.object({
+  projectId: projectIdSchema.optional(),
+  name: nameSchema,
+  protected: z.boolean().default(false),
+});
+export type CreateEnvironmentInput = z.infer<typeof createEnvironmentInputSchema>;

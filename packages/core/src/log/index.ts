@@ -1,6 +1,8 @@
 // The door to logs.
+export * from './app-log-schema.ts';
 export { decodeLogLines, encodeLogLines } from './codec.ts';
 export { deleteLogs, listAppLogs } from './delete-app-logs.ts';
+export { toLogQuery } from './find-log-servers.ts';
 export { readLog } from './read-log.ts';
 export { recordLogChunk } from './record-log-chunk.ts';
 export * from './schema.ts';

@@ -1,24 +1,28 @@
 // Owns the list of releases and its pages.
 import { parseId } from '@fairlead/contract/ids';
-import { AppError, type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { requirePlace } from '../config/index.ts';
+import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { findKeptReleases } from './kept.ts';
 import type { ListReleasesInput, ReleaseView } from './schema.ts';
 
 /** Newest first. The cursor is a release's number. */
 export async function listReleases(ctx: Ctx, input: ListReleasesInput): Promise<Page<ReleaseView>> {
   const { organizationId } = ctx;
   const { appId, limit } = input;
-  const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId },
-    select: { liveReleaseId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  if (placement === null) throw new AppError('app.not_found', { appId });
+  const { environmentId, liveReleaseId } = await requirePlace(ctx, input);
   const before = Number.parseInt(input.cursor ?? '', 10);
   const rows = await ctx.tx.release.findMany({
-    where: { appId, organizationId, ...(Number.isSafeInteger(before) ? { number: { lt: before } } : {}) },
+    where: {
+      appId,
+      environmentId,
+      organizationId,
+      ...(Number.isSafeInteger(before) ? { number: { lt: before } } : {}),
+    },
+    include: { config: { select: { number: true } } },
     orderBy: { number: 'desc' },
     take: limit + 1,
   });
+  const kept = new Set((await findKeptReleases(ctx, [{ appId, environmentId }])).map(({ id }) => id));
   return toPage(
     rows,
     limit,
@@ -35,7 +39,9 @@ export async function listReleases(ctx: Ctx, input: ListReleasesInput): Promise<
       runtime: row.runtime,
       command: row.command,
       createdAt: row.createdAt,
-      isLive: row.id === placement.liveReleaseId,
+      isLive: row.id === liveReleaseId,
+      configNumber: row.config?.number ?? 0,
+      isKept: kept.has(row.id),
     }),
   );
 }

@@ -1,7 +1,8 @@
 // Owns the shape of a release, which never changes once it exists.
 
-import { appIdSchema, releaseIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, environmentIdSchema, releaseIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { differenceSchema, placeSchema } from '../config/schema.ts';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
 export const releaseSchema = z.object({
@@ -17,9 +18,33 @@ export const releaseSchema = z.object({
   command: z.array(z.string()),
   createdAt: z.date(),
   isLive: z.boolean(),
+  /** Of its settings; 0: those that every app begins with. */
+  configNumber: z.number().int(),
+  /** Its artifact is kept, so it can be rolled out again without a build. */
+  isKept: z.boolean(),
 });
 export type ReleaseView = z.infer<typeof releaseSchema>;
 
-export const listReleasesInputSchema = pageInputSchema.extend({ appId: appIdSchema });
+export const listReleasesInputSchema = pageInputSchema.extend(placeSchema.shape);
 export type ListReleasesInput = z.infer<typeof listReleasesInputSchema>;
 export const releasePageSchema = pageSchema(releaseSchema);
+
+/** What is different when one release runs instead of the other. */
+export const diffReleasesInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  fromReleaseId: releaseIdSchema,
+  toReleaseId: releaseIdSchema,
+});
+export type DiffReleasesInput = z.infer<typeof diffReleasesInputSchema>;
+
+export const releaseDiffSchema = z.object({
+  fromNumber: z.number().int(),
+  toNumber: z.number().int(),
+  /** Commit, artifact and runtime. */
+  artifact: z.array(differenceSchema),
+  settings: z.array(differenceSchema),
+  /** By name only: values are never shown. `before` and `after` say "set" or, when only the value differs, the version. */
+  secrets: z.array(differenceSchema),
+});
+export type ReleaseDiff = z.infer<typeof releaseDiffSchema>;

@@ -6,6 +6,7 @@ const reading: readonly Permission[] = [
   'benchmark.read',
   'deployment.read',
   'domain.read',
+  'log.read',
   'member.read',
   'metric.read',
   'role.read',

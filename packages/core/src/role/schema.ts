@@ -31,6 +31,7 @@ export const permissionSchema = z.enum([
   'domain.read',
   'domain.write',
   'environment.write',
+  'log.read',
   'member.invite',
   'member.read',
   'member.write',

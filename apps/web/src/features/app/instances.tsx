@@ -15,6 +15,8 @@ const LOOK: Record<Instance['state'], StateLook> = {
   draining: { tone: 'idle', shape: 'half', label: 'Draining' },
   stopped: { tone: 'idle', shape: 'dash', label: 'Stopped' },
   crashed: { tone: 'bad', shape: 'cross', label: 'Crashed' },
+  given_up: { tone: 'bad', shape: 'cross', label: 'Given up' },
+  asleep: { tone: 'idle', shape: 'ring', label: 'Asleep' },
 };
 
 export function Instances({ app }: { readonly app: AppDetail }) {

@@ -2,6 +2,7 @@
 // asked again with growing pauses for as long as somebody watches.
 
 import type { LiveSubscription } from '@fairlead/api';
+import { type AppLogBatch, type AppLogQuery, appLogBatch } from '@fairlead/contract/app-log';
 import { formatLiveTopic, type LiveEvent, liveEvent } from '@fairlead/contract/live';
 import type { Log } from '@fairlead/core/kernel';
 import { readEventData } from './event-stream.ts';
@@ -38,6 +39,36 @@ export async function followGateway(
     }
     await pause(pauseMs, signal);
     pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS);
+  }
+}
+
+/** Lines that servers keep. Ends with the gateway's answer: whoever follows asks again. */
+export async function* searchGateway(
+  { gatewayUrl, token }: GatewayStreamOptions,
+  query: AppLogQuery,
+  signal: AbortSignal,
+): AsyncGenerator<AppLogBatch, void> {
+  const response = await fetch(`${gatewayUrl}/internal/logs`, {
+    method: 'POST',
+    headers: {
+      accept: 'text/event-stream',
+      'content-type': 'application/json',
+      authorization: `Bearer ${await token()}`,
+    },
+    // The words of a search are nobody's business: they stay out of addresses, which get logged.
+    body: JSON.stringify(query),
+    cache: 'no-store',
+    redirect: 'error',
+    signal,
+  });
+  if (!response.ok || response.body === null) {
+    await response.body?.cancel();
+    throw new Error(`the gateway answered ${response.status}`);
+  }
+  try {
+    for await (const data of readEventData(response.body)) yield appLogBatch.parse(JSON.parse(data));
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }
 

@@ -1,0 +1,31 @@
+// Owns the procedures of an app's settings in one environment.
+import { updateConfig } from '@fairlead/core/app';
+import {
+  configPageSchema,
+  configRefSchema,
+  configSchema,
+  getConfig,
+  listConfigs,
+  listConfigsInputSchema,
+  placeSchema,
+  updateConfigInputSchema,
+} from '@fairlead/core/config';
+import { memberProcedure, router } from '../ladder.ts';
+import { byPlacement } from '../scopes.ts';
+
+export const configRouter = router({
+  get: memberProcedure('app.read', { scope: byPlacement })
+    .input(placeSchema)
+    .output(configSchema)
+    .query(({ ctx, input }) => getConfig(ctx.core, input)),
+
+  list: memberProcedure('app.read', { scope: byPlacement })
+    .input(listConfigsInputSchema)
+    .output(configPageSchema)
+    .query(({ ctx, input }) => listConfigs(ctx.core, input)),
+
+  update: memberProcedure('app.write', { scope: byPlacement })
+    .input(updateConfigInputSchema)
+    .output(configRefSchema)
+    .mutation(({ ctx, input }) => updateConfig(ctx.core, input)),
+});

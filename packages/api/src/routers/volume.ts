@@ -1,0 +1,30 @@
+// Owns the procedures of volumes. They outlive apps and environments, so deleting one is the organization's business.
+import {
+  deletedVolumeSchema,
+  deleteVolume,
+  deleteVolumeInputSchema,
+  listVolumes,
+  listVolumesInputSchema,
+  restoreVolume,
+  volumeListSchema,
+  volumeRefSchema,
+} from '@fairlead/core/volume';
+import { memberProcedure, router } from '../ladder.ts';
+import { byPlacement } from '../scopes.ts';
+
+export const volumeRouter = router({
+  list: memberProcedure('app.read', { scope: byPlacement })
+    .input(listVolumesInputSchema)
+    .output(volumeListSchema)
+    .query(({ ctx, input }) => listVolumes(ctx.core, input)),
+
+  delete: memberProcedure('app.delete')
+    .input(deleteVolumeInputSchema)
+    .output(deletedVolumeSchema)
+    .mutation(({ ctx, input }) => deleteVolume(ctx.core, input)),
+
+  restore: memberProcedure('app.delete')
+    .input(volumeRefSchema)
+    .output(volumeRefSchema)
+    .mutation(({ ctx, input }) => restoreVolume(ctx.core, input)),
+});

@@ -1,0 +1,58 @@
+// What is asked of apps' logs, which the servers themselves keep, and what they answer: between browser, web and gateway.
+import { z } from 'zod';
+import { appIdSchema, environmentIdSchema, organizationIdSchema, serverIdSchema } from './ids.ts';
+
+const unixMs = z.number().int().nonnegative().max(253_402_300_800_000);
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+
+/** The words of a search. What is left out is not looked at. */
+export const appLogFilter = z.object({
+  /** "web", or the name of a worker. */
+  process: z.string().max(40).optional(),
+  instanceId: z.string().max(80).optional(),
+  /** A line must hold it, case aside; with `regex` it is a regular expression. */
+  text: z.string().max(500).optional(),
+  regex: z.boolean().optional(),
+  /** This and what is worse. */
+  level: z.enum(logLevels).optional(),
+  fromUnixMs: unixMs.optional(),
+  toUnixMs: unixMs.optional(),
+  /** The newest so many of each server. */
+  limit: z.number().int().min(1).max(5000).default(500),
+});
+export type AppLogFilter = z.infer<typeof appLogFilter>;
+
+/** What the web process asks of the gateway, which must not believe it blindly: servers are checked again. */
+export const appLogQuery = appLogFilter.extend({
+  organizationId: organizationIdSchema,
+  appId: appIdSchema,
+  environmentId: environmentIdSchema,
+  serverIds: z.array(serverIdSchema).min(1).max(100),
+  /** Goes on with what comes. */
+  follow: z.boolean(),
+});
+export type AppLogQuery = z.infer<typeof appLogQuery>;
+
+export const appLogLine = z.object({
+  unixMs: z.number(),
+  instanceId: z.string(),
+  process: z.string(),
+  releaseId: z.string(),
+  stream: z.enum(['system', 'stdout', 'stderr']),
+  /** Found in the line; empty: none. */
+  level: z.string(),
+  text: z.string(),
+});
+export type AppLogLine = z.infer<typeof appLogLine>;
+
+/** From one server. With `done`, nothing more comes from it. */
+export const appLogBatch = z.object({
+  serverId: serverIdSchema,
+  lines: z.array(appLogLine),
+  done: z.boolean(),
+  /** Older lines that match were left out. */
+  more: z.boolean(),
+  /** Why this server cannot answer, as a whole sentence; null: it does. */
+  failure: z.string().nullable(),
+});
+export type AppLogBatch = z.infer<typeof appLogBatch>;

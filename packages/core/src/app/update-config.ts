@@ -1,0 +1,68 @@
+// Owns a new version of an app's settings. Must never touch a release: they are immutable.
+import { newId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import {
+  type ConfigRef,
+  diffSettings,
+  findNewestConfig,
+  requirePlace,
+  type Settings,
+  settingsSchema,
+  type UpdateConfigInput,
+} from '../config/index.ts';
+import { requireNothingInReview } from '../deployment/index.ts';
+import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+
+/** Changes what is given. The same settings make no new version. Throws approval.in_review. */
+export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
+  const { tx, organizationId } = ctx;
+  const { appId } = input;
+  // Holds the app, so nobody makes the same number at the same time.
+  await requireNothingInReview(ctx, { appId });
+  const place = await requirePlace(ctx, input);
+  const { environmentId } = place;
+  const newest = await findNewestConfig(ctx, place);
+  const given = Object.fromEntries(Object.entries(input.settings).filter(([, value]) => value !== undefined));
+  const settings = settingsSchema.parse({ ...newest.settings, ...given });
+  await requireSensible(ctx, settings);
+  const changes = diffSettings(newest.settings, settings);
+  if (changes.length === 0 && newest.id !== null) return { configId: newest.id, number: newest.number };
+
+  const id = newId('cfg');
+  const number = newest.number + 1;
+  await tx.appConfig.create({
+    data: {
+      id,
+      organizationId,
+      appId,
+      environmentId,
+      number,
+      settings,
+      authorUserId: actorUserId(ctx.actor),
+      createdAt: ctx.clock.now(),
+    },
+  });
+  if (changes.some(({ name }) => name === 'scale')) {
+    for (const { serverId } of place.servers) await bumpServer(ctx, serverId);
+  }
+  const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));
+  await recordAudit(ctx, {
+    action: 'config.update',
+    target: { kind: 'app', id: appId, label: place.appName },
+    before: { ...side('before'), number: newest.number },
+    after: { ...side('after'), number },
+  });
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  return { configId: id, number };
+}
+
+async function requireSensible(ctx: Ctx, settings: Settings): Promise<void> {
+  if (settings.builder === 'image' && settings.image === '') throw new AppError('config.image_missing');
+  const { buildServerId } = settings;
+  if (buildServerId === null) return;
+  const where = { id: buildServerId, organizationId: ctx.organizationId };
+  if ((await ctx.tx.server.count({ where })) === 0) {
+    throw new AppError('server.not_found', { serverId: buildServerId });
+  }
+}

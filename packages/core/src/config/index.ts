@@ -1,0 +1,6 @@
+// The door to settings. Changing them is app's: servers and deployments read them from here.
+export { diffSettings } from './diff.ts';
+export { getConfig } from './get-config.ts';
+export { listConfigs } from './list-configs.ts';
+export * from './schema.ts';
+export { findNewestConfig, loadSettings, type Place, requirePlace, type StoredConfig } from './store.ts';

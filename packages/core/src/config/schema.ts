@@ -1,0 +1,252 @@
+// Owns the shape of an app's settings in one environment, and their bounds: an agent refuses its whole state for one value
+// that is out of them, so nothing else may be stored.
+import { appIdSchema, configIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
+import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
+import { rootFolderSchema } from '../source/schema.ts';
+
+export const instancesMax = 64;
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const commandOfSomething = commandSchema.min(1, 'Name a program.');
+const count = z.number().int().min(0);
+const bytes = count.max(2 ** 50);
+const cpuMillis = count.max(1_000_000);
+
+export const healthCheckSchema = z.discriminatedUnion('kind', [
+  /** A connection to its port is enough. */
+  z.object({ kind: z.literal('tcp') }),
+  z.object({ kind: z.literal('http'), path: healthPathSchema.refine((path) => path !== '', 'Enter a path.') }),
+  /** A program of the release that must end with 0. */
+  z.object({ kind: z.literal('command'), command: commandOfSomething }),
+]);
+export type HealthCheckSettings = z.infer<typeof healthCheckSchema>;
+
+export const scaleSchema = z
+  .object({
+    /** 0: all may sleep; the first request wakes one. */
+    instancesMin: count.max(instancesMax),
+    instancesMax: z.number().int().min(1).max(instancesMax),
+    idleTimeoutMs: z
+      .number()
+      .int()
+      .min(second)
+      .max(24 * hour)
+      .default(5 * minute),
+    /** Exchanges in flight that an instance should have; 0: not looked at. */
+    inFlightTarget: count.max(1_000_000).default(0),
+    /** CPU that an instance should use, 1000 = one core; 0: not looked at. */
+    cpuMillisTarget: cpuMillis.default(0),
+  })
+  .refine((scale) => scale.instancesMin <= scale.instancesMax, 'The least is more than the most.');
+
+export const workerSchema = z.object({
+  name: plainNameSchema.refine(
+    (name) => name !== 'web',
+    'The process with the port is called web; choose another name.',
+  ),
+  command: commandOfSomething,
+  instances: count.max(instancesMax).default(1),
+  memoryBytesMax: bytes.default(0),
+  cpuMillisMax: cpuMillis.default(0),
+});
+
+export const volumeMountSchema = z.object({
+  name: plainNameSchema,
+  /** Where a container sees it; every app finds it at $FAIRLEAD_VOLUMES/<name>. */
+  path: z
+    .string()
+    .trim()
+    .max(300)
+    .regex(/^\/[\w.@+-]+(?:\/[\w.@+-]+)*$/, 'Enter an absolute folder such as /data.')
+    .refine((path) => !path.split('/').includes('..'), 'Enter a folder without “..”.'),
+});
+
+export const hookSchema = z.object({
+  command: commandOfSomething,
+  timeoutMs: z
+    .number()
+    .int()
+    .min(second)
+    .max(hour)
+    .default(10 * minute),
+});
+
+export const rolloutSchema = z.discriminatedUnion('kind', [
+  /** All new instances beside the old ones. */
+  z.object({ kind: z.literal('all') }),
+  /** So many instances at a time. */
+  z.object({ kind: z.literal('batch'), size: z.number().int().min(1).max(instancesMax) }),
+  /** A share of the requests tries the new release first. */
+  z.object({
+    kind: z.literal('canary'),
+    percents: z
+      .array(z.number().int().min(1).max(99))
+      .min(1)
+      .max(20)
+      .refine(
+        (all) => all.every((each, at) => at === 0 || each > (all[at - 1] ?? 0)),
+        'Each share is larger than the last.',
+      ),
+    /** For each share. */
+    holdMs: z.number().int().min(second).max(hour).default(minute),
+    /** Failed requests of 1000 more than with the old release that end it. */
+    errorsPermilleMax: count.max(1000).default(10),
+    /** 1500: a p99 half as long again as the old release's ends it; 0: not looked at. */
+    p99PermilleMax: count.max(1_000_000).default(0),
+    /** Fewer requests than this decide nothing. */
+    requestsMin: count.max(1_000_000).default(20),
+  }),
+]);
+export type RolloutSettings = z.infer<typeof rolloutSchema>;
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+/** Fairlead gives these itself. */
+const reservedVariable = /^(?:PORT|FAIRLEAD_.*)$/;
+export const variablesSchema = z
+  .record(
+    z
+      .string()
+      .regex(variableName, 'A variable has letters, digits and underscores, and begins with no digit.')
+      .refine((name) => !reservedVariable.test(name), 'Fairlead sets this variable itself.'),
+    z
+      .string()
+      .max(16_384)
+      .refine((value) => !value.includes('\0'), 'A value has no NUL.'),
+  )
+  .refine((all) => Object.keys(all).length <= 200, 'An app has at most 200 variables; use secrets or a file.');
+
+const unique = <T extends { readonly name: string }>(all: readonly T[]): boolean =>
+  new Set(all.map(({ name }) => name)).size === all.length;
+
+/** Everything has a default: an app without settings is built and run as it was detected. */
+export const settingsSchema = z.object({
+  builder: z.enum(['auto', 'native', 'dockerfile', 'image']).default('auto'),
+  /** Empty: what is detected. A committed fairlead.toml comes first. */
+  installCommand: commandSchema.default([]),
+  buildCommand: commandSchema.default([]),
+  /** Empty: the app's own command, else what is detected. */
+  startCommand: commandSchema.default([]),
+  /** Path in the root folder; empty: Dockerfile. */
+  dockerfile: rootFolderSchema.default(''),
+  /** With the builder `image`: registry.example/name:tag, or with a digest. */
+  image: z
+    .string()
+    .trim()
+    .max(512)
+    .regex(/^[A-Za-z0-9._/:@-]*$/, 'Enter the name of an image, such as registry.example/shop:2.')
+    .default(''),
+  /** Of a static site: the folder to serve. */
+  outputFolder: rootFolderSchema.default(''),
+  /** Not secret: they are shown to everybody who sees the app. */
+  variables: variablesSchema.default({}),
+  /** Null: the app's health path, else what fairlead.toml says, else its port. */
+  health: healthCheckSchema.nullable().default(null),
+  /** How long a new instance may take until it is healthy. */
+  healthTimeoutMs: z.number().int().min(second).max(hour).default(minute),
+  /** Asked for as long as an instance runs; three failures in a row restart it. Null: not asked. */
+  liveness: healthCheckSchema.nullable().default(null),
+  scale: scaleSchema.nullable().default(null),
+  /** Empty: those of fairlead.toml or a Procfile. */
+  workers: z.array(workerSchema).max(20).refine(unique, 'Two processes have the same name.').default([]),
+  volumes: z.array(volumeMountSchema).max(20).refine(unique, 'Two volumes have the same name.').default([]),
+  /** 0: no limit of its own. */
+  memoryBytesMax: bytes.default(0),
+  cpuMillisMax: cpuMillis.default(0),
+  processesMax: count.max(100_000).default(0),
+  /** Run to its end, once, before the first new instance starts: migrations. */
+  releaseCommand: hookSchema.nullable().default(null),
+  /** Run once when the release is live everywhere. Its failure is told and changes nothing. */
+  afterCommand: hookSchema.nullable().default(null),
+  rollout: rolloutSchema.default({ kind: 'all' }),
+  drainTimeoutMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(hour)
+    .default(30 * second),
+  stopGraceMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(10 * minute)
+    .default(10 * second),
+  /** How many releases can be rolled back to without a build, the live one aside. */
+  keepReleases: z.number().int().min(1).max(100).default(5),
+  buildTimeoutMs: z
+    .number()
+    .int()
+    .min(minute)
+    .max(2 * hour)
+    .default(15 * minute),
+  /** Null: the first server of the app. */
+  buildServerId: serverIdSchema.nullable().default(null),
+});
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** What apps begin with. */
+export const defaultSettings: Settings = settingsSchema.parse({});
+
+/** An app in one of its environments; without one, in that where it was made. */
+export const placeSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
+export type PlaceInput = z.infer<typeof placeSchema>;
+
+export const configSchema = z.object({
+  /** Null: nobody has changed anything yet. */
+  id: configIdSchema.nullable(),
+  /** Counts from 1 in each environment; 0: nobody has changed anything yet. */
+  number: z.number().int(),
+  settings: settingsSchema,
+  /** How many copies run on each server. Not part of a version: it takes effect at once. */
+  instances: z.number().int(),
+  branch: z.string(),
+  deploysPaused: z.boolean(),
+  environmentId: environmentIdSchema,
+  environmentName: z.string(),
+  createdAt: z.date().nullable(),
+  authorName: z.string().nullable(),
+  /** Settings that the live release does not have yet, by their names. */
+  notDeployed: z.array(z.string()),
+});
+export type ConfigView = z.infer<typeof configSchema>;
+
+/** Only what is given changes. `scale` takes effect at once, everything else with the next deployment. */
+export const updateConfigInputSchema = placeSchema.extend({
+  settings: z.object(
+    Object.fromEntries(
+      Object.entries(settingsSchema.shape).map(([name, schema]) => [name, schema.unwrap().optional()]),
+    ) as {
+      [Name in keyof typeof settingsSchema.shape]: z.ZodOptional<
+        ReturnType<(typeof settingsSchema.shape)[Name]['unwrap']>
+      >;
+    },
+  ),
+});
+export type UpdateConfigInput = z.infer<typeof updateConfigInputSchema>;
+
+export const configRefSchema = z.object({ configId: configIdSchema, number: z.number().int() });
+export type ConfigRef = z.infer<typeof configRefSchema>;
+
+export const listConfigsInputSchema = pageInputSchema.extend(placeSchema.shape);
+export type ListConfigsInput = z.infer<typeof listConfigsInputSchema>;
+export const configPageSchema = pageSchema(
+  z.object({
+    id: configIdSchema,
+    number: z.number().int(),
+    createdAt: z.date(),
+    authorName: z.string().nullable(),
+    /** By name, what it changed of the version before. */
+    changed: z.array(z.string()),
+  }),
+);
+export type ConfigVersion = z.infer<typeof configPageSchema>['items'][number];
+
+/** A difference of two values, as text that a person reads. Null: it was not there. */
+export const differenceSchema = z.object({
+  name: z.string(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+});
+export type Difference = z.infer<typeof differenceSchema>;

@@ -1,0 +1,49 @@
+// Owns the shape of what opens an app's source. Private halves and passwords go in and never come out.
+import { appIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
+
+export const credentialKindSchema = z.enum(['ssh', 'https', 'registry']);
+export type CredentialKind = z.infer<typeof credentialKindSchema>;
+
+export const credentialSchema = z.object({
+  kind: credentialKindSchema,
+  /** Of https and registry. */
+  username: z.string(),
+  /** Of ssh: one line to give to the host of the repository as a deploy key that may read. */
+  publicKey: z.string(),
+  /** Of ssh: known_hosts lines the server must find; empty: the host's key is trusted when it is first seen. */
+  knownHosts: z.string(),
+  createdAt: z.date(),
+});
+export type CredentialView = z.infer<typeof credentialSchema>;
+
+export const credentialsOfSchema = z.object({ appId: appIdSchema });
+export type CredentialsOf = z.infer<typeof credentialsOfSchema>;
+export const credentialListSchema = z.object({ items: z.array(credentialSchema) });
+export type CredentialList = z.infer<typeof credentialListSchema>;
+
+const line = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\0\r\n]*$/, 'This has no line breaks.');
+
+/** Makes a new key for the app; an older one opens nothing any more. */
+export const rotateKeyInputSchema = credentialsOfSchema.extend({
+  knownHosts: z
+    .string()
+    .max(16_384)
+    .regex(/^[^\0]*$/)
+    .default(''),
+});
+export type RotateKeyInput = z.infer<typeof rotateKeyInputSchema>;
+
+export const updateCredentialInputSchema = credentialsOfSchema.extend({
+  kind: z.enum(['https', 'registry']),
+  username: line(200).min(1, 'Enter the user name.'),
+  password: line(4096).min(1, 'Enter the password or token.'),
+});
+export type UpdateCredentialInput = z.infer<typeof updateCredentialInputSchema>;
+
+export const credentialRefSchema = credentialsOfSchema.extend({ kind: credentialKindSchema });
+export type CredentialRef = z.infer<typeof credentialRefSchema>;

@@ -1,0 +1,48 @@
+// Owns user names and passwords for repositories over https and for registries of images.
+import { recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import type { SecretKeys } from '../secret/index.ts';
+import type { CredentialList, CredentialRef, CredentialsOf, UpdateCredentialInput } from './schema.ts';
+import { credentialKindSchema } from './schema.ts';
+import { requireApp, writeCredential } from './store.ts';
+
+export async function updateCredential(
+  ctx: Ctx,
+  input: UpdateCredentialInput,
+  keys: SecretKeys,
+): Promise<CredentialRef> {
+  const { appId, kind, username, password } = input;
+  const name = await writeCredential(ctx, appId, { kind, username, secret: password }, keys);
+  await recordAudit(ctx, {
+    action: 'credential.update',
+    target: { kind: 'app', id: appId, label: name },
+    after: { kind, username },
+  });
+  return { appId, kind };
+}
+
+export async function deleteCredential(ctx: Ctx, input: CredentialRef): Promise<CredentialRef> {
+  const { appId, kind } = input;
+  const { name } = await requireApp(ctx, appId);
+  const { count } = await ctx.tx.sourceCredential.deleteMany({
+    where: { appId, kind, organizationId: ctx.organizationId },
+  });
+  if (count === 0) throw new AppError('credential.not_found', { appId, kind });
+  await recordAudit(ctx, {
+    action: 'credential.delete',
+    target: { kind: 'app', id: appId, label: name },
+    before: { kind },
+  });
+  return { appId, kind };
+}
+
+/** What can be shown of them. */
+export async function listCredentials(ctx: Ctx, { appId }: CredentialsOf): Promise<CredentialList> {
+  await requireApp(ctx, appId);
+  const rows = await ctx.tx.sourceCredential.findMany({
+    where: { appId, organizationId: ctx.organizationId },
+    select: { kind: true, username: true, publicKey: true, knownHosts: true, createdAt: true },
+    orderBy: { kind: 'asc' },
+  });
+  return { items: rows.map((row) => ({ ...row, kind: credentialKindSchema.parse(row.kind) })) };
+}

@@ -1,0 +1,107 @@
+// Owns gathering what explains why a deployment is not live yet. The sentence itself is explain.ts, which is pure.
+import { findNewestConfig, loadSettings } from '../config/index.ts';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import { isConnected, missingCapability } from '../server/index.ts';
+import { awaitsApproval } from './approval.ts';
+import { explain } from './explain.ts';
+import { findTakenSlots } from './limits.ts';
+import { isFinished } from './machine.ts';
+import type { Wait } from './schema.ts';
+import { type DeploymentRow, findDeployment, findUnfinished, underWayStates } from './store.ts';
+
+/** Null when it is over. */
+export async function explainDeployment(ctx: OrganizationCtx, row: DeploymentRow): Promise<Wait | null> {
+  if (isFinished(row.state)) return null;
+  const { tx, organizationId } = ctx;
+  const { appId, environmentId } = row;
+  const now = ctx.clock.now();
+  const placements = await tx.placement.findMany({
+    where: { appId, environmentId, organizationId },
+    select: { server: true, instances: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  const rolls = await tx.deploymentServer.findMany({
+    where: { deploymentId: row.id, organizationId },
+    orderBy: { position: 'asc' },
+  });
+  const queued = row.state === 'queued';
+  const settings = queued ? (await findNewestConfig(ctx, row)).settings : await loadSettings(ctx, row.configId);
+  const builderId = row.buildServerId ?? settings.buildServerId ?? placements[0]?.server.id ?? null;
+  const builder = builderId === null ? null : await tx.server.findFirst({ where: { id: builderId, organizationId } });
+  const servers = new Map(
+    [...placements.map(({ server }) => server), ...(builder ? [builder] : [])].map((s) => [s.id, s]),
+  );
+  const nameOf = (id: string): string => servers.get(id)?.name ?? 'a server';
+  const inState = (state: string): string[] =>
+    rolls.filter((each) => each.state === state).map((each) => each.serverId);
+  const needsBuild = row.releaseId === null;
+  const needed =
+    row.state === 'building' || (queued && needsBuild)
+      ? [builderId]
+      : queued
+        ? placements.map(({ server }) => server.id)
+        : [...inState('rolling_out'), ...inState('reverting')];
+  const [ahead] = queued
+    ? (await findUnfinished(ctx, { appId, environmentId }, underWayStates)).filter(({ id }) => id !== row.id)
+    : [];
+  const rollingOut = inState('rolling_out');
+  return explain({
+    state: row.state,
+    approvalPending: queued && (await awaitsApproval(ctx, row.id)),
+    behindNumber: ahead?.number ?? null,
+    slot:
+      queued && needsBuild && builderId !== null
+        ? await findTakenSlots(ctx, { serverId: builderId, except: row.id })
+        : null,
+    offline: needed.flatMap((id) => {
+      const server = id === null ? undefined : servers.get(id);
+      return server === undefined || isConnected(server, now) ? [] : [server.name];
+    }),
+    lacking: placements.flatMap(({ server }) => {
+      const capability = missingCapability(settings, server.capabilities);
+      return capability === null ? [] : [{ serverName: server.name, capability }];
+    }),
+    step: row.steps.find((each) => each.state === 'running' && each.name !== 'queue')?.name ?? null,
+    buildServerName: builder?.name ?? null,
+    instances: row.releaseId === null ? null : await countInstances(ctx, row, rollingOut, placements),
+    rollingOut: rollingOut.map(nameOf),
+    live: inState('live').map(nameOf),
+    goingBack: inState('reverting').map(nameOf),
+  });
+}
+
+/** The newest deployment of an app in an environment; null when it is over, or there is none. */
+export async function explainApp(
+  ctx: OrganizationCtx,
+  place: { readonly appId: string; readonly environmentId: string },
+): Promise<Wait | null> {
+  const { appId, environmentId } = place;
+  const newest = await ctx.tx.deployment.findFirst({
+    where: { appId, environmentId, organizationId: ctx.organizationId },
+    select: { id: true },
+    orderBy: { number: 'desc' },
+  });
+  const row = newest === null ? null : await findDeployment(ctx, newest.id);
+  return row === null ? null : explainDeployment(ctx, row);
+}
+
+async function countInstances(
+  ctx: OrganizationCtx,
+  row: DeploymentRow,
+  serverIds: readonly string[],
+  placements: readonly { readonly instances: number; readonly server: { readonly id: string } }[],
+) {
+  const healthy = await ctx.tx.instance.count({
+    where: {
+      organizationId: ctx.organizationId,
+      releaseId: row.releaseId ?? '',
+      serverId: { in: [...serverIds] },
+      process: 'web',
+      state: 'healthy',
+    },
+  });
+  const wanted = placements
+    .filter(({ server }) => serverIds.includes(server.id))
+    .reduce((sum, each) => sum + each.instances, 0);
+  return { healthy, wanted };
+}

@@ -1,0 +1,127 @@
+// Owns the sentence that says why something is not live yet. Pure: facts in, a sentence out. Must never be silent: every
+// state that waits has one.
+import type { DeploymentState, Wait } from './schema.ts';
+
+export interface WaitFacts {
+  readonly state: DeploymentState;
+  readonly approvalPending: boolean;
+  /** Number of the deployment of the same app and environment that is under way. */
+  readonly behindNumber: number | null;
+  /** Builds under way that take all the room there is, and whose. */
+  readonly slot: { readonly builds: number; readonly of: 'server' | 'organization' } | null;
+  /** Servers that it needs now and that are not connected. */
+  readonly offline: readonly string[];
+  /** What an agent lacks, with its server. */
+  readonly lacking: readonly { readonly serverName: string; readonly capability: string }[];
+  readonly step: string | null;
+  readonly buildServerName: string | null;
+  /** Of the servers where it is being rolled out. */
+  readonly instances: { readonly healthy: number; readonly wanted: number } | null;
+  readonly rollingOut: readonly string[];
+  readonly live: readonly string[];
+  readonly goingBack: readonly string[];
+}
+
+/** Null when it is over. */
+export function explain(facts: WaitFacts): Wait | null {
+  switch (facts.state) {
+    case 'queued':
+      return explainQueued(facts);
+    case 'building':
+      return explainBuilding(facts);
+    case 'releasing':
+      return (
+        offline(facts) ?? {
+          reason: 'release_command',
+          sentence: 'The release command is running; the new instances start when it has ended well.',
+        }
+      );
+    case 'rolling_out':
+      return explainRollout(facts);
+    default:
+      return null;
+  }
+}
+
+function explainQueued(facts: WaitFacts): Wait {
+  if (facts.approvalPending) {
+    return { reason: 'approval', sentence: 'It waits until another member approves it.' };
+  }
+  if (facts.behindNumber !== null) {
+    return { reason: 'behind', sentence: `It waits for deployment #${facts.behindNumber}, which is under way.` };
+  }
+  if (facts.slot !== null) {
+    const { builds, of } = facts.slot;
+    const where = of === 'server' ? 'on its server' : 'in this organization';
+    return {
+      reason: 'build_slot',
+      sentence: `It waits for a build to end: ${count(builds, 'build is', 'builds are')} under way ${where}, as many as may be at once.`,
+    };
+  }
+  return offline(facts) ?? lacks(facts) ?? { reason: 'behind', sentence: 'It is about to begin.' };
+}
+
+function explainBuilding(facts: WaitFacts): Wait {
+  const where = facts.buildServerName === null ? '' : ` on ${facts.buildServerName}`;
+  return (
+    offline(facts) ?? {
+      reason: 'building',
+      sentence:
+        facts.step === null ? `The build${where} is about to begin.` : `It is being built${where}: ${facts.step}.`,
+    }
+  );
+}
+
+function explainRollout(facts: WaitFacts): Wait {
+  if (facts.goingBack.length > 0) {
+    return {
+      reason: 'going_back',
+      sentence: `It failed and is being taken back: ${list(facts.goingBack)} ${facts.goingBack.length === 1 ? 'goes' : 'go'} back to the former release.`,
+    };
+  }
+  const away = offline(facts);
+  if (away !== null) return away;
+  if (facts.live.length > 0 && facts.rollingOut.length > 0) {
+    return {
+      reason: 'other_servers',
+      sentence: `It is live on ${list(facts.live)} and being rolled out on ${list(facts.rollingOut)}.`,
+    };
+  }
+  if (facts.step === 'canary') {
+    return { reason: 'instances', sentence: 'A share of the requests tries the new release before all of them do.' };
+  }
+  const { healthy, wanted } = facts.instances ?? { healthy: 0, wanted: 0 };
+  if (wanted > 0 && healthy < wanted) {
+    return { reason: 'instances', sentence: `It waits until its instances are healthy: ${healthy} of ${wanted} are.` };
+  }
+  return {
+    reason: 'instances',
+    sentence: facts.step === null ? 'The roll-out is about to begin.' : `It is being rolled out: ${facts.step}.`,
+  };
+}
+
+function offline({ offline: names }: WaitFacts): Wait | null {
+  if (names.length === 0) return null;
+  const [verb, it] = names.length === 1 ? ['is', 'its agent'] : ['are', 'their agents'];
+  return {
+    reason: 'server_offline',
+    sentence: `${list(names)} ${verb} not connected. Start ${it}, or check the network.`,
+  };
+}
+
+function lacks({ lacking }: WaitFacts): Wait | null {
+  const [first] = lacking;
+  if (first === undefined) return null;
+  return {
+    reason: 'agent_lacks',
+    sentence: `The agent of ${first.serverName} lacks “${first.capability}”, which the settings of this app need. Upgrade it.`,
+  };
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+function list(names: readonly string[]): string {
+  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

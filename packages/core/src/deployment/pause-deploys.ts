@@ -1,0 +1,25 @@
+// Owns whether pushes deploy an app by themselves. What people ask for is never held up.
+
+import { recordAudit } from '../audit/index.ts';
+import { requirePlace } from '../config/index.ts';
+import { type Ctx, notifyChange } from '../kernel/index.ts';
+import type { PauseDeploysInput, PausedDeploys } from './schema.ts';
+import { lockApps } from './store.ts';
+
+export async function pauseDeploys(ctx: Ctx, input: PauseDeploysInput): Promise<PausedDeploys> {
+  const { appId, paused } = input;
+  await lockApps(ctx, [appId]);
+  const { environmentId, appName, deploysPausedAt } = await requirePlace(ctx, input);
+  await ctx.tx.placement.updateMany({
+    where: { appId, environmentId, organizationId: ctx.organizationId },
+    data: { deploysPausedAt: paused ? (deploysPausedAt ?? ctx.clock.now()) : null },
+  });
+  await recordAudit(ctx, {
+    action: 'deployment.pause',
+    target: { kind: 'app', id: appId, label: appName },
+    before: { paused: deploysPausedAt !== null },
+    after: { paused, environmentId },
+  });
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  return { appId, paused };
+}

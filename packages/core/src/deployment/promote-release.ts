@@ -1,0 +1,49 @@
+// Owns taking a release along to another environment: the same artifact, the settings and secrets of the new place.
+import { findNewestConfig } from '../config/index.ts';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import { createSnapshot } from '../secret/index.ts';
+import { copyRelease } from './copy-release.ts';
+import type { DeploymentRef, PromoteReleaseInput } from './schema.ts';
+import { requirePlacement, startDeployment } from './start-deployment.ts';
+import { lockApps } from './store.ts';
+
+/** Nothing is built. Throws release.same_environment, and app.not_found when the app has no server there yet. */
+export async function promoteRelease(ctx: Ctx, input: PromoteReleaseInput): Promise<DeploymentRef> {
+  const { organizationId } = ctx;
+  const { releaseId } = input;
+  const source = await ctx.tx.release.findFirst({
+    where: { id: releaseId, organizationId },
+    select: {
+      appId: true,
+      environmentId: true,
+      command: true,
+      healthPath: true,
+      app: { select: { healthPath: true } },
+    },
+  });
+  if (source === null) throw new AppError('release.not_found', { releaseId });
+  const { appId } = source;
+  if (source.environmentId === input.environmentId) throw new AppError('release.same_environment', { releaseId });
+  await lockApps(ctx, [appId]);
+  const { environmentId, serverId } = await requirePlacement(ctx, appId, input.environmentId);
+  const { snapshotId, problem } = await createSnapshot(ctx, { appId, environmentId });
+  if (problem !== null) throw new AppError('secret.unresolved', { appId, problem });
+  const config = await findNewestConfig(ctx, { appId, environmentId });
+  const { startCommand } = config.settings;
+  const release = await copyRelease(ctx, releaseId, {
+    environmentId,
+    configId: config.id,
+    secretSnapshotId: snapshotId,
+    command: startCommand.length > 0 ? startCommand : source.command,
+    healthPath: source.app.healthPath || source.healthPath,
+  });
+  const deploymentId = await startDeployment(ctx, {
+    appId,
+    environmentId,
+    serverId,
+    trigger: 'promote',
+    ref: release.commitHash,
+    release,
+  });
+  return { deploymentId };
+}

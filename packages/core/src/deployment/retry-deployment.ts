@@ -1,0 +1,42 @@
+// Owns trying a deployment again that did not get through.
+import { parseId } from '@fairlead/contract/ids';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import { type DeploymentRef, deploymentStateSchema } from './schema.ts';
+import { requirePlacement, startDeployment } from './start-deployment.ts';
+
+/** What it had built is rolled out again; when it had built nothing, the same is built. Throws deployment.not_retryable. */
+export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
+  const { deploymentId } = input;
+  const { organizationId } = ctx;
+  const old = await ctx.tx.deployment.findFirst({
+    where: { id: deploymentId, organizationId },
+    select: {
+      appId: true,
+      environmentId: true,
+      state: true,
+      ref: true,
+      commitHash: true,
+      uploadDigest: true,
+      withoutCache: true,
+      release: { select: { id: true, commitHash: true, commitSubject: true, commitAuthor: true } },
+    },
+  });
+  if (old === null) throw new AppError('deployment.not_found', { deploymentId });
+  const state = deploymentStateSchema.parse(old.state);
+  if (state !== 'failed' && state !== 'cancelled') {
+    throw new AppError('deployment.not_retryable', { deploymentId, state });
+  }
+  const { appId, uploadDigest } = old;
+  const { environmentId, serverId } = await requirePlacement(ctx, appId, parseId('env', old.environmentId));
+  const started = await startDeployment(ctx, {
+    appId,
+    environmentId,
+    serverId,
+    trigger: 'retry',
+    ref: uploadDigest === null ? (old.commitHash ?? old.ref) : old.ref,
+    release: old.release,
+    uploadDigest: uploadDigest ?? undefined,
+    withoutCache: old.withoutCache,
+  });
+  return { deploymentId: started };
+}

@@ -1,0 +1,17 @@
+// Owns which servers keep the lines that somebody asks for.
+import type { AppLogQuery } from '@fairlead/contract/app-log';
+import { requirePlace } from '../config/index.ts';
+import { AppError, type OrganizationCtx } from '../kernel/index.ts';
+import type { TailLogInput } from './app-log-schema.ts';
+
+/** Throws app.not_found and placement.missing. */
+export async function toLogQuery(ctx: OrganizationCtx, input: TailLogInput, follow: boolean): Promise<AppLogQuery> {
+  const { serverId, environmentId: _, appId, ...filter } = input;
+  const place = await requirePlace(ctx, input);
+  const serverIds = place.servers
+    .map((each) => each.serverId)
+    .filter((id) => serverId === undefined || id === serverId);
+  if (serverIds.length === 0) throw new AppError('placement.missing', { appId, serverId });
+  const { organizationId } = ctx;
+  return { ...filter, organizationId, appId, environmentId: place.environmentId, serverIds, follow };
+}

@@ -1,0 +1,43 @@
+// Owns which releases can be rolled out again: what is live, and the newest that once were. Everything else may be pruned,
+// on servers and in the store.
+import { defaultSettings } from '../config/index.ts';
+import type { OrganizationCtx } from '../kernel/index.ts';
+
+export interface KeptRelease {
+  readonly id: string;
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly artifactDigest: string;
+}
+
+/** Of these apps in these environments. How many is a setting of each. */
+export async function findKeptReleases(
+  ctx: OrganizationCtx,
+  places: readonly { readonly appId: string; readonly environmentId: string }[],
+): Promise<KeptRelease[]> {
+  if (places.length === 0) return [];
+  const wanted = JSON.stringify(places.map(({ appId, environmentId }) => ({ appId, environmentId })));
+  return ctx.tx.$queryRaw<KeptRelease[]>`
+    SELECT kept.id, kept.app_id AS "appId", kept.environment_id AS "environmentId",
+           kept.artifact_digest AS "artifactDigest"
+    FROM jsonb_to_recordset(${wanted}::jsonb) AS place ("appId" text, "environmentId" text)
+    LEFT JOIN LATERAL (
+      SELECT (settings->>'keepReleases')::int AS keep FROM app_config
+      WHERE app_config.app_id = place."appId" AND app_config.environment_id = place."environmentId"
+        AND app_config.organization_id = ${ctx.organizationId}
+      ORDER BY app_config.number DESC LIMIT 1
+    ) AS config ON true
+    CROSS JOIN LATERAL (
+      (SELECT release.* FROM release
+       WHERE release.app_id = place."appId" AND release.environment_id = place."environmentId"
+         AND release.organization_id = ${ctx.organizationId}
+         AND EXISTS (SELECT 1 FROM deployment
+                     WHERE deployment.release_id = release.id AND deployment.state = 'live')
+       -- The live one is one of them as a rule, and does not count.
+       ORDER BY release.number DESC LIMIT coalesce(config.keep, ${defaultSettings.keepReleases}::int) + 1)
+      UNION
+      SELECT release.* FROM release JOIN placement ON placement.live_release_id = release.id
+      WHERE placement.app_id = place."appId" AND placement.environment_id = place."environmentId"
+        AND placement.organization_id = ${ctx.organizationId}
+    ) AS kept`;
+}

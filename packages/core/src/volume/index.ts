@@ -1,0 +1,4 @@
+// The door to volumes.
+export { deleteVolume, restoreVolume } from './delete-volume.ts';
+export { listVolumes } from './list-volumes.ts';
+export * from './schema.ts';

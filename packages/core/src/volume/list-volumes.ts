@@ -1,0 +1,13 @@
+// Owns the list of volumes.
+import { requirePlace } from '../config/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import type { ListVolumesInput, VolumeList } from './schema.ts';
+import { loadVolumes } from './store.ts';
+
+export async function listVolumes(ctx: Ctx, input: ListVolumesInput): Promise<VolumeList> {
+  const { appId } = input;
+  if (appId === undefined) return { items: await loadVolumes(ctx, input) };
+  // Where the caller's right was looked at: in one environment.
+  const { environmentId } = await requirePlace(ctx, { appId, environmentId: input.environmentId });
+  return { items: await loadVolumes(ctx, { appId, environmentId }) };
+}

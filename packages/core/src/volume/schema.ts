@@ -1,0 +1,42 @@
+// Owns the shape of volumes as they cross the API.
+import { appIdSchema, environmentIdSchema, serverIdSchema, volumeIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
+
+/** Between the word and the deed, so that the word can be taken back. */
+export const volumeDelayMs = 7 * 24 * 60 * 60_000;
+
+export const volumeSchema = z.object({
+  id: volumeIdSchema,
+  name: z.string(),
+  appId: appIdSchema,
+  environmentId: environmentIdSchema,
+  /** App and environment by name; both may be gone by now. */
+  label: z.string(),
+  /** What each server told last. */
+  used: z.array(z.object({ serverId: serverIdSchema, usedBytes: z.number().int() })),
+  usedBytes: z.number().int(),
+  reportedAt: z.date().nullable(),
+  createdAt: z.date(),
+  /** When its servers delete it; null: it stays. */
+  deleteAt: z.date().nullable(),
+  /** The newest settings or the live release still name it. */
+  inUse: z.boolean(),
+});
+export type VolumeView = z.infer<typeof volumeSchema>;
+
+/** Without an app: all of the organization, also of apps that are gone. */
+export const listVolumesInputSchema = z.object({
+  appId: appIdSchema.optional(),
+  environmentId: environmentIdSchema.optional(),
+});
+export type ListVolumesInput = z.infer<typeof listVolumesInputSchema>;
+export const volumeListSchema = z.object({ items: z.array(volumeSchema) });
+export type VolumeList = z.infer<typeof volumeListSchema>;
+
+export const volumeRefSchema = z.object({ volumeId: volumeIdSchema });
+export type VolumeRef = z.infer<typeof volumeRefSchema>;
+
+export const deleteVolumeInputSchema = volumeRefSchema.extend({ confirmName: z.string().max(200) });
+export type DeleteVolumeInput = z.infer<typeof deleteVolumeInputSchema>;
+export const deletedVolumeSchema = volumeRefSchema.extend({ deleteAt: z.date() });
+export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;

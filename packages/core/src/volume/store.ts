@@ -1,0 +1,69 @@
+// Owns reading volumes with what uses them.
+import { parseId } from '@fairlead/contract/ids';
+import { type Settings, settingsSchema } from '../config/schema.ts';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import type { VolumeView } from './schema.ts';
+
+export async function loadVolumes(
+  ctx: OrganizationCtx,
+  where: { readonly id?: string; readonly appId?: string | undefined; readonly environmentId?: string | undefined },
+): Promise<VolumeView[]> {
+  const rows = await ctx.tx.volume.findMany({
+    where: {
+      organizationId: ctx.organizationId,
+      ...(where.id === undefined ? {} : { id: where.id }),
+      ...(where.appId === undefined ? {} : { appId: where.appId }),
+      ...(where.environmentId === undefined ? {} : { environmentId: where.environmentId }),
+    },
+    orderBy: [{ label: 'asc' }, { name: 'asc' }, { id: 'asc' }],
+  });
+  const used = await loadUsed(
+    ctx,
+    rows.map(({ appId }) => appId),
+  );
+  return rows.map((row) => {
+    const bytes = Object.entries(row.usedBytes as Record<string, number>).map(([serverId, usedBytes]) => ({
+      serverId: parseId('srv', serverId),
+      usedBytes,
+    }));
+    return {
+      id: parseId('vol', row.id),
+      name: row.name,
+      appId: parseId('app', row.appId),
+      environmentId: parseId('env', row.environmentId),
+      label: row.label,
+      used: bytes,
+      usedBytes: bytes.reduce((sum, each) => sum + each.usedBytes, 0),
+      reportedAt: row.reportedAt,
+      createdAt: row.createdAt,
+      deleteAt: row.deleteAt,
+      inUse: used.has(keyOf(row)),
+    };
+  });
+}
+
+/** What the newest settings and the live releases of these apps name. */
+async function loadUsed(ctx: OrganizationCtx, appIds: readonly string[]): Promise<Set<string>> {
+  if (appIds.length === 0) return new Set();
+  const rows = await ctx.tx.$queryRaw<{ appId: string; environmentId: string; settings: unknown }[]>`
+    SELECT config.app_id AS "appId", config.environment_id AS "environmentId", config.settings
+    FROM app_config AS config
+    WHERE config.organization_id = ${ctx.organizationId} AND config.app_id = ANY(${[...appIds]})
+      AND (NOT EXISTS (SELECT 1 FROM app_config AS newer
+                       WHERE newer.app_id = config.app_id AND newer.environment_id = config.environment_id
+                         AND newer.number > config.number)
+        OR EXISTS (SELECT 1 FROM placement JOIN release ON release.id = placement.live_release_id
+                   WHERE placement.app_id = config.app_id AND release.config_id = config.id)
+        OR EXISTS (SELECT 1 FROM deployment WHERE deployment.config_id = config.id
+                     AND deployment.state IN ('building', 'releasing', 'rolling_out')))`;
+  return new Set(rows.flatMap((row) => namesOf(row.settings).map((name) => keyOf({ ...row, name }))));
+}
+
+function namesOf(settings: unknown): string[] {
+  const { volumes }: Pick<Settings, 'volumes'> = settingsSchema.parse(settings);
+  return volumes.map(({ name }) => name);
+}
+
+function keyOf(row: { readonly appId: string; readonly environmentId: string; readonly name: string }): string {
+  return `${row.appId}/${row.environmentId}/${row.name}`;
+}
