@@ -39,6 +39,9 @@ pub struct InstanceSpec {
     pub group: Option<u32>,
     /// The folder it sees as /tmp; `None`: the server's.
     pub private_tmp: Option<PathBuf>,
+    /// What its user could do and it can't.
+    #[serde(default)]
+    pub sandbox: Sandbox,
     /// What it is given beside its environment; `None` for nothing.
     #[serde(default)]
     pub secrets: Option<SecretsSpec>,
@@ -52,6 +55,21 @@ pub struct InstanceSpec {
     pub drain_timeout: Duration,
     /// Of its release.
     pub stop_grace: Duration,
+}
+
+/// Limits on files and system calls; the default has none, as with an agent of an older version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// Where its own /dev is made; `None`: it sees the server's.
+    pub devices: Option<PathBuf>,
+    /// Only what is below `readable` and `writable` can be opened.
+    pub files: bool,
+    /// Files and folders it may read and run.
+    pub readable: Vec<PathBuf>,
+    /// Those it may also change.
+    pub writable: Vec<PathBuf>,
+    /// System calls that apps have no use for are refused.
+    pub system_calls: bool,
 }
 
 /// Which secrets an instance is given. They themselves are never written here.
@@ -113,6 +131,11 @@ impl InstanceFolder {
     /// What the app sees as /tmp.
     pub fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
+    }
+
+    /// Where its /dev is made.
+    pub fn devices(&self) -> PathBuf {
+        self.0.join("dev")
     }
 
     /// Where it sees those of its secrets that are files; empty for everybody else.

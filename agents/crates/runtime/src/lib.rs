@@ -16,10 +16,10 @@ mod secrets;
 pub mod shim;
 mod supervisor;
 
-pub use cgroup::{CgroupFolders, Cgroups};
+pub use cgroup::{CgroupFolders, Cgroups, Limits};
 pub use health::{HealthTarget, probe};
 pub use identity::Identities;
-pub use instance::{ExitRecord, InstanceFolder, InstanceSpec};
+pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
 pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View};
 pub use secrets::redactor;

@@ -5,9 +5,11 @@
 //! rights and becomes the app. One thread, no runtime, few allocations: it is there once an instance.
 
 mod capture;
+mod devices;
 mod launch;
 pub mod log;
 mod parent;
+mod sandbox;
 mod serve;
 
 use std::ffi::OsString;

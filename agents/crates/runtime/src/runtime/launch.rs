@@ -11,7 +11,8 @@ use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
-use crate::instance::{InstanceFolder, InstanceSpec, SecretsSpec};
+use crate::cgroup::Limits;
+use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec};
 use crate::rollout::Exit;
 use crate::secrets::{self, Opened};
 
@@ -85,9 +86,27 @@ fn build(
     if let Some(path) = &secrets_folder {
         make_folder(path, 0o711, None)?;
     }
-    let cgroup = options.isolation.cgroups.create(order.instance.as_str(), order.release.memory_bytes_max)?;
+    let limits = Limits {
+        memory_bytes: order.release.memory_bytes_max,
+        cpu_millis: order.release.cpu_millis_max,
+        processes: order.release.processes_max,
+    };
+    let cgroup = options.isolation.cgroups.create(order.instance.as_str(), limits)?;
+    let environment = environment(&order, options, &home, secrets_folder.as_deref());
+    let devices = options.isolation.private_dev.then(|| folder.devices());
+    if let Some(devices) = &devices {
+        make_folder(devices, 0o755, None)?;
+    }
+    let sandbox = Sandbox {
+        devices,
+        files: options.isolation.landlock,
+        readable: readable(&order, &environment, secrets_folder.as_deref()),
+        writable: vec![home, "/tmp".into(), "/dev".into()],
+        system_calls: options.isolation.seccomp,
+    };
     let spec = InstanceSpec {
-        environment: environment(&order, options, &home, secrets_folder.as_deref()),
+        environment,
+        sandbox,
         instance: order.instance,
         key: order.key,
         release: order.release.id,
@@ -133,6 +152,48 @@ fn environment(
     );
     environment.extend(secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
     environment
+}
+
+/// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/etc",
+    "/sys",
+    "/snap",
+    "/nix/store",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
+    "/var/lib/ca-certificates",
+    "/var/lib/dbus",
+];
+
+/// What it may read and run: the system, its release, its secrets, and the programs of its `PATH` with what lies beside them.
+fn readable(order: &Order, environment: &BTreeMap<String, String>, secrets: Option<&Path>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    found.push(order.folder.clone());
+    found.extend(secrets.map(Path::to_path_buf));
+    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
+    let program = order.release.command.first().map(Path::new).filter(|program| program.is_absolute());
+    found.extend(folders.chain(program.and_then(Path::parent)).filter_map(with_libraries));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A folder of programs, with `lib` and `share` beside it when it is one of a prefix.
+fn with_libraries(programs: &Path) -> Option<PathBuf> {
+    let programs = programs.canonicalize().ok()?;
+    let of_prefix = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == ".bin");
+    let prefix = programs.parent().filter(|prefix| of_prefix && prefix.components().count() > 2);
+    Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
 }
 
 /// Lets the app's own instances into a release, and nobody else: what is inside is readable by all.
