@@ -20,6 +20,9 @@ pub struct InstanceSpec {
     pub instance: InstanceId,
     /// Whose it is.
     pub key: AppKey,
+    /// Which process of it; only `web` has a port.
+    #[serde(default = "web")]
+    pub process: String,
     /// What it runs.
     pub release: ReleaseId,
     /// The deployment it was started for.
@@ -52,9 +55,19 @@ pub struct InstanceSpec {
     /// Of its release.
     pub health: HealthCheck,
     /// Of its release.
+    #[serde(default)]
+    pub liveness: Option<HealthCheck>,
+    /// Of its release.
     pub drain_timeout: Duration,
     /// Of its release.
     pub stop_grace: Duration,
+}
+
+/// The process that has the port and the routes.
+pub(crate) const WEB: &str = "web";
+
+fn web() -> String {
+    WEB.to_owned()
 }
 
 /// Limits on files and system calls; the default has none, as with an agent of an older version.
@@ -104,6 +117,7 @@ impl From<ExitRecord> for Exit {
             start_error: record.start_error,
             out_of_memory: record.out_of_memory,
             unopenable: false,
+            unresponsive: false,
         }
     }
 }

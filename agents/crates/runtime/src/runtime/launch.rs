@@ -12,9 +12,10 @@ use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
 use crate::cgroup::Limits;
-use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec};
+use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::Exit;
 use crate::secrets::{self, Opened};
+use crate::volumes;
 
 /// Only root can make a file system that one app alone sees.
 const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
@@ -24,6 +25,8 @@ const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets
 pub(super) struct Order {
     pub(super) instance: InstanceId,
     pub(super) key: AppKey,
+    /// Which process of the app.
+    pub(super) process: String,
     pub(super) release: ReleaseSpec,
     pub(super) folder: PathBuf,
     pub(super) deployment: Option<DeploymentId>,
@@ -97,11 +100,12 @@ fn build(
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
+    let volumes = make_volumes(options, &order, user)?;
     let sandbox = Sandbox {
         devices,
         files: options.isolation.landlock,
         readable: readable(&order, &environment, secrets_folder.as_deref()),
-        writable: vec![home, "/tmp".into(), "/dev".into()],
+        writable: [home, "/tmp".into(), "/dev".into()].into_iter().chain(volumes).collect(),
         system_calls: options.isolation.seccomp,
     };
     let spec = InstanceSpec {
@@ -109,6 +113,7 @@ fn build(
         sandbox,
         instance: order.instance,
         key: order.key,
+        process: order.process,
         release: order.release.id,
         deployment: order.deployment,
         command: order.release.command,
@@ -121,11 +126,25 @@ fn build(
         cgroup,
         restarts: order.restarts,
         health: order.release.health,
+        liveness: order.release.liveness,
         drain_timeout: order.release.drain_timeout,
         stop_grace: order.release.stop_grace,
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
+}
+
+/// The persistent folders of the release: made when they are missing, never emptied.
+fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> io::Result<Vec<PathBuf>> {
+    let mut made = Vec::new();
+    for volume in &order.release.volumes {
+        let path = volumes::path_of(&options.folders, &order.key, &volume.name);
+        let path = path.ok_or_else(|| io::Error::other(format!("`{}` is no name of a volume", volume.name)))?;
+        make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
+        make_folder(&path, 0o700, user)?;
+        made.push(path);
+    }
+    Ok(made)
 }
 
 fn environment(
@@ -142,14 +161,23 @@ fn environment(
     let path = format!("{}:{}", text(&order.folder.join("node_modules/.bin")), options.path.to_string_lossy());
     environment.extend(
         [
-            ("PORT", order.port.to_string()),
             ("HOME", text(home)),
             ("PATH", path),
             ("FAIRLEAD_INSTANCE_ID", order.instance.to_string()),
             ("FAIRLEAD_RELEASE_ID", order.release.id.to_string()),
+            ("FAIRLEAD_PROCESS", order.process.clone()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    if order.process == WEB {
+        environment.insert("PORT".to_owned(), order.port.to_string());
+    } else {
+        environment.remove("PORT");
+    }
+    if !order.release.volumes.is_empty() {
+        let path = volumes::folder_of(&options.folders, &order.key);
+        environment.insert(volumes::FOLDER_VARIABLE.to_owned(), text(&path));
+    }
     environment.extend(secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
     environment
 }

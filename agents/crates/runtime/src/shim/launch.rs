@@ -19,6 +19,7 @@ use rustix::thread::UnshareFlags;
 
 use super::devices::mount_devices;
 use super::sandbox;
+use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::secrets;
 
@@ -41,6 +42,19 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     };
     report.write_all(error.as_bytes()).map_err(|failed| format!("{error}; {failed}"))?;
     Err(error)
+}
+
+/// Becomes one of the app's own checks, with all its rights and limits but without its secrets. Returns only when that failed.
+pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
+    let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
+    let mut spec = spec.ok_or("spec.json is missing")?;
+    spec.command = match which {
+        Check::Health => std::mem::take(&mut spec.health.command),
+        Check::Liveness => spec.liveness.take().map(|check| check.command).unwrap_or_default(),
+    };
+    spec.secrets = None;
+    confine(&spec, &[])?;
+    Err(become_app(&spec, &[]))
 }
 
 fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {

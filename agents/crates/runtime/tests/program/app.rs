@@ -81,6 +81,51 @@ async fn main() -> io::Result<ExitCode> {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             serve(&listener, 200, &report).await
         }
+        "worker" => {
+            let home = std::env::var("HOME").unwrap_or_default();
+            let release = std::env::var("FAIRLEAD_RELEASE_ID").unwrap_or_default();
+            let mine = format!("{home}/works-{release}-{}", std::process::id());
+            let others = |name: &str| name.starts_with("works-") && !name.starts_with(&format!("works-{release}-"));
+            let names = std::fs::read_dir(&home)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+            if names.into_iter().any(|name| others(&name)) {
+                std::fs::write(format!("{home}/overlap"), "x")?;
+            }
+            std::fs::write(&mine, &port)?;
+            writeln!(io::stdout(), "working")?;
+            term.recv().await;
+            std::fs::remove_file(mine)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        "freezes" => {
+            let frozen = format!("{}/frozen", std::env::var("HOME").unwrap_or_default());
+            if std::path::Path::new(&frozen).exists() {
+                std::fs::remove_file(&frozen)?;
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            let serving = serve(&listener, 200, "warm");
+            let freezing = async {
+                while !std::path::Path::new(&frozen).exists() {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+            };
+            tokio::select! {
+                result = serving => return result,
+                () = freezing => {}
+            }
+            // Accepts by the kernel's queue, and never answers.
+            std::future::pending().await
+        }
+        "keeps" => {
+            let path = format!("{}/data/kept", std::env::var("FAIRLEAD_VOLUMES").unwrap_or_default());
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
+            file.write_all(b"x")?;
+            let kept = std::fs::read_to_string(&path)?;
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            tokio::select! {
+                result = serve(&listener, 200, &kept) => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
         "hungry" => {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             let (stream, _) = listener.accept().await?;
