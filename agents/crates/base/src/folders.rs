@@ -28,6 +28,7 @@ impl Folders {
             (self.releases(), 0o711),
             (self.instances(), 0o711),
             (self.homes(), 0o711),
+            (self.volumes(), 0o711),
             (self.caches(), 0o711),
             (self.authority(), 0o700),
             (self.run(), 0o700),
@@ -102,6 +103,11 @@ impl Folders {
     /// One home folder an app, which outlives its instances.
     pub fn homes(&self) -> PathBuf {
         self.root.join("homes")
+    }
+
+    /// Persistent folders of apps, by app and environment, then by name.
+    pub fn volumes(&self) -> PathBuf {
+        self.root.join("volumes")
     }
 
     /// What builds keep for the next one, a folder an app.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-/// Processes and threads an instance may have: far above any sane app, far below what a fork bomb needs.
+/// Processes and threads an instance may have unless its release says so: far above any sane app, far below what a fork bomb needs.
 const PIDS_MAX: u32 = 4096;
 
 /// Where groups are made; found once at start.
@@ -20,7 +20,7 @@ pub struct Cgroups {
 #[derive(Debug, Clone)]
 enum Parents {
     V2(PathBuf),
-    V1 { memory: Option<PathBuf>, cpuacct: Option<PathBuf>, pids: Option<PathBuf> },
+    V1 { memory: Option<PathBuf>, cpuacct: Option<PathBuf>, pids: Option<PathBuf>, cpu: Option<PathBuf> },
     Off(String),
 }
 
@@ -33,7 +33,25 @@ pub struct Cgroup {
     memory: Option<PathBuf>,
     cpuacct: Option<PathBuf>,
     pids: Option<PathBuf>,
+    #[serde(default)]
+    cpu: Option<PathBuf>,
 }
+
+/// What an instance may use; zero each for no limit, of processes for the agent's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Of all its processes.
+    pub memory_bytes: u64,
+    /// 1000 = one core.
+    pub cpu_millis: u32,
+    /// And threads.
+    pub processes: u32,
+}
+
+/// The kernel shares out CPU time by this period.
+const CPU_PERIOD_MICROS: u64 = 100_000;
+/// What it takes at least of one period.
+const CPU_QUOTA_MICROS_MIN: u64 = 1_000;
 
 /// Where to read an instance's CPU time and memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,18 +91,35 @@ impl Cgroups {
         }
     }
 
+    /// Limits that can't be set though there are groups, in words a person reads.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let (cpu, pids) = match &self.parents {
+            Parents::Off(_) => return Vec::new(),
+            Parents::V2(parent) => {
+                let has = |name: &str| {
+                    let controllers = fs::read_to_string(parent.join("cgroup.controllers")).unwrap_or_default();
+                    controllers.split_whitespace().any(|one| one == name)
+                };
+                (has("cpu"), has("pids"))
+            }
+            Parents::V1 { cpu, pids, .. } => (cpu.is_some(), pids.is_some()),
+        };
+        let lacks = [(cpu, "Apps have no CPU limit"), (pids, "Apps have no limit of processes")];
+        lacks.into_iter().filter(|(has, _)| !has).map(|(_, words)| words).collect()
+    }
+
     /// Removes what `detect` made, once no instance is left in it.
     pub(crate) fn remove(&self) -> io::Result<()> {
         let parents: Vec<&PathBuf> = match &self.parents {
             Parents::Off(_) => Vec::new(),
             Parents::V2(parent) => vec![parent],
-            Parents::V1 { memory, cpuacct, pids } => [memory, cpuacct, pids].into_iter().flatten().collect(),
+            Parents::V1 { memory, cpuacct, pids, cpu } => [memory, cpuacct, pids, cpu].into_iter().flatten().collect(),
         };
         parents.into_iter().try_for_each(|parent| remove_if_present(parent))
     }
 
-    /// Makes a group with its limits; zero bytes for no memory limit.
-    pub fn create(&self, name: &str, memory_bytes_max: u64) -> io::Result<Option<Cgroup>> {
+    /// Makes a group with its limits.
+    pub fn create(&self, name: &str, limits: Limits) -> io::Result<Option<Cgroup>> {
         let child = |parent: &Option<PathBuf>| -> io::Result<Option<PathBuf>> {
             let Some(path) = parent.as_ref().map(|parent| parent.join(name)) else { return Ok(None) };
             // The parent too: another run of the same data folder may have cleared it away.
@@ -95,24 +130,31 @@ impl Cgroups {
             Parents::Off(_) => return Ok(None),
             Parents::V2(parent) => {
                 let v2 = child(&Some(parent.clone()))?;
-                Cgroup { v2, memory: None, cpuacct: None, pids: None }
+                Cgroup { v2, memory: None, cpuacct: None, pids: None, cpu: None }
             }
-            Parents::V1 { memory, cpuacct, pids } => {
-                Cgroup { v2: None, memory: child(memory)?, cpuacct: child(cpuacct)?, pids: child(pids)? }
-            }
+            Parents::V1 { memory, cpuacct, pids, cpu } => Cgroup {
+                v2: None,
+                memory: child(memory)?,
+                cpuacct: child(cpuacct)?,
+                pids: child(pids)?,
+                cpu: child(cpu)?,
+            },
         };
-        group.limit(memory_bytes_max)?;
+        group.limit(limits)?;
         Ok(Some(group))
     }
 }
 
 impl Cgroup {
-    fn limit(&self, memory_bytes_max: u64) -> io::Result<()> {
+    fn limit(&self, limits: Limits) -> io::Result<()> {
+        let memory_bytes_max = limits.memory_bytes;
+        let processes = if limits.processes == 0 { PIDS_MAX } else { limits.processes };
         let pids = self.v2.as_ref().or(self.pids.as_ref()).map(|path| path.join("pids.max"));
         // A delegated v2 group may lack a controller; what is there is used.
         if let Some(pids) = pids.filter(|path| path.exists()) {
-            fs::write(pids, PIDS_MAX.to_string())?;
+            fs::write(pids, processes.to_string())?;
         }
+        self.limit_cpu(limits.cpu_millis)?;
         if let Some(folder) = &self.v2 {
             let bound = if memory_bytes_max == 0 { "max".to_owned() } else { memory_bytes_max.to_string() };
             let path = folder.join("memory.max");
@@ -127,8 +169,31 @@ impl Cgroup {
         Ok(())
     }
 
+    fn limit_cpu(&self, cpu_millis: u32) -> io::Result<()> {
+        let quota = (u64::from(cpu_millis) * CPU_PERIOD_MICROS / 1000).max(CPU_QUOTA_MICROS_MIN);
+        if let Some(path) = self.v2.as_ref().map(|folder| folder.join("cpu.max")).filter(|path| path.exists()) {
+            let quota = if cpu_millis == 0 { "max".to_owned() } else { quota.to_string() };
+            fs::write(path, format!("{quota} {CPU_PERIOD_MICROS}"))?;
+        }
+        if let Some(folder) = &self.cpu {
+            let quota = if cpu_millis == 0 { "-1".to_owned() } else { quota.to_string() };
+            fs::write(folder.join("cpu.cfs_period_us"), CPU_PERIOD_MICROS.to_string())?;
+            fs::write(folder.join("cpu.cfs_quota_us"), quota)?;
+        }
+        Ok(())
+    }
+
     fn folders(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.v2, &self.memory, &self.cpuacct, &self.pids].into_iter().flatten()
+        self.folders_once().into_iter()
+    }
+
+    /// Controllers that are mounted as one have one folder.
+    fn folders_once(&self) -> Vec<&PathBuf> {
+        let mut folders: Vec<&PathBuf> =
+            [&self.v2, &self.memory, &self.cpuacct, &self.pids, &self.cpu].into_iter().flatten().collect();
+        let mut seen = std::collections::BTreeSet::new();
+        folders.retain(|folder| seen.insert(*folder));
+        folders
     }
 
     /// Puts the calling process, and so all its children, into the group.
@@ -234,7 +299,7 @@ fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
         {
             found.push(Hierarchy { controller: None, mount: mount.into(), own });
         }
-        for controller in ["memory", "cpuacct", "pids"].iter().filter(|_| kind == "cgroup") {
+        for controller in ["memory", "cpuacct", "pids", "cpu"].iter().filter(|_| kind == "cgroup") {
             if options.split(',').any(|option| option == *controller)
                 && let Some(own) = place(controller)
             {
@@ -260,10 +325,12 @@ fn parents(found: &[Hierarchy], name: &str) -> Parents {
         let hierarchy = found.iter().find(|hierarchy| hierarchy.controller.as_deref() == Some(controller))?;
         v1_parent(hierarchy, name).ok()
     };
-    match (v1("memory"), v1("cpuacct"), v1("pids")) {
-        (None, None, None) if found.is_empty() => Parents::Off("this kernel has no control groups mounted".to_owned()),
-        (None, None, None) => Parents::Off("this user may not make control groups".to_owned()),
-        (memory, cpuacct, pids) => Parents::V1 { memory, cpuacct, pids },
+    match (v1("memory"), v1("cpuacct"), v1("pids"), v1("cpu")) {
+        (None, None, None, None) if found.is_empty() => {
+            Parents::Off("this kernel has no control groups mounted".to_owned())
+        }
+        (None, None, None, None) => Parents::Off("this user may not make control groups".to_owned()),
+        (memory, cpuacct, pids, cpu) => Parents::V1 { memory, cpuacct, pids, cpu },
     }
 }
 
@@ -356,7 +423,7 @@ mod tests {
         if create_if_missing(&folder).is_err() {
             return;
         }
-        let group = Cgroup { v2: Some(folder.clone()), memory: None, cpuacct: None, pids: None };
+        let group = Cgroup { v2: Some(folder.clone()), memory: None, cpuacct: None, pids: None, cpu: None };
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         fs::write(folder.join("cgroup.procs"), child.id().to_string()).unwrap();
         assert_eq!(group.pids().unwrap(), [child.id().cast_signed()]);

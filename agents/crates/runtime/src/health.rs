@@ -1,11 +1,17 @@
-//! One health check: does the app answer on its port? Owns a minimal HTTP/1.1 exchange; keeps no connection and no state.
+//! One health check: does the app answer on its port, does its own command say so? Owns a minimal HTTP/1.1 exchange; keeps no
+//! connection and no state.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::listening;
@@ -25,10 +31,84 @@ pub struct HealthTarget {
     pub path: String,
     /// Limit of the whole check.
     pub timeout: Duration,
+    /// Instead of a path: what runs the app's own command.
+    pub command: Option<HealthCommand>,
+}
+
+/// How a command of the release is run as the app: by the shim's launcher, with the app's user, limits and sandbox.
+#[derive(Debug, Clone)]
+pub struct HealthCommand {
+    /// The agent's own binary.
+    pub program: PathBuf,
+    /// The instance's folder.
+    pub folder: PathBuf,
+    /// Which of its commands.
+    pub which: Check,
+}
+
+/// Which of an instance's checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Whether it may be given requests.
+    Health,
+    /// Whether it still lives.
+    Liveness,
+}
+
+impl Check {
+    /// As the launcher is told.
+    pub(crate) fn flag(self) -> &'static str {
+        match self {
+            Self::Health => "--health",
+            Self::Liveness => "--liveness",
+        }
+    }
 }
 
 /// Checks once. An app that listens on the IPv6 loopback only is found there.
 pub async fn probe(target: &HealthTarget) -> Result<SocketAddr, ProbeFailure> {
+    let address = answers(target).await?;
+    match &target.command {
+        Some(command) => run(command, target.timeout).await.map(|()| address),
+        None => Ok(address),
+    }
+}
+
+/// Ends with 0, or why it did not.
+async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailure> {
+    let failed = |outcome: String| Err(ProbeFailure::Command(outcome));
+    let child = Command::new(&command.program)
+        .args(["shim", command.which.flag()])
+        .arg(&command.folder)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return failed(format!("could not be run ({error})")),
+    };
+    // It leads a session, so that what it started ends with it.
+    let group = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    let ended = timeout(limit, child.wait()).await;
+    if let Some(group) = group {
+        kill_process_group(group, Signal::KILL).ok();
+    }
+    match ended {
+        Err(_) => failed(format!("did not end within {} s", limit.as_secs_f64())),
+        Ok(Err(error)) => failed(format!("could not be waited for ({error})")),
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => match (status.code(), status.signal()) {
+            (Some(code), _) => failed(format!("ended with {code}")),
+            (None, signal) => failed(format!("was ended by signal {}", signal.unwrap_or_default())),
+        },
+    }
+}
+
+async fn answers(target: &HealthTarget) -> Result<SocketAddr, ProbeFailure> {
     let addresses =
         [SocketAddr::from((Ipv4Addr::LOCALHOST, target.port)), SocketAddr::from((Ipv6Addr::LOCALHOST, target.port))];
     for address in addresses {
@@ -112,7 +192,8 @@ mod tests {
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
         let timeout = Duration::from_millis(300);
-        let result = probe(&HealthTarget { pid: std::process::id(), port, path: path.into(), timeout }).await;
+        let result =
+            probe(&HealthTarget { pid: std::process::id(), port, path: path.into(), timeout, command: None }).await;
         app.abort();
         result
     }
@@ -133,7 +214,7 @@ mod tests {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let timeout = Duration::from_secs(1);
-        let target = HealthTarget { pid: std::process::id(), port: free, path: "/".into(), timeout };
+        let target = HealthTarget { pid: std::process::id(), port: free, path: "/".into(), timeout, command: None };
         let Err(ProbeFailure::Refused { listening }) = probe(&target).await else { panic!("it should be refused") };
         assert!(listening.contains(&other.local_addr().unwrap().port()));
     }
@@ -143,7 +224,8 @@ mod tests {
         let listener = TcpListener::bind("[::1]:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let timeout = Duration::from_secs(1);
-        let target = HealthTarget { pid: std::process::id(), port: address.port(), path: String::new(), timeout };
+        let target =
+            HealthTarget { pid: std::process::id(), port: address.port(), path: String::new(), timeout, command: None };
         assert_eq!(probe(&target).await, Ok(address));
     }
 }

@@ -20,6 +20,9 @@ pub struct InstanceSpec {
     pub instance: InstanceId,
     /// Whose it is.
     pub key: AppKey,
+    /// Which process of it; only `web` has a port.
+    #[serde(default = "web")]
+    pub process: String,
     /// What it runs.
     pub release: ReleaseId,
     /// The deployment it was started for.
@@ -39,6 +42,9 @@ pub struct InstanceSpec {
     pub group: Option<u32>,
     /// The folder it sees as /tmp; `None`: the server's.
     pub private_tmp: Option<PathBuf>,
+    /// What its user could do and it can't.
+    #[serde(default)]
+    pub sandbox: Sandbox,
     /// What it is given beside its environment; `None` for nothing.
     #[serde(default)]
     pub secrets: Option<SecretsSpec>,
@@ -49,9 +55,34 @@ pub struct InstanceSpec {
     /// Of its release.
     pub health: HealthCheck,
     /// Of its release.
+    #[serde(default)]
+    pub liveness: Option<HealthCheck>,
+    /// Of its release.
     pub drain_timeout: Duration,
     /// Of its release.
     pub stop_grace: Duration,
+}
+
+/// The process that has the port and the routes.
+pub(crate) const WEB: &str = "web";
+
+fn web() -> String {
+    WEB.to_owned()
+}
+
+/// Limits on files and system calls; the default has none, as with an agent of an older version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// Where its own /dev is made; `None`: it sees the server's.
+    pub devices: Option<PathBuf>,
+    /// Only what is below `readable` and `writable` can be opened.
+    pub files: bool,
+    /// Files and folders it may read and run.
+    pub readable: Vec<PathBuf>,
+    /// Those it may also change.
+    pub writable: Vec<PathBuf>,
+    /// System calls that apps have no use for are refused.
+    pub system_calls: bool,
 }
 
 /// Which secrets an instance is given. They themselves are never written here.
@@ -86,6 +117,7 @@ impl From<ExitRecord> for Exit {
             start_error: record.start_error,
             out_of_memory: record.out_of_memory,
             unopenable: false,
+            unresponsive: false,
         }
     }
 }
@@ -113,6 +145,11 @@ impl InstanceFolder {
     /// What the app sees as /tmp.
     pub fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
+    }
+
+    /// Where its /dev is made.
+    pub fn devices(&self) -> PathBuf {
+        self.0.join("dev")
     }
 
     /// Where it sees those of its secrets that are files; empty for everybody else.

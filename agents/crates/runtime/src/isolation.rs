@@ -14,6 +14,12 @@ pub struct Isolation {
     pub(crate) cgroups: Cgroups,
     /// Apps have a /tmp of their own.
     pub(crate) private_tmp: bool,
+    /// And a /dev.
+    pub(crate) private_dev: bool,
+    /// The kernel can keep them to their files.
+    pub(crate) landlock: bool,
+    /// And from system calls they have no use for.
+    pub(crate) seccomp: bool,
     off: Vec<String>,
 }
 
@@ -37,19 +43,47 @@ impl Isolation {
         if let Some(reason) = cgroups.off_reason() {
             off.push(format!("Apps have no memory limit, because {reason}."));
         }
+        off.extend(
+            cgroups
+                .missing()
+                .iter()
+                .map(|missing| format!("{missing}, because this kernel has no control group for it.")),
+        );
+        let (landlock, seccomp) = (landlock_version() > 0, seccomp_known());
+        if !landlock {
+            off.push(
+                "Apps can read every file that all users of this server may, because this kernel has no Landlock."
+                    .to_owned(),
+            );
+        }
+        if !seccomp {
+            off.push("Apps can make every system call, because this kernel has no seccomp filters.".to_owned());
+        }
         if root && let Some(closed) = closed_parent(folders.root()) {
             off.push(format!(
                 "Apps can't reach their files, because {} is closed to other users: move the data folder, or chmod o+x it.",
                 closed.display()
             ));
         }
-        Self { cgroups, private_tmp, off }
+        Self { cgroups, private_tmp, private_dev: root, landlock, seccomp, off }
     }
 
     /// What is off, in whole sentences; empty when isolation is whole.
     pub fn off(&self) -> &[String] {
         &self.off
     }
+}
+
+/// What is asked for here is the number alone (landlock_create_ruleset(2)); 0 without Landlock.
+#[allow(unsafe_code)]
+fn landlock_version() -> i64 {
+    const VERSION: u32 = 1;
+    // SAFETY: without attributes and with this flag the call reads no memory and makes nothing.
+    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) }.max(0)
+}
+
+fn seccomp_known() -> bool {
+    Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
 }
 
 /// Differs between data folders, so that two agents on one server don't meet (FNV-1a).

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{Action, Adopted, Context, Event, Exit, Now, ProbeFailure, Upstream};
 use group::{Group, Process, Slot};
+pub(crate) use sentence::ended;
 
 /// How long the proxy may take to confirm a switch before the old instances get the routes back.
 const SWITCH_TIMEOUT: Duration = Duration::from_secs(15);

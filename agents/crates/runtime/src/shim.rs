@@ -2,18 +2,22 @@
 //! process group, and records the end. Owns one app's processes; decides nothing: it starts once, stops when told.
 //!
 //! It runs twice: `shim <folder> <socket>` is the parent; `shim --launch <folder>` is the child that gives up its
-//! rights and becomes the app. One thread, no runtime, few allocations: it is there once an instance.
+//! rights and becomes the app, and `--health` or `--liveness` one that becomes the app's own check. One thread, no runtime, few allocations: it is there once an instance.
 
 mod capture;
+mod devices;
 mod launch;
 pub mod log;
 mod parent;
+mod sandbox;
 mod serve;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use crate::health::Check;
 
 /// The line on standard output that says the app's process exists and the socket is open.
 pub const READY: &str = "ready";
@@ -26,6 +30,13 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
             Ok(never) => match never {},
             Err(error) => Err(error),
         },
+        (Some(flag), Some(folder)) if flag == Check::Health.flag() || flag == Check::Liveness.flag() => {
+            let which = if flag == Check::Health.flag() { Check::Health } else { Check::Liveness };
+            match launch::check(&PathBuf::from(folder), which) {
+                Ok(never) => match never {},
+                Err(error) => Err(error),
+            }
+        }
         (Some(folder), Some(socket)) => parent::run(&PathBuf::from(folder), &PathBuf::from(socket)),
         _ => Err("`shim` is started by the agent: shim <instance folder> <socket>".to_owned()),
     };

@@ -1,6 +1,10 @@
 //! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
 #![cfg(test)]
 
+#[path = "runtime/processes.rs"]
+mod processes;
+#[path = "runtime/sandbox.rs"]
+mod sandbox;
 #[path = "runtime/secrets.rs"]
 mod secrets;
 

@@ -123,6 +123,8 @@ pub struct Exit {
     pub out_of_memory: bool,
     /// It never ran because its secrets can't be opened.
     pub unopenable: bool,
+    /// It was ended because its liveness check failed for too long.
+    pub unresponsive: bool,
 }
 
 /// Why a health check did not pass.
@@ -139,6 +141,8 @@ pub enum ProbeFailure {
     Status(u16),
     /// It closed the connection or answered something that isn't HTTP.
     Broken,
+    /// Its health command did not end with 0: the end of a sentence that begins with the command.
+    Command(String),
 }
 
 /// Something to be done. None of them fails here: their outcome comes back as an event.

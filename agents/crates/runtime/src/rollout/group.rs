@@ -8,14 +8,11 @@ use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, Release
 
 use super::event::{Action, Adopted, Exit, ProbeFailure};
 use super::{Leaving, LeavingStage, sentence};
+use crate::restart::{self, STEADY};
 
 /// Failed checks in a row after which a healthy instance counts as unhealthy.
 const FAILURES_MAX: u32 = 3;
-/// A process that ran this long before it ended starts its back-off anew.
-const STEADY: Duration = Duration::from_secs(60);
-/// Pauses between restarts of a live instance: the first is short, as one crash is often just one.
-const LIVE_PAUSES_MS: [u64; 6] = [100, 500, 2_000, 8_000, 30_000, 60_000];
-/// And in a rollout, where someone waits for the verdict.
+/// Pauses between restarts in a rollout, where someone waits for the verdict.
 const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
 
 #[derive(Debug, Clone)]
@@ -47,6 +44,7 @@ pub(super) struct Slot {
     pub(super) last_exit: Option<Exit>,
     crashes: VecDeque<Duration>,
     row: usize,
+    given_up: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -172,6 +170,7 @@ impl Slot {
             last_exit: None,
             crashes: VecDeque::new(),
             row: 0,
+            given_up: false,
         }
     }
 
@@ -226,17 +225,21 @@ impl Slot {
         if ran >= STEADY {
             self.row = 0;
         }
-        let pauses = if rollout { &ROLLOUT_PAUSES_MS } else { &LIVE_PAUSES_MS };
-        let pause = pauses.get(self.row).or(pauses.last()).copied().unwrap_or_default();
-        self.row += 1;
+        let (pause, given_up) = if rollout {
+            let pause = ROLLOUT_PAUSES_MS.get(self.row).or(ROLLOUT_PAUSES_MS.last()).copied().unwrap_or_default();
+            (Duration::from_millis(pause), false)
+        } else {
+            restart::pause(self.row)
+        };
+        (self.row, self.given_up) = (self.row + 1, given_up);
         self.crashes.push_back(at);
         if self.crashes.len() > 16 {
             self.crashes.pop_front();
         }
-        self.process = Process::Waiting { at: at.saturating_add(Duration::from_millis(pause)) };
+        self.process = Process::Waiting { at: at.saturating_add(pause) };
         (self.pid, self.address) = (0, None);
         self.restarts = self.restarts.saturating_add(1);
-        self.detail = sentence::ended(exit);
+        self.detail = if given_up { restart::given_up(&sentence::ended(exit)) } else { sentence::ended(exit) };
         self.last_exit = Some(exit.clone());
     }
 
@@ -255,6 +258,7 @@ impl Slot {
 
     pub(super) fn state(&self) -> InstanceState {
         match &self.process {
+            Process::Waiting { .. } if self.given_up => InstanceState::GivenUp,
             Process::Waiting { .. } if self.last_exit.is_some() => InstanceState::Crashed,
             Process::Waiting { .. } | Process::Starting => InstanceState::Starting,
             Process::Running { health, .. } => match health {

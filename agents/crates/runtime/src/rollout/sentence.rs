@@ -44,9 +44,12 @@ pub(super) fn start_failed(exit: &Exit, error: &str) -> Failure {
     failure(code, error.to_owned())
 }
 
-pub(super) fn ended(exit: &Exit) -> String {
+pub(crate) fn ended(exit: &Exit) -> String {
     match exit {
         Exit { start_error: Some(error), .. } => error.clone(),
+        Exit { unresponsive: true, .. } => {
+            "The app was ended because it failed its liveness check three times in a row.".to_owned()
+        }
         Exit { out_of_memory: true, .. } => {
             "The app was ended by the kernel because it used more memory than its limit.".to_owned()
         }
@@ -85,6 +88,7 @@ pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
         ProbeFailure::TimedOut => "The app did not answer its health check in time.".to_owned(),
         ProbeFailure::Status(status) => format!("The app answered its health check with {status}."),
         ProbeFailure::Broken => "The app's answer to its health check was not HTTP.".to_owned(),
+        ProbeFailure::Command(outcome) => format!("The app's health command {outcome}."),
     }
 }
 
@@ -115,6 +119,12 @@ pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
             "rollout.unhealthy",
             format!(
                 "The app answered {check} with {status} for {within}; 2xx or 3xx counts as healthy. Make that path answer, or set another health path in the settings."
+            ),
+        ),
+        (Some(ProbeFailure::Command(outcome)), _) => failure(
+            "rollout.unhealthy",
+            format!(
+                "The app accepts connections on port {port}, but its health command {outcome}, for {within}. Run the command in the app's folder to see why, or set another health check."
             ),
         ),
         (Some(ProbeFailure::Broken), _) => failure(

@@ -4,22 +4,26 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairlead_base::clock;
-use fairlead_model::{AppKey, DeploymentId, InstanceId, LogLine, LogStream, ReleaseSpec, Step};
-use tokio::sync::{mpsc, oneshot};
+use fairlead_model::{
+    AppKey, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec, Step,
+};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::driver::{Driver, Managed};
 use super::launch::{self, Order, Prepared};
 use super::{Event, Message, files};
-use crate::health::{self, HealthTarget};
-use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::health::{self, Check, HealthCommand, HealthTarget};
+use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::output;
 use crate::ports;
 use crate::rollout::{Action, AppState, Exit};
 use crate::supervisor::{Attached, Change};
+use crate::workers::{WorkerAction, Workers};
 
 /// Lines of an app's output that a failed rollout shows.
 const TAIL_LINES: usize = 60;
@@ -27,18 +31,33 @@ const TAIL_LINES: usize = 60;
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
 /// The first check comes quickly: most apps are up in a moment.
 const FIRST_CHECK: Duration = Duration::from_millis(50);
+/// Failed liveness checks in a row that end an instance.
+const LIVENESS_FAILURES_MAX: u32 = 3;
 
 impl Driver {
     pub(super) fn act(&mut self, key: &AppKey, action: Action) {
         match action {
             Action::Prepare(release) => self.prepare(key, *release),
             Action::Start { instance, release, deployment, restarts } => {
-                self.start(key, instance, *release, deployment, restarts);
+                let process = WEB.to_owned();
+                self.start(key, Start { instance, process, release: *release, deployment, restarts });
             }
             Action::Stop { instance, grace } => self.stop(key, &instance, grace),
             Action::Forget { instance } => self.forget(&instance),
             Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
             Action::Log { deployment, step, text } => self.say(&deployment, step, LogStream::System, text),
+        }
+    }
+
+    pub(super) fn act_for_worker(&mut self, key: &AppKey, action: WorkerAction) {
+        match action {
+            WorkerAction::Start { instance, release, process, deployment, restarts } => {
+                let ProcessSpec { name: process, command, memory_bytes_max, cpu_millis_max, .. } = process;
+                let release = ReleaseSpec { command, memory_bytes_max, cpu_millis_max, liveness: None, ..*release };
+                self.start(key, Start { instance, process, release, deployment, restarts });
+            }
+            WorkerAction::Stop { instance, grace } => self.stop(key, &instance, grace),
+            WorkerAction::Forget { instance } => self.forget(&instance),
         }
     }
 
@@ -49,31 +68,52 @@ impl Driver {
         if let Some(probe) = managed.probe.take() {
             probe.abort();
         }
-        if let Event::Started { pid, port, .. } = event {
-            let (check, key, messages) = (managed.health.clone(), managed.key.clone(), self.messages.clone());
-            let target = HealthTarget { pid: *pid, port: *port, path: check.path, timeout: check.timeout };
-            let instance = instance.clone();
+        if let Event::Started { pid, port, .. } = event
+            && managed.process == WEB
+        {
+            let folder = self.options.folders.instances().join(instance.as_str());
+            let target = |check: &HealthCheck, which| HealthTarget {
+                pid: *pid,
+                port: *port,
+                path: if check.command.is_empty() { check.path.clone() } else { String::new() },
+                timeout: check.timeout,
+                command: (!check.command.is_empty()).then(|| HealthCommand {
+                    program: self.options.program.clone(),
+                    folder: folder.clone(),
+                    which,
+                }),
+            };
+            let healthy = Arc::new(Notify::new());
+            let readiness = Readiness {
+                instance: instance.clone(),
+                key: managed.key.clone(),
+                target: target(&managed.health, Check::Health),
+                interval: managed.health.interval,
+                messages: self.messages.clone(),
+                healthy: healthy.clone(),
+            };
+            let liveness = managed.liveness.as_ref().map(|check| Liveness {
+                instance: instance.clone(),
+                target: target(check, Check::Liveness),
+                interval: check.interval,
+                grace: managed.grace,
+                stop: managed.stop.clone(),
+                unresponsive: managed.unresponsive.clone(),
+            });
             managed.probe = Some(tokio::spawn(async move {
-                let (mut pause, mut told) = (FIRST_CHECK, None);
-                loop {
-                    let result = health::probe(&target).await;
-                    // After the first answer the release's own interval; before it, ever longer pauses up to it.
-                    pause = if result.is_ok() { check.interval } else { (pause * 2).min(check.interval) };
-                    // Failures are counted, so each is told; that all is well is told once.
-                    if result.is_err() || told.as_ref() != Some(&result) {
-                        told = Some(result.clone());
-                        let event = Event::Probed { instance: instance.clone(), result };
-                        if !send(&messages, Message::App(key.clone(), event)) {
-                            return;
-                        }
+                let live = async {
+                    if let Some(liveness) = liveness {
+                        // An app that is still starting is the readiness check's.
+                        healthy.notified().await;
+                        liveness.watch().await;
                     }
-                    sleep(pause.max(FIRST_CHECK)).await;
-                }
+                };
+                tokio::join!(readiness.watch(), live);
             }));
         }
     }
 
-    fn release_folder(&self, release: &ReleaseSpec) -> PathBuf {
+    pub(super) fn release_folder(&self, release: &ReleaseSpec) -> PathBuf {
         self.options.folders.releases().join(release.id.as_str())
     }
 
@@ -99,15 +139,11 @@ impl Driver {
         self.ports.take()
     }
 
-    fn start(
-        &mut self,
-        key: &AppKey,
-        instance: InstanceId,
-        release: ReleaseSpec,
-        deployment: Option<DeploymentId>,
-        restarts: u32,
-    ) {
-        let Some(port) = self.port_for(&instance) else {
+    fn start(&mut self, key: &AppKey, order: Start) {
+        let Start { instance, process, release, deployment, restarts } = order;
+        // What has no port has the number that no port has.
+        let port = if process == WEB { self.port_for(&instance) } else { Some(0) };
+        let Some(port) = port else {
             let (first, last) = (self.options.ports.start(), self.options.ports.end());
             let error = format!(
                 "The app could not be started: every port from {first} to {last} is taken on this server. Stop something that listens there."
@@ -117,7 +153,17 @@ impl Driver {
         };
         let (stop, stops) = mpsc::unbounded_channel();
         let (health, grace, folder) = (release.health.clone(), release.stop_grace, self.release_folder(&release));
-        let order = Order { instance: instance.clone(), key: key.clone(), release, folder, deployment, restarts, port };
+        let liveness = release.liveness.clone();
+        let order = Order {
+            instance: instance.clone(),
+            key: key.clone(),
+            process: process.clone(),
+            release,
+            folder,
+            deployment,
+            restarts,
+            port,
+        };
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
         let task = tokio::spawn(async move {
             let (id, key) = (order.instance.clone(), order.key.clone());
@@ -135,7 +181,19 @@ impl Driver {
                 Err(exit) => send_change(&messages, &key, &id, port, Change::Exited(exit)),
             }
         });
-        let managed = Managed { key: key.clone(), port, health, grace, spec: None, stop, task, probe: None };
+        let managed = Managed {
+            key: key.clone(),
+            port,
+            process,
+            health,
+            liveness,
+            unresponsive: Arc::default(),
+            grace,
+            spec: None,
+            stop,
+            task,
+            probe: None,
+        };
         self.instances.insert(instance, managed);
     }
 
@@ -156,7 +214,19 @@ impl Driver {
             send_change(&messages, &followed.key, &followed.instance, port, Change::Exited(exit));
         });
         let (health, grace) = (spec.health.clone(), spec.stop_grace);
-        let managed = Managed { key, port, health, grace, spec: Some(Arc::new(spec)), stop, task, probe: None };
+        let managed = Managed {
+            key,
+            port,
+            process: spec.process.clone(),
+            health,
+            liveness: spec.liveness.clone(),
+            unresponsive: Arc::default(),
+            grace,
+            spec: Some(Arc::new(spec)),
+            stop,
+            task,
+            probe: None,
+        };
         self.instances.insert(id, managed);
         self.adopted.push(started);
     }
@@ -250,6 +320,7 @@ impl Driver {
     /// Removes unpacked releases that nothing runs and nothing should run.
     pub(super) fn prune(&self) {
         let used = self.apps.values().flat_map(AppState::releases);
+        let used = used.chain(self.workers.values().flat_map(Workers::releases));
         let wanted = self.desired.values().flat_map(|spec| {
             spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
         });
@@ -263,6 +334,73 @@ impl Driver {
             }
             Err(error) => warn(error),
         }
+    }
+}
+
+/// A process to start.
+struct Start {
+    instance: InstanceId,
+    process: String,
+    release: ReleaseSpec,
+    deployment: Option<DeploymentId>,
+    restarts: u32,
+}
+
+/// Whether an instance may be given requests, asked for as long as it runs.
+struct Readiness {
+    instance: InstanceId,
+    key: AppKey,
+    target: HealthTarget,
+    interval: Duration,
+    messages: mpsc::WeakUnboundedSender<Message>,
+    /// Told at its first answer.
+    healthy: Arc<Notify>,
+}
+
+impl Readiness {
+    async fn watch(self) {
+        let (mut pause, mut told) = (FIRST_CHECK, None);
+        loop {
+            let result = health::probe(&self.target).await;
+            if result.is_ok() {
+                self.healthy.notify_one();
+            }
+            // After the first answer the release's own interval; before it, ever longer pauses up to it.
+            pause = if result.is_ok() { self.interval } else { (pause * 2).min(self.interval) };
+            // Failures are counted, so each is told; that all is well is told once.
+            if result.is_err() || told.as_ref() != Some(&result) {
+                told = Some(result.clone());
+                let event = Event::Probed { instance: self.instance.clone(), result };
+                if !send(&self.messages, Message::App(self.key.clone(), event)) {
+                    return;
+                }
+            }
+            sleep(pause.max(FIRST_CHECK)).await;
+        }
+    }
+}
+
+/// Whether it still lives: one that does not is ended, and started again as after a crash.
+struct Liveness {
+    instance: InstanceId,
+    target: HealthTarget,
+    interval: Duration,
+    grace: Duration,
+    stop: mpsc::UnboundedSender<Duration>,
+    unresponsive: Arc<AtomicBool>,
+}
+
+impl Liveness {
+    async fn watch(self) {
+        let mut failures = 0;
+        while failures < LIVENESS_FAILURES_MAX {
+            sleep(self.interval.max(FIRST_CHECK)).await;
+            failures = if health::probe(&self.target).await.is_ok() { 0 } else { failures + 1 };
+        }
+        tracing::warn!(instance = %self.instance, "failed its liveness check three times in a row; it is restarted");
+        self.unresponsive.store(true, Ordering::Relaxed);
+        // A closed channel means that it has ended already.
+        self.stop.send(self.grace).ok();
     }
 }
 

@@ -4,7 +4,7 @@ use fairlead_model::InstanceId;
 
 use super::driver::Driver;
 use super::{Event, RuntimeError, files};
-use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::rollout::Adopted;
 use crate::supervisor::{AttachError, Attached};
 
@@ -58,8 +58,7 @@ impl Driver {
 
     fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
         tracing::info!(instance = %spec.instance, app = %spec.key, pid = attached.status.app_pid, "adopted");
-        self.ports.keep(spec.port);
-        let event = Event::Adopt(Adopted {
+        let adopted = Adopted {
             instance: spec.instance.clone(),
             release: spec.release.clone(),
             secrets: spec.secrets.as_ref().map(|secrets| secrets.version.clone()),
@@ -70,9 +69,14 @@ impl Driver {
             restarts: spec.restarts,
             drain_timeout: spec.drain_timeout,
             stop_grace: spec.stop_grace,
-        });
+        };
         self.follow_adopted(folder, spec.clone(), attached);
-        self.adopt_event(&spec.key, event);
+        if spec.process == WEB {
+            self.ports.keep(spec.port);
+            self.adopt_event(&spec.key, Event::Adopt(adopted));
+        } else {
+            self.adopt_worker(&spec.key, spec.process, adopted);
+        }
     }
 
     fn clear(&self, folder: &InstanceFolder) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fairlead_base::{clock, random};
@@ -12,16 +13,21 @@ use tokio::time::sleep_until;
 
 use super::files::Records;
 use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View};
-use crate::instance::InstanceSpec;
+use crate::instance::{InstanceSpec, WEB};
 use crate::ports::Ports;
-use crate::rollout::{AppState, Context, Now, Record, step};
+use crate::rollout::{Adopted, AppState, Context, Now, Record, step};
 use crate::supervisor::Supervisor;
+use crate::workers::{Aim, Workers};
 
 /// An instance as the driver holds it.
 pub(super) struct Managed {
     pub(super) key: AppKey,
     pub(super) port: u16,
+    pub(super) process: String,
     pub(super) health: HealthCheck,
+    pub(super) liveness: Option<HealthCheck>,
+    /// Its liveness check failed for too long, so it was asked to end.
+    pub(super) unresponsive: Arc<AtomicBool>,
     pub(super) grace: Duration,
     /// Known once it was launched or adopted.
     pub(super) spec: Option<Arc<InstanceSpec>>,
@@ -39,6 +45,7 @@ pub(super) struct Driver {
     pub(super) log: mpsc::Sender<(DeploymentId, LogLine)>,
     records: Records,
     pub(super) apps: BTreeMap<AppKey, AppState>,
+    pub(super) workers: BTreeMap<AppKey, Workers>,
     pub(super) desired: BTreeMap<AppKey, AppSpec>,
     pub(super) instances: HashMap<InstanceId, Managed>,
     /// Per app: the last of its generations that went out, and those the proxy has not confirmed, as (view's, own).
@@ -65,6 +72,7 @@ impl Driver {
             supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },
             ports: Arc::new(Ports::new(options.ports.clone(), random::number())),
             apps: apps.collect(),
+            workers: BTreeMap::new(),
             records,
             messages,
             view,
@@ -83,7 +91,8 @@ impl Driver {
 
     pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>) {
         loop {
-            let deadline = self.apps.values().filter_map(AppState::next_deadline).min();
+            let workers = self.workers.values().filter_map(Workers::due);
+            let deadline = self.apps.values().filter_map(AppState::next_deadline).chain(workers).min();
             let wake = deadline.map(|at| tokio::time::Instant::from_std(self.origin + at));
             let message = tokio::select! {
                 message = inbox.recv() => message,
@@ -108,6 +117,12 @@ impl Driver {
         let keys: Vec<AppKey> = self.apps.iter().filter(|(_, state)| due(state)).map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.event(&key, Event::Tick).await;
+        }
+        let due = |workers: &Workers| workers.due().is_some_and(|deadline| deadline <= at);
+        let keys: Vec<AppKey> =
+            self.workers.iter().filter(|(_, workers)| due(workers)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.follow_workers(&key);
         }
         self.publish();
     }
@@ -157,6 +172,10 @@ impl Driver {
         for started in std::mem::take(&mut self.adopted) {
             self.follow_process(&started);
         }
+        // Those whose app is gone as well.
+        for key in self.workers.keys().cloned().collect::<Vec<_>>() {
+            self.follow_workers(&key);
+        }
         self.prune();
     }
 
@@ -176,6 +195,11 @@ impl Driver {
         Now { at: self.origin.elapsed(), unix_ms: clock::unix_ms() }
     }
 
+    pub(super) fn adopt_worker(&mut self, key: &AppKey, process: String, adopted: Adopted) {
+        let at = self.now().at;
+        self.workers.entry(key.clone()).or_default().adopt(process, adopted, at);
+    }
+
     /// Before the first `apply` nothing is decided, so there is nothing to do or to save.
     pub(super) fn adopt_event(&mut self, key: &AppKey, event: Event) {
         let now = self.now();
@@ -184,11 +208,19 @@ impl Driver {
         self.apps.insert(key.clone(), state);
     }
 
-    async fn event(&mut self, key: &AppKey, event: Event) {
+    async fn event(&mut self, key: &AppKey, mut event: Event) {
         if self.stopping {
             return;
         }
         self.follow_process(&event);
+        if self.worker_event(key, &event) {
+            return;
+        }
+        if let Event::Exited { instance, exit } = &mut event
+            && let Some(managed) = self.instances.get(instance)
+        {
+            exit.unresponsive = managed.unresponsive.swap(false, Ordering::Relaxed);
+        }
         let Some(state) = self.apps.remove(key) else { return };
         let now = self.now();
         let (state, actions) = step(state, event, &mut Context { now, new_instance: &mut new_instance });
@@ -204,10 +236,61 @@ impl Driver {
         for action in actions {
             self.act(key, action);
         }
+        self.follow_workers(key);
         if gone {
             self.told.remove(key);
             self.sent.remove(key);
             self.prune();
+        }
+    }
+
+    /// What happened to a worker is its own machine's; true when it was one.
+    fn worker_event(&mut self, key: &AppKey, event: &Event) -> bool {
+        let (Event::Started { instance, .. } | Event::Exited { instance, .. }) = event else { return false };
+        let of_worker = |managed: &Managed| managed.process != WEB;
+        if !self.instances.get(instance).is_some_and(of_worker) {
+            return false;
+        }
+        let at = self.now().at;
+        let workers = self.workers.entry(key.clone()).or_default();
+        let actions = match event {
+            Event::Started { pid, started_unix_ms, .. } => {
+                workers.started(instance, *pid, *started_unix_ms, at);
+                Vec::new()
+            }
+            Event::Exited { exit, .. } => workers.exited(instance, exit, at),
+            _ => Vec::new(),
+        };
+        for action in actions {
+            self.act_for_worker(key, action);
+        }
+        self.follow_workers(key);
+        true
+    }
+
+    /// The workers follow the release that has the routes, as it would be found again after a restart.
+    fn follow_workers(&mut self, key: &AppKey) {
+        // Before the first state nobody knows what should run.
+        if !self.applied {
+            return;
+        }
+        let serving = self.apps.get(key).and_then(|state| state.record().serving);
+        let wanted = serving.as_ref().is_some_and(|(release, _)| !release.workers.is_empty());
+        if !wanted && !self.workers.contains_key(key) {
+            return;
+        }
+        // A release's folder is made whole or not at all.
+        let ready = serving.as_ref().is_some_and(|(release, _)| self.release_folder(release).is_dir());
+        let at = self.now().at;
+        let aim = serving.as_ref().map(|(release, deployment)| Aim { release, deployment: deployment.as_ref() });
+        let workers = self.workers.entry(key.clone()).or_default();
+        let actions = workers.reconcile(aim, ready, at, &mut new_instance);
+        let gone = workers.is_empty() && !wanted;
+        for action in actions {
+            self.act_for_worker(key, action);
+        }
+        if gone {
+            self.workers.remove(key);
         }
     }
 
@@ -224,6 +307,7 @@ impl Driver {
             view.rollouts.extend(state.rollouts().cloned());
             view.upstreams.insert(key.clone(), state.upstreams().to_vec());
         }
+        view.instances.extend(self.workers.iter().flat_map(|(key, workers)| workers.statuses(key)));
         let running = view.instances.iter().filter(|status| status.pid != 0);
         view.processes = running
             .map(|status| RunningProcess {

@@ -11,9 +11,11 @@ use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
-use crate::instance::{InstanceFolder, InstanceSpec, SecretsSpec};
+use crate::cgroup::Limits;
+use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::Exit;
 use crate::secrets::{self, Opened};
+use crate::volumes;
 
 /// Only root can make a file system that one app alone sees.
 const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
@@ -23,6 +25,8 @@ const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets
 pub(super) struct Order {
     pub(super) instance: InstanceId,
     pub(super) key: AppKey,
+    /// Which process of the app.
+    pub(super) process: String,
     pub(super) release: ReleaseSpec,
     pub(super) folder: PathBuf,
     pub(super) deployment: Option<DeploymentId>,
@@ -85,11 +89,31 @@ fn build(
     if let Some(path) = &secrets_folder {
         make_folder(path, 0o711, None)?;
     }
-    let cgroup = options.isolation.cgroups.create(order.instance.as_str(), order.release.memory_bytes_max)?;
+    let limits = Limits {
+        memory_bytes: order.release.memory_bytes_max,
+        cpu_millis: order.release.cpu_millis_max,
+        processes: order.release.processes_max,
+    };
+    let cgroup = options.isolation.cgroups.create(order.instance.as_str(), limits)?;
+    let environment = environment(&order, options, &home, secrets_folder.as_deref());
+    let devices = options.isolation.private_dev.then(|| folder.devices());
+    if let Some(devices) = &devices {
+        make_folder(devices, 0o755, None)?;
+    }
+    let volumes = make_volumes(options, &order, user)?;
+    let sandbox = Sandbox {
+        devices,
+        files: options.isolation.landlock,
+        readable: readable(&order, &environment, secrets_folder.as_deref()),
+        writable: [home, "/tmp".into(), "/dev".into()].into_iter().chain(volumes).collect(),
+        system_calls: options.isolation.seccomp,
+    };
     let spec = InstanceSpec {
-        environment: environment(&order, options, &home, secrets_folder.as_deref()),
+        environment,
+        sandbox,
         instance: order.instance,
         key: order.key,
+        process: order.process,
         release: order.release.id,
         deployment: order.deployment,
         command: order.release.command,
@@ -102,11 +126,25 @@ fn build(
         cgroup,
         restarts: order.restarts,
         health: order.release.health,
+        liveness: order.release.liveness,
         drain_timeout: order.release.drain_timeout,
         stop_grace: order.release.stop_grace,
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
+}
+
+/// The persistent folders of the release: made when they are missing, never emptied.
+fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> io::Result<Vec<PathBuf>> {
+    let mut made = Vec::new();
+    for volume in &order.release.volumes {
+        let path = volumes::path_of(&options.folders, &order.key, &volume.name);
+        let path = path.ok_or_else(|| io::Error::other(format!("`{}` is no name of a volume", volume.name)))?;
+        make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
+        make_folder(&path, 0o700, user)?;
+        made.push(path);
+    }
+    Ok(made)
 }
 
 fn environment(
@@ -123,16 +161,67 @@ fn environment(
     let path = format!("{}:{}", text(&order.folder.join("node_modules/.bin")), options.path.to_string_lossy());
     environment.extend(
         [
-            ("PORT", order.port.to_string()),
             ("HOME", text(home)),
             ("PATH", path),
             ("FAIRLEAD_INSTANCE_ID", order.instance.to_string()),
             ("FAIRLEAD_RELEASE_ID", order.release.id.to_string()),
+            ("FAIRLEAD_PROCESS", order.process.clone()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    if order.process == WEB {
+        environment.insert("PORT".to_owned(), order.port.to_string());
+    } else {
+        environment.remove("PORT");
+    }
+    if !order.release.volumes.is_empty() {
+        let path = volumes::folder_of(&options.folders, &order.key);
+        environment.insert(volumes::FOLDER_VARIABLE.to_owned(), text(&path));
+    }
     environment.extend(secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
     environment
+}
+
+/// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/etc",
+    "/sys",
+    "/snap",
+    "/nix/store",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
+    "/var/lib/ca-certificates",
+    "/var/lib/dbus",
+];
+
+/// What it may read and run: the system, its release, its secrets, and the programs of its `PATH` with what lies beside them.
+fn readable(order: &Order, environment: &BTreeMap<String, String>, secrets: Option<&Path>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    found.push(order.folder.clone());
+    found.extend(secrets.map(Path::to_path_buf));
+    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
+    let program = order.release.command.first().map(Path::new).filter(|program| program.is_absolute());
+    found.extend(folders.chain(program.and_then(Path::parent)).filter_map(with_libraries));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A folder of programs, with `lib` and `share` beside it when it is one of a prefix.
+fn with_libraries(programs: &Path) -> Option<PathBuf> {
+    let programs = programs.canonicalize().ok()?;
+    let of_prefix = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == ".bin");
+    let prefix = programs.parent().filter(|prefix| of_prefix && prefix.components().count() > 2);
+    Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
 }
 
 /// Lets the app's own instances into a release, and nobody else: what is inside is readable by all.

@@ -1,4 +1,5 @@
-//! From the agent's rights to the app's: control group, session, private /tmp and secrets, user, no new privileges, then exec.
+//! From the agent's rights to the app's: control group, session, private /tmp, /dev and secrets, user, no new privileges,
+//! sandbox, then exec.
 //! Owns the order of these steps. Every failure is a sentence in `start-error`, which the shim puts into the exit record.
 
 use std::convert::Infallible;
@@ -16,6 +17,9 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
 
+use super::devices::mount_devices;
+use super::sandbox;
+use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::secrets;
 
@@ -40,6 +44,19 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     Err(error)
 }
 
+/// Becomes one of the app's own checks, with all its rights and limits but without its secrets. Returns only when that failed.
+pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
+    let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
+    let mut spec = spec.ok_or("spec.json is missing")?;
+    spec.command = match which {
+        Check::Health => std::mem::take(&mut spec.health.command),
+        Check::Liveness => spec.liveness.take().map(|check| check.command).unwrap_or_default(),
+    };
+    spec.secrets = None;
+    confine(&spec, &[])?;
+    Err(become_app(&spec, &[]))
+}
+
 fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     let failed = |what: &str| {
         let what = what.to_owned();
@@ -51,7 +68,8 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     }
     rustix::process::setsid().map_err(|error| failed("making its session")(error.into()))?;
     let folder = spec.secrets.as_ref().and_then(|secrets| secrets.folder.as_ref());
-    if spec.private_tmp.is_some() || folder.is_some() {
+    let devices = spec.sandbox.devices.as_ref();
+    if spec.private_tmp.is_some() || folder.is_some() || devices.is_some() {
         private_mounts().map_err(failed("making its own view of the file systems"))?;
     }
     if let Some(folder) = folder {
@@ -59,6 +77,9 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     }
     if let Some(tmp) = &spec.private_tmp {
         mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
+    }
+    if let Some(devices) = devices {
+        mount_devices(devices).map_err(failed("making its private /dev"))?;
     }
     // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
@@ -77,7 +98,8 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     std::env::set_current_dir(&spec.folder).map_err(|error| {
         let path = spec.folder.display();
         format!("The app could not be started: its folder {path} can't be entered by its user ({error}). Every folder above it must let others pass (chmod o+x).")
-    })
+    })?;
+    sandbox::enter(&spec.sandbox).map_err(failed("giving up files and system calls that are not its own"))
 }
 
 /// This process has one thread, so what is per thread in Linux is of the whole process.

@@ -72,6 +72,60 @@ async fn main() -> io::Result<ExitCode> {
                 _ = term.recv() => Ok(ExitCode::SUCCESS),
             }
         }
+        "intruder" => {
+            let report = intrude(arguments.get(1..).unwrap_or_default());
+            if port.is_empty() {
+                writeln!(io::stdout(), "{report}")?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            serve(&listener, 200, &report).await
+        }
+        "worker" => {
+            let home = std::env::var("HOME").unwrap_or_default();
+            let release = std::env::var("FAIRLEAD_RELEASE_ID").unwrap_or_default();
+            let mine = format!("{home}/works-{release}-{}", std::process::id());
+            let others = |name: &str| name.starts_with("works-") && !name.starts_with(&format!("works-{release}-"));
+            let names = std::fs::read_dir(&home)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+            if names.into_iter().any(|name| others(&name)) {
+                std::fs::write(format!("{home}/overlap"), "x")?;
+            }
+            std::fs::write(&mine, &port)?;
+            writeln!(io::stdout(), "working")?;
+            term.recv().await;
+            std::fs::remove_file(mine)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        "freezes" => {
+            let frozen = format!("{}/frozen", std::env::var("HOME").unwrap_or_default());
+            if std::path::Path::new(&frozen).exists() {
+                std::fs::remove_file(&frozen)?;
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            let serving = serve(&listener, 200, "warm");
+            let freezing = async {
+                while !std::path::Path::new(&frozen).exists() {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+            };
+            tokio::select! {
+                result = serving => return result,
+                () = freezing => {}
+            }
+            // Accepts by the kernel's queue, and never answers.
+            std::future::pending().await
+        }
+        "keeps" => {
+            let path = format!("{}/data/kept", std::env::var("FAIRLEAD_VOLUMES").unwrap_or_default());
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
+            file.write_all(b"x")?;
+            let kept = std::fs::read_to_string(&path)?;
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            tokio::select! {
+                result = serve(&listener, 200, &kept) => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
         "hungry" => {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             let (stream, _) = listener.accept().await?;
@@ -91,6 +145,49 @@ async fn main() -> io::Result<ExitCode> {
             }
         }
     }
+}
+
+/// Tries what an app has no business doing and tells how each attempt ended; the arguments are a file and a folder of
+/// somebody else that its user could open.
+fn intrude(others: &[String]) -> String {
+    let errno = |result: io::Result<()>| match result {
+        Ok(()) => "done".to_owned(),
+        Err(error) => error.raw_os_error().unwrap_or_default().to_string(),
+    };
+    let path = |index: usize| others.get(index).cloned().unwrap_or_default();
+    let home = std::env::var("HOME").unwrap_or_else(|_| "/nowhere".into());
+    let parent = i64::from(std::os::unix::process::parent_id());
+    let shared = std::fs::write("/dev/shm/mine", "x").and_then(|()| std::fs::write("/dev/null", "x"));
+    let attempts = [
+        ("ptrace", call(libc::SYS_ptrace, [libc::PTRACE_ATTACH.into(), parent])),
+        ("mount", call(libc::SYS_mount, [0, 0])),
+        ("clone", call(libc::SYS_clone, [i64::from(libc::CLONE_NEWUSER | libc::SIGCHLD), 0])),
+        ("namespace", call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0])),
+        ("clone3", call(libc::SYS_clone3, [0, 0])),
+        ("bpf", call(libc::SYS_bpf, [0, 0])),
+        ("crypto-socket", call(libc::SYS_socket, [libc::AF_ALG.into(), libc::SOCK_SEQPACKET.into()])),
+        ("shadow", std::fs::read("/etc/shadow").map(drop)),
+        ("read", std::fs::read(path(0)).map(drop)),
+        ("write", std::fs::write(format!("{}/left", path(1)), "x")),
+        ("signal", call(libc::SYS_kill, [parent, 0])),
+        ("home", std::fs::write(format!("{home}/mine"), "x")),
+        ("tmp", std::fs::write("/tmp/mine", "x")),
+        ("dev", shared),
+        ("hosts", std::fs::read("/etc/hosts").map(drop)),
+    ];
+    let disks = std::fs::read_dir("/dev").map(Iterator::count).unwrap_or_default();
+    let told: Vec<String> = attempts.into_iter().map(|(name, result)| format!("{name}={}", errno(result))).collect();
+    format!("{} devices={disks}", told.join(" "))
+}
+
+#[allow(unsafe_code)]
+fn call(number: i64, [first, second]: [i64; 2]) -> io::Result<()> {
+    // SAFETY: no call of the list above is given memory of this process; what is not refused fails for its null pointers.
+    let result = unsafe { libc::syscall(number, first, second, 0usize, 0usize, 0usize) };
+    if number == libc::SYS_clone && result == 0 {
+        std::process::exit(0);
+    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Tells all its secrets to whoever reads its log, in every form, and returns what it has seen of them.

@@ -1,0 +1,280 @@
+//! The pure state machine of an app's workers: processes of its live release that have no port and no routes.
+//! They follow the release that has the routes, so a roll-out that fails never touches them. When another release takes
+//! over, the old one's are stopped first and the new one's begin once they have ended: no two releases work at once on
+//! what is to be done. Never does I/O, never reads a clock.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fairlead_model::{
+    AppKey, DeploymentId, InstanceId, InstanceState, InstanceStatus, ProcessSpec, ReleaseId, ReleaseSpec,
+};
+
+use crate::restart;
+use crate::rollout::{Adopted, Exit, ended};
+
+/// A stop that wasn't confirmed this long after its grace is asked for again.
+const STOP_SLACK: Duration = Duration::from_secs(10);
+
+/// What is to be done; every outcome comes back by `started` or `exited`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum WorkerAction {
+    Start {
+        instance: InstanceId,
+        release: Box<ReleaseSpec>,
+        process: ProcessSpec,
+        deployment: Option<DeploymentId>,
+        restarts: u32,
+    },
+    Stop {
+        instance: InstanceId,
+        grace: Duration,
+    },
+    /// Nothing of it runs and nothing will.
+    Forget {
+        instance: InstanceId,
+    },
+}
+
+/// The workers of one app.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Workers {
+    slots: BTreeMap<InstanceId, Slot>,
+    /// The release's folder is there.
+    ready: bool,
+}
+
+/// The release whose workers should run.
+pub(crate) struct Aim<'a> {
+    pub(crate) release: &'a ReleaseSpec,
+    pub(crate) deployment: Option<&'a DeploymentId>,
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    process: String,
+    release: ReleaseId,
+    secrets: Option<String>,
+    grace: Duration,
+    stage: Stage,
+    pid: u32,
+    started_unix_ms: u64,
+    restarts: u32,
+    row: usize,
+    given_up: bool,
+    detail: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    Waiting { at: Duration },
+    Starting,
+    Running { since: Duration },
+    Stopping { again_at: Duration },
+}
+
+fn secrets(release: &ReleaseSpec) -> Option<&String> {
+    release.secrets.as_ref().map(|secrets| &secrets.version)
+}
+
+impl Workers {
+    /// One that a former run of the agent started and that still runs.
+    pub(crate) fn adopt(&mut self, process: String, adopted: Adopted, at: Duration) {
+        let slot = Slot {
+            process,
+            release: adopted.release,
+            secrets: adopted.secrets,
+            grace: adopted.stop_grace,
+            stage: Stage::Running { since: at },
+            pid: adopted.pid,
+            started_unix_ms: adopted.started_unix_ms,
+            restarts: adopted.restarts,
+            row: 0,
+            given_up: false,
+            detail: String::new(),
+        };
+        self.slots.insert(adopted.instance, slot);
+    }
+
+    /// Its process runs.
+    pub(crate) fn started(&mut self, instance: &InstanceId, pid: u32, started_unix_ms: u64, at: Duration) {
+        let Some(slot) = self.slots.get_mut(instance) else { return };
+        (slot.pid, slot.started_unix_ms) = (pid, started_unix_ms);
+        if slot.stage == Stage::Starting {
+            slot.stage = Stage::Running { since: at };
+        }
+    }
+
+    /// Nothing of it runs any more; it is started again unless it was asked to end.
+    pub(crate) fn exited(&mut self, instance: &InstanceId, exit: &Exit, at: Duration) -> Vec<WorkerAction> {
+        let Some(slot) = self.slots.get_mut(instance) else { return Vec::new() };
+        if matches!(slot.stage, Stage::Stopping { .. }) {
+            self.slots.remove(instance);
+            return vec![WorkerAction::Forget { instance: instance.clone() }];
+        }
+        if matches!(slot.stage, Stage::Running { since } if at.saturating_sub(since) >= restart::STEADY) {
+            slot.row = 0;
+        }
+        let (pause, given_up) = restart::pause(slot.row);
+        slot.row += 1;
+        slot.given_up = given_up;
+        slot.stage = Stage::Waiting { at: at.saturating_add(pause) };
+        slot.pid = 0;
+        slot.restarts = slot.restarts.saturating_add(1);
+        slot.detail = if given_up { restart::given_up(&ended(exit)) } else { ended(exit) };
+        Vec::new()
+    }
+
+    /// Brings what runs closer to `aim`. `ready`: its folder is there, so that a process can be started in it.
+    pub(crate) fn reconcile(
+        &mut self,
+        aim: Option<Aim<'_>>,
+        ready: bool,
+        at: Duration,
+        new_instance: &mut dyn FnMut() -> InstanceId,
+    ) -> Vec<WorkerAction> {
+        self.ready = ready;
+        let mut actions = Vec::new();
+        self.stop_unwanted(aim.as_ref(), at, &mut actions);
+        if let Some(aim) = aim {
+            self.add_missing(&aim, at, new_instance);
+            if ready {
+                self.start_due(&aim, at, &mut actions);
+            }
+        }
+        actions
+    }
+
+    fn stop_unwanted(&mut self, aim: Option<&Aim<'_>>, at: Duration, actions: &mut Vec<WorkerAction>) {
+        let mut room: BTreeMap<&str, u32> = BTreeMap::new();
+        for worker in aim.iter().flat_map(|aim| &aim.release.workers) {
+            room.insert(&worker.name, worker.instances);
+        }
+        // Those that run stay before those that wait.
+        let mut order: Vec<(bool, InstanceId)> =
+            self.slots.iter().map(|(id, slot)| (!matches!(slot.stage, Stage::Running { .. }), id.clone())).collect();
+        order.sort();
+        for (_, id) in order {
+            let Some(slot) = self.slots.get_mut(&id) else { continue };
+            let theirs =
+                aim.is_some_and(|aim| slot.release == aim.release.id && slot.secrets.as_ref() == secrets(aim.release));
+            if let Stage::Stopping { again_at } = slot.stage {
+                if at >= again_at {
+                    slot.stop(&id, at, actions);
+                }
+                continue;
+            }
+            let place = room.get_mut(slot.process.as_str()).filter(|left| theirs && **left > 0);
+            if let Some(left) = place {
+                *left -= 1;
+            } else if matches!(slot.stage, Stage::Waiting { .. }) {
+                self.slots.remove(&id);
+                actions.push(WorkerAction::Forget { instance: id });
+            } else {
+                slot.stop(&id, at, actions);
+            }
+        }
+    }
+
+    fn add_missing(&mut self, aim: &Aim<'_>, at: Duration, new_instance: &mut dyn FnMut() -> InstanceId) {
+        for worker in &aim.release.workers {
+            let of_it = self.slots.values().filter(|slot| slot.process == worker.name);
+            // Whatever still ends must have ended: see the head of this file.
+            if of_it.clone().any(|slot| matches!(slot.stage, Stage::Stopping { .. })) {
+                continue;
+            }
+            for _ in of_it.count()..usize::try_from(worker.instances).unwrap_or_default() {
+                let slot = Slot {
+                    process: worker.name.clone(),
+                    release: aim.release.id.clone(),
+                    secrets: secrets(aim.release).cloned(),
+                    grace: aim.release.stop_grace,
+                    stage: Stage::Waiting { at },
+                    pid: 0,
+                    started_unix_ms: 0,
+                    restarts: 0,
+                    row: 0,
+                    given_up: false,
+                    detail: String::new(),
+                };
+                self.slots.insert(new_instance(), slot);
+            }
+        }
+    }
+
+    fn start_due(&mut self, aim: &Aim<'_>, at: Duration, actions: &mut Vec<WorkerAction>) {
+        for (id, slot) in &mut self.slots {
+            let spec = aim.release.workers.iter().find(|worker| worker.name == slot.process);
+            let (Stage::Waiting { at: due }, Some(process)) = (&slot.stage, spec) else { continue };
+            if at < *due {
+                continue;
+            }
+            slot.stage = Stage::Starting;
+            slot.given_up = false;
+            actions.push(WorkerAction::Start {
+                instance: id.clone(),
+                release: Box::new(aim.release.clone()),
+                process: process.clone(),
+                deployment: aim.deployment.cloned(),
+                restarts: slot.restarts,
+            });
+        }
+    }
+
+    /// When `reconcile` has something to do at the latest.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        let due = |slot: &Slot| match slot.stage {
+            Stage::Waiting { at } if self.ready => Some(at),
+            Stage::Stopping { again_at } => Some(again_at),
+            _ => None,
+        };
+        self.slots.values().filter_map(due).min()
+    }
+
+    /// None is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Releases that a worker runs.
+    pub(crate) fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
+        self.slots.values().map(|slot| &slot.release)
+    }
+
+    /// Each as it is reported.
+    pub(crate) fn statuses(&self, key: &AppKey) -> Vec<InstanceStatus> {
+        let status = |(id, slot): (&InstanceId, &Slot)| InstanceStatus {
+            id: id.clone(),
+            key: key.clone(),
+            release: slot.release.clone(),
+            state: match slot.stage {
+                Stage::Waiting { .. } if slot.given_up => InstanceState::GivenUp,
+                Stage::Waiting { .. } if slot.restarts > 0 => InstanceState::Crashed,
+                Stage::Waiting { .. } | Stage::Starting => InstanceState::Starting,
+                // Nobody asks it: that it runs is all that is known, and wanted.
+                Stage::Running { .. } => InstanceState::Healthy,
+                Stage::Stopping { .. } => InstanceState::Draining,
+            },
+            pid: slot.pid,
+            port: 0,
+            restarts: slot.restarts,
+            started_unix_ms: slot.started_unix_ms,
+            detail: if matches!(slot.stage, Stage::Running { .. }) { String::new() } else { slot.detail.clone() },
+            process: slot.process.clone(),
+            cpu_millis: 0,
+            memory_bytes: 0,
+        };
+        self.slots.iter().map(status).collect()
+    }
+}
+
+impl Slot {
+    fn stop(&mut self, id: &InstanceId, at: Duration, actions: &mut Vec<WorkerAction>) {
+        self.stage = Stage::Stopping { again_at: at.saturating_add(self.grace).saturating_add(STOP_SLACK) };
+        actions.push(WorkerAction::Stop { instance: id.clone(), grace: self.grace });
+    }
+}
+
+#[cfg(test)]
+#[path = "workers_tests.rs"]
+mod tests;
