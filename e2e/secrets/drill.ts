@@ -115,7 +115,7 @@ async function run(
       mail: null,
       onFailure: (error) => remember({ error }, 'identity failed'),
     }),
-    live: { subscribe: async function* () {} },
+    live: { subscribe: async function* () {}, searchLogs: async function* () {} },
     logs: createFolderLogStore(join(dir, 'log-store')),
     outbound: createOutbound({ allowed: [] }),
     mail: null,

@@ -16,9 +16,9 @@ import {
   getAppInputSchema,
   listApps,
   listAppsInputSchema,
+  placedServerSchema,
   scaleApp,
   scaleAppInputSchema,
-  placedServerSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';

@@ -11,7 +11,7 @@ import { loadApps } from './store.ts';
 
 export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Promise<AppDetail> {
   const { organizationId } = ctx;
-  const { reach: wholeReach, slug, environmentId } = input;
+  const { slug, environmentId } = input;
   const [app] = await loadApps(ctx, { reach: wholeReach, slug, environmentId, order: 'name', limit: 1 }, links);
   if (app === undefined) throw new AppError('app.not_found', { slug });
   const { summary, row } = app;

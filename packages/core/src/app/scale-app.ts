@@ -3,7 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { lockApps } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { bumpServersOf } from '../server/index.ts';
 import type { AppIdentity, ScaleAppInput } from './schema.ts';
 
 /** Takes effect at once: further copies get requests when they are healthy, those that are too many finish theirs first. */
@@ -14,13 +14,14 @@ export async function scaleApp(ctx: Ctx, input: ScaleAppInput): Promise<AppIdent
   await lockApps(ctx, [appId]);
   const placement = await tx.placement.findFirst({
     where: { appId, organizationId },
-    select: { id: true, instances: true, serverId: true, app: { select: { name: true, slug: true } } },
+    select: { environmentId: true, instances: true, app: { select: { name: true, slug: true } } },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   if (placement === null) throw new AppError('app.not_found', { appId });
-  const { app, serverId } = placement;
-  await tx.placement.update({ where: { id: placement.id, organizationId }, data: { instances } });
-  await bumpServer(ctx, serverId);
+  const { app, environmentId } = placement;
+  // On each of its servers alike.
+  await tx.placement.updateMany({ where: { appId, environmentId, organizationId }, data: { instances } });
+  await bumpServersOf(ctx, { appId, environmentId });
   await recordAudit(ctx, {
     action: 'app.scale',
     target: { kind: 'app', id: appId, label: app.name },
