@@ -9,6 +9,7 @@ import { listDomains } from '@fairlead/core/domain';
 import { type Ctx, systemClock } from '@fairlead/core/kernel';
 import { getAppMetric } from '@fairlead/core/metric';
 import { getOverview } from '@fairlead/core/overview';
+import { wholeReach } from '@fairlead/core/role';
 import { getServer, listServers } from '@fairlead/core/server';
 import { createDatabase, type Database } from '@fairlead/db';
 import { loadInSystemScope } from '@fairlead/db/copy';
@@ -102,7 +103,11 @@ async function callsOf(target: Target): Promise<readonly Call[]> {
     throw new Error('the scenario is too small');
   let turn = 0;
   return [
-    { name: 'overview.get', run: (ctx) => getOverview(ctx, links, { servers: true, deployments: true }) },
+    {
+      name: 'overview.get',
+      run: (ctx) =>
+        getOverview(ctx, links, { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true }),
+    },
     { name: 'app.list', run: (ctx) => listApps(ctx, { limit: 50 }, links) },
     { name: 'app.get', run: (ctx) => getApp(ctx, { slug: app.slug }, links) },
     { name: 'deployment.list', run: (ctx) => listDeployments(ctx, { limit: 50 }) },
