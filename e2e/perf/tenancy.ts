@@ -22,6 +22,7 @@ const { values } = parseArgs({
 });
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)];
 const links = { localHttpsPort: 4443 };
+const seesAll = { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true };
 const note = (line: string) => console.log(`  …  ${line}`);
 const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
 
@@ -103,11 +104,7 @@ async function callsOf(target: Target): Promise<readonly Call[]> {
     throw new Error('the scenario is too small');
   let turn = 0;
   return [
-    {
-      name: 'overview.get',
-      run: (ctx) =>
-        getOverview(ctx, links, { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true }),
-    },
+    { name: 'overview.get', run: (ctx) => getOverview(ctx, links, seesAll) },
     { name: 'app.list', run: (ctx) => listApps(ctx, { limit: 50 }, links) },
     { name: 'app.get', run: (ctx) => getApp(ctx, { slug: app.slug }, links) },
     { name: 'deployment.list', run: (ctx) => listDeployments(ctx, { limit: 50 }) },

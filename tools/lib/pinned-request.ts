@@ -6,6 +6,8 @@ export interface PinnedRequest {
   /** Sent as SNI and Host. */
   readonly host: string;
   readonly port: number;
+  /** This machine unless it says otherwise. */
+  readonly address?: string;
   readonly path: string;
   /** PEM of the authority. */
   readonly caFile: string;
@@ -17,10 +19,17 @@ export interface PinnedResponse {
   readonly body: string;
 }
 
-export function requestPinned({ host, port, path, caFile, timeoutMs = 5000 }: PinnedRequest): Promise<PinnedResponse> {
+export function requestPinned({
+  host,
+  address,
+  port,
+  path,
+  caFile,
+  timeoutMs = 5000,
+}: PinnedRequest): Promise<PinnedResponse> {
   const options: RequestOptions = {
     // `.localhost` names are this machine, whatever its resolver says.
-    host: '127.0.0.1',
+    host: address ?? '127.0.0.1',
     servername: host,
     port,
     path,

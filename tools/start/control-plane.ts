@@ -2,12 +2,13 @@
 // by `npm start` and by the system tests, so that both run the same thing.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type EmbeddedServer, startEmbedded } from '@fairlead/db/embedded';
+import { startEmbedded } from '@fairlead/db/embedded';
 import { migrate } from '@fairlead/db/migrate';
 import { ROOT } from '../lib/command.ts';
 import { nodeOf } from '../lib/install.mjs';
 import { answers } from '../lib/wait.ts';
 import { closedFolder, type Folders } from './folders.ts';
+import { KeptDatabase } from './kept-database.ts';
 import type { PortName } from './options.mjs';
 import { openSecrets } from './secrets.ts';
 import type { Service, Supervisor } from './supervisor.ts';
@@ -42,10 +43,10 @@ export class ControlPlane {
   readonly publicUrl: string;
   readonly gatewayUrl: string;
   readonly #options: ControlPlaneOptions;
-  readonly #embedded: EmbeddedServer | undefined;
+  readonly #embedded: KeptDatabase | undefined;
   readonly #environment: Readonly<Record<string, string>>;
 
-  private constructor(options: ControlPlaneOptions, databaseUrl: string, embedded: EmbeddedServer | undefined) {
+  private constructor(options: ControlPlaneOptions, databaseUrl: string, embedded: KeptDatabase | undefined) {
     this.#options = options;
     this.#embedded = embedded;
     this.databaseUrl = databaseUrl;
@@ -170,15 +171,16 @@ function passedOn(names: readonly string[]): Record<string, string> {
 
 type Log = (line: string) => void;
 
-function startDatabase({ folders, ports, unsafeButFast }: ControlPlaneOptions, log: Log): Promise<EmbeddedServer> {
+function startDatabase({ folders, ports, unsafeButFast }: ControlPlaneOptions, log: Log): Promise<KeptDatabase> {
   const isClosed = process.getuid?.() === 0 && closedFolder(join(ROOT, 'node_modules')) !== undefined;
-  return startEmbedded({
+  const settings = {
     dataDir: folders.postgres,
     port: ports.database,
     log,
     ...(isClosed ? { binariesDir: join(folders.runtime, 'postgres') } : {}),
     ...(unsafeButFast ? { unsafeButFast } : {}),
-  });
+  };
+  return KeptDatabase.open(() => startEmbedded(settings), log);
 }
 
 /** Few lines, and those of a crash matter most: written at once. */

@@ -14,6 +14,10 @@ export interface LocalAgentOptions {
   readonly ports: Readonly<Pick<Record<PortName, number>, 'https' | 'http'>>;
   /** PATH of builds and apps. */
   readonly path: string;
+  /** Where its proxy listens; loopback unless it says otherwise. */
+  readonly address?: string;
+  /** What the command begins with, for an agent in a namespace of its own; it must become the agent, not its parent. */
+  readonly prefix?: readonly string[];
   readonly controlUrl: string;
   /** PEM of an authority to trust for it, beside the system's. */
   readonly controlCaFile?: string;
@@ -49,7 +53,8 @@ export async function enrolAgent(options: LocalAgentOptions, token: string): Pro
   try {
     const args = ['enrol', '--control', options.controlUrl, '--data', options.folder, '--token-file', tokenFile];
     if (options.controlCaFile !== undefined) args.push('--ca', options.controlCaFile);
-    const result = await run(options.binary, args);
+    const [program = '', ...rest] = [...(options.prefix ?? []), options.binary, ...args];
+    const result = await run(program, rest);
     if (result.code !== 0) throw new EnrolmentFailed(`the agent could not enrol: ${result.output.trim()}`);
   } finally {
     rmSync(tokenFile, { force: true });
@@ -57,12 +62,20 @@ export async function enrolAgent(options: LocalAgentOptions, token: string): Pro
 }
 
 export async function startAgent(options: LocalAgentOptions): Promise<void> {
-  const { folder, ports, binary, supervisor } = options;
-  const addresses = ['--https', `127.0.0.1:${ports.https}`, '--http', `127.0.0.1:${ports.http}`];
+  const { folder, ports, binary, supervisor, address = '127.0.0.1' } = options;
+  const addresses = ['--https', `${address}:${ports.https}`, '--http', `${address}:${ports.http}`];
+  const [command = '', ...prefixed] = [...(options.prefix ?? []), binary];
   await supervisor.start({
     name: options.name,
-    command: binary,
-    args: ['run', '--data', folder, ...addresses, ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : [])],
+    command,
+    args: [
+      ...prefixed,
+      'run',
+      '--data',
+      folder,
+      ...addresses,
+      ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : []),
+    ],
     env: { PATH: options.path, HOME: folder, TZ: 'UTC', RUST_LOG: process.env.RUST_LOG ?? 'info' },
     cwd: folder,
     ready: options.connected,

@@ -2,13 +2,14 @@
 // its own: the first organization, enrolments, the sample app, its deployments and benchmarks. Must never touch a table
 // itself.
 import type { OrganizationId } from '@fairlead/contract/ids';
-import { createApp, getApp, listApps, updateApp } from '@fairlead/core/app';
+import { createApp, getApp, listApps, scaleApp, updateApp } from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
 import {
   cancelDeployment,
   createDeployment,
   getDeployment,
   listDeployments,
+  restartApp,
   rollbackApp,
 } from '@fairlead/core/deployment';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
@@ -23,6 +24,7 @@ const VERBS = {
   createApp,
   getApp,
   listApps,
+  scaleApp,
   updateApp,
   createBenchmark,
   getBenchmark,
@@ -31,6 +33,7 @@ const VERBS = {
   createDeployment,
   getDeployment,
   listDeployments,
+  restartApp,
   rollbackApp,
   listReleases,
   readLog,

@@ -121,5 +121,7 @@ for (const stage of chooseStages()) {
   lines.push(`${stage.name.padEnd(10)} ${minutes.padStart(5)} min  ${outcome.passed} passed, ${outcome.failed} failed`);
   total = add(total, outcome);
 }
+const failures = total.failures ?? [];
+if (failures.length > 0) console.log(`\n── what failed\n${failures.join('\n')}`);
 console.log(`\n${lines.join('\n')}\n\n${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed > 0 ? 1 : 0);

@@ -4,7 +4,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, run } from '../lib/command.ts';
-import type { Outcome } from './outcome.ts';
+import { failure, type Outcome } from './outcome.ts';
 
 const show = (chunk: string) => process.stdout.write(chunk);
 
@@ -13,6 +13,15 @@ interface VitestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[] | null;
+    }[];
+  }[];
 }
 
 /** All test files of one folder that has a vitest.config.ts. */
@@ -23,7 +32,12 @@ export async function runVitest(folder: string): Promise<Outcome> {
     const report = readJson<VitestReport>(file);
     if (report === undefined) return { passed: 0, failed: 1 };
     const failed = report.numFailedTests + report.numPendingTests + report.numTodoTests;
-    return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed };
+    const failures = report.testResults.flatMap((file) => {
+      const tests = file.assertionResults.filter(({ status }) => status !== 'passed');
+      if (tests.length === 0 && file.message !== '') return [failure(file.name, file.message)];
+      return tests.map((test) => failure(`${folder}: ${test.fullName}`, (test.failureMessages ?? []).join('\n')));
+    });
+    return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, failures };
   });
 }
 
@@ -36,6 +50,8 @@ export function vitestFolders(): string[] {
 }
 
 const CARGO_RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm;
+/** What `cargo test` prints of a failed test after all others: its name, then its own output up to the next. */
+const CARGO_FAILURE = /^---- (\S+) stdout ----\n([\s\S]*?)(?=^---- |^failures:$)/gm;
 
 export async function runCargoTest(selection: readonly string[]): Promise<Outcome> {
   const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--no-fail-fast', '--quiet', ...selection];
@@ -46,7 +62,8 @@ export async function runCargoTest(selection: readonly string[]): Promise<Outcom
     passed += Number(ok);
     failed += Number(bad) + Number(ignored);
   }
-  return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
+  const failures = [...output.matchAll(CARGO_FAILURE)].map(([, name = '', said = '']) => failure(name, said));
+  return { passed, failed: failed === 0 && code !== 0 ? 1 : failed, failures };
 }
 
 const PROTOCOLS_RESULT = /^cases (\d+), failed (\d+)$/m;
@@ -60,7 +77,20 @@ export async function runProtocols(): Promise<Outcome> {
   return { passed: Number(cases) - failed, failed: failed === 0 && code !== 0 ? 1 : failed };
 }
 
+interface PlaywrightSuite {
+  readonly suites?: readonly PlaywrightSuite[];
+  readonly specs?: readonly {
+    readonly title: string;
+    readonly file: string;
+    readonly ok: boolean;
+    readonly tests: readonly {
+      readonly results: readonly { readonly error?: { readonly message?: string } }[];
+    }[];
+  }[];
+}
+
 interface PlaywrightReport {
+  readonly suites: readonly PlaywrightSuite[];
   readonly stats: {
     readonly expected: number;
     readonly unexpected: number;
@@ -80,8 +110,19 @@ export async function runPlaywright(config: string, env: Readonly<Record<string,
     if (report === undefined) return { passed: 0, failed: 1 };
     const { expected, unexpected, flaky, skipped } = report.stats;
     const failed = unexpected + flaky + skipped;
-    return { passed: expected, failed: failed === 0 && code !== 0 ? 1 : failed };
+    const failures = report.suites.flatMap(playwrightFailures);
+    return { passed: expected, failed: failed === 0 && code !== 0 ? 1 : failed, failures };
   });
+}
+
+function playwrightFailures(suite: PlaywrightSuite): string[] {
+  const own = (suite.specs ?? [])
+    .filter(({ ok }) => !ok)
+    .map((spec) => {
+      const errors = spec.tests.flatMap(({ results }) => results.map(({ error }) => error?.message ?? ''));
+      return failure(`${spec.file}: ${spec.title}`, errors.join('\n'));
+    });
+  return [...own, ...(suite.suites ?? []).flatMap(playwrightFailures)];
 }
 
 async function withReport(work: (file: string) => Promise<Outcome>): Promise<Outcome> {

@@ -71,3 +71,102 @@ export function crashing(line: string): Files {
     'server.js': `console.error(${JSON.stringify(line)});\nprocess.exit(1);\n`,
   };
 }
+
+/** What an app under load does: answers at once, answers `/slow` late, echoes on WebSockets, and says good-bye in order. */
+const LOADED_SERVER = `
+const server = createServer((request, response) => {
+  if (request.url === '/slow') setTimeout(() => response.end(text), 300);
+  else response.end(text);
+});
+server.keepAliveTimeout = 75_000;
+const sockets = new Set();
+server.on('upgrade', (request, socket) => {
+  const proof = request.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+  const accept = createHash('sha1').update(proof).digest('base64');
+  const head = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+  socket.write([...head, 'Sec-WebSocket-Accept: ' + accept, '', ''].join('\\r\\n'));
+  sockets.add(socket);
+  socket.on('close', () => sockets.delete(socket));
+  socket.on('error', () => socket.destroy());
+  let unread = Buffer.alloc(0);
+  socket.on('data', (chunk) => {
+    unread = Buffer.concat([unread, chunk]);
+    // Only what the load sends: one masked frame of up to 125 bytes each.
+    while (unread.length >= 6 && unread.length >= 6 + (unread[1] & 127)) {
+      const length = unread[1] & 127;
+      const mask = unread.subarray(2, 6);
+      const payload = Buffer.from(unread.subarray(6, 6 + length).map((byte, at) => byte ^ mask[at % 4]));
+      const opcode = unread[0] & 15;
+      unread = unread.subarray(6 + length);
+      const frame = Buffer.concat([Buffer.from([128 | opcode, length]), payload]);
+      if (opcode === 8) socket.end(frame);
+      else socket.write(frame);
+    }
+  });
+});
+process.once('SIGTERM', () => {
+  for (const socket of sockets) socket.end(Buffer.from([136, 2, 3, 233]));
+  server.close(() => process.exit(0));
+});
+`;
+
+/** For load of every kind; answers with `text`. */
+export function loaded(text: string): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'server.js': [...loadedHead(text), LOADED_SERVER, 'server.listen(Number(process.env.PORT));', ''].join('\n'),
+  };
+}
+
+export interface GatesOfApp {
+  /** Its build waits for the answer. */
+  readonly build: string;
+  /** It listens after the answer. */
+  readonly start: string;
+  /** Told of the first health check that it answers. */
+  readonly healthy: string;
+  /** `/hold` is answered after it. */
+  readonly hold: string;
+  /** Of random bytes that the build adds, so that packing and unpacking take a while. */
+  readonly ballastBytes: number;
+}
+
+/** The same, but its build, its start and a request to `/hold` wait at gates. */
+export function gated(text: string, gates: GatesOfApp): Files {
+  return {
+    'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
+    'build.js': [
+      "import { randomBytes } from 'node:crypto';",
+      "import { writeFileSync } from 'node:fs';",
+      `writeFileSync('ballast', randomBytes(${gates.ballastBytes}));`,
+      `await (await fetch(${JSON.stringify(gates.build)})).text();`,
+      '',
+    ].join('\n'),
+    'server.js': [
+      ...loadedHead(text),
+      `const gates = ${JSON.stringify(gates)};`,
+      LOADED_SERVER,
+      'const [answer] = server.listeners("request");',
+      'server.removeAllListeners("request");',
+      'let told = false;',
+      'server.on("request", (request, response) => {',
+      '  if (request.url === "/hold") return fetch(gates.hold).then((gate) => gate.text()).then(() => response.end(text));',
+      '  answer(request, response);',
+      '  if (request.url !== "/up" || told) return;',
+      '  told = true;',
+      '  response.once("finish", () => fetch(gates.healthy).then((gate) => gate.text()).catch(() => undefined));',
+      '});',
+      'await (await fetch(gates.start)).text();',
+      'server.listen(Number(process.env.PORT));',
+      '',
+    ].join('\n'),
+  };
+}
+
+function loadedHead(text: string): string[] {
+  return [
+    "import { createHash } from 'node:crypto';",
+    "import { createServer } from 'node:http';",
+    `const text = ${JSON.stringify(text)};`,
+  ];
+}

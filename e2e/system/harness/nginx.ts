@@ -12,20 +12,29 @@ import type { Front } from './system.ts';
 
 const NGINX = '/usr/sbin/nginx';
 
-export async function startNginx(gatewayUrl: string, parent: string): Promise<Front> {
+export interface NginxOptions {
+  /** Where it listens; this machine only unless it says otherwise. */
+  readonly address?: string;
+  /** Serves this machine's repositories too, by plain HTTP. */
+  readonly source?: { readonly port: number; readonly upstreamPort: number };
+}
+
+export async function startNginx(gatewayUrl: string, parent: string, options: NginxOptions = {}): Promise<Front> {
+  const { address = '127.0.0.1' } = options;
+  const host = options.address ?? 'localhost';
   const folder = join(parent, 'nginx');
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
-  const caFile = await makeCertificates(folder);
+  const caFile = await makeCertificates(folder, address);
   const config = join(folder, 'nginx.conf');
-  writeFileSync(config, configure(folder, port, gatewayUrl));
+  writeFileSync(config, configure(folder, port, gatewayUrl, { ...options, address }));
   const child = spawn(NGINX, ['-p', folder, '-c', config, '-g', 'daemon off;'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const errors: string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text));
   const isUp = () =>
-    requestPinned({ host: 'localhost', port, path: '/healthz', caFile }).then(
+    requestPinned({ host: 'localhost', address, port, path: '/healthz', caFile }).then(
       ({ status }) => status === 200,
       () => false,
     );
@@ -36,7 +45,7 @@ export async function startNginx(gatewayUrl: string, parent: string): Promise<Fr
     },
     { what: 'nginx', timeoutMs: 10_000 },
   );
-  return { url: `https://localhost:${port}`, caFile, close: () => end(child) };
+  return { url: `https://${host}:${port}`, caFile, close: () => end(child) };
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -46,7 +55,12 @@ async function end(child: ChildProcess): Promise<void> {
   await closed;
 }
 
-function configure(folder: string, port: number, gatewayUrl: string): string {
+function configure(
+  folder: string,
+  port: number,
+  gatewayUrl: string,
+  { address, source }: NginxOptions & { readonly address: string },
+): string {
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `  ${kind}_temp_path ${folder}/${kind};`,
@@ -61,8 +75,8 @@ http {
 ${temporary.join('\n')}
   map $http_upgrade $connection_upgrade { default upgrade; '' close; }
   server {
-    listen 127.0.0.1:${port} ssl http2;
-    server_name localhost;
+    listen ${address}:${port} ssl http2;
+    server_name _;
     ssl_certificate ${folder}/leaf.pem;
     ssl_certificate_key ${folder}/leaf.key;
     location / {
@@ -74,12 +88,24 @@ ${temporary.join('\n')}
       proxy_read_timeout 60s;
     }
   }
-}
+${source === undefined ? '' : sourceServer(address, source)}}
 `;
 }
 
-/** An authority and a leaf for `localhost`; answers the authority's file. */
-async function makeCertificates(folder: string): Promise<string> {
+/** Whoever serves repositories answers to its own name only. */
+function sourceServer(address: string, { port, upstreamPort }: NonNullable<NginxOptions['source']>): string {
+  return `  server {
+    listen ${address}:${port};
+    location / {
+      proxy_pass http://127.0.0.1:${upstreamPort};
+      proxy_set_header Host 127.0.0.1:${upstreamPort};
+    }
+  }
+`;
+}
+
+/** An authority and a leaf for `localhost` and the address; answers the authority's file. */
+async function makeCertificates(folder: string, address: string): Promise<string> {
   const file = (name: string) => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   await openssl([
@@ -98,7 +124,7 @@ async function makeCertificates(folder: string): Promise<string> {
   await openssl(['req', ...key, '-keyout', file('leaf.key'), '-out', file('leaf.csr'), '-subj', '/CN=localhost']);
   writeFileSync(
     file('leaf.ext'),
-    'subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n',
+    `subjectAltName=DNS:localhost,IP:${address}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n`,
   );
   const authority = ['-CA', file('ca.pem'), '-CAkey', file('ca.key'), '-CAcreateserial', '-days', '2'];
   await openssl([

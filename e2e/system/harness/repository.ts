@@ -16,6 +16,8 @@ export interface Repositories {
   create(name: string, files: Files): Promise<Repository>;
   /** A repository whose root folder holds the sample app. */
   createHello(name: string): Promise<Repository>;
+  /** Every clone waits until this resolves; undefined lets them pass. */
+  holdClones(until: (() => Promise<void>) | undefined): void;
   close(): Promise<void>;
 }
 
@@ -24,7 +26,9 @@ const IDENTITY = ['-c', 'user.name=Ada Example', '-c', 'user.email=ada@example.c
 export async function serveRepositories(folder: string, port: number): Promise<Repositories> {
   const served = join(folder, 'served');
   mkdirSync(served, { recursive: true });
-  const server: SourceServer = await serveSource({ port, folder: served });
+  let held: (() => Promise<void>) | undefined;
+  const refresh = async () => held?.();
+  const server: SourceServer = await serveSource({ port, folder: served, refresh });
 
   async function open(name: string): Promise<Repository> {
     const bare = join(served, `${name}.git`);
@@ -61,6 +65,9 @@ export async function serveRepositories(folder: string, port: number): Promise<R
       cpSync(join(ROOT, 'examples/hello-node'), join(folder, 'work', name), { recursive: true });
       await repository.commit('Say hello', {});
       return repository;
+    },
+    holdClones(until) {
+      held = until;
     },
     close: () => server.close(),
   };

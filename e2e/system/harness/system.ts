@@ -27,6 +27,7 @@ import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/s
 import type { PortName } from '../../../tools/start/options.mjs';
 import { openProduct, type Product } from '../../../tools/start/product.ts';
 import { Supervisor } from '../../../tools/start/supervisor.ts';
+import { type Load, startLoad } from './load.ts';
 import { type Repositories, type Repository, serveRepositories } from './repository.ts';
 
 export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
@@ -37,6 +38,8 @@ const DEPLOY_TIMEOUT_MS = 90_000;
 export interface SystemOptions {
   /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
   readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
+  /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
+  readonly durable?: boolean;
 }
 
 export interface Front {
@@ -126,11 +129,44 @@ export class System {
     return startAgent({ ...this.#parts.agent, connected });
   }
 
+  /** Undefined while it is being restarted. */
+  servicePid(name: 'gateway' | 'worker'): number | undefined {
+    return this.#parts.supervisor.pid(name);
+  }
+
   /** The process that serves: it listens on the HTTPS port and is not the one that decides. */
   proxyPid(): Promise<number> {
     const { ports } = this.#parts;
     const find = () => pidsListeningOn(ports.https).find((pid) => pid !== this.agentPid);
     return waitFor(find, { what: 'a proxy that listens', timeoutMs: 10_000 });
+  }
+
+  /** Where repositories are served on this machine. */
+  get sourcePort(): number {
+    return this.#parts.ports.source;
+  }
+
+  async servers(): Promise<readonly ServerSummary[]> {
+    return (await this.product.verbs.listServers()).items;
+  }
+
+  /** One more agent, enrolled and online under its name; answers how it is stopped. */
+  async addAgent(
+    agent: Pick<LocalAgentOptions, 'name' | 'folder' | 'ports' | 'address' | 'prefix' | 'controlUrl' | 'controlCaFile'>,
+  ): Promise<() => Promise<void>> {
+    const { supervisor, agent: local } = this.#parts;
+    const isOnline = async () => (await this.servers()).find(({ name }) => name === agent.name)?.state === 'online';
+    const options: LocalAgentOptions = { ...local, ...agent, connected: isOnline };
+    const { token } = await this.product.verbs.createEnrolment({ name: agent.name, isLocal: false });
+    await enrolAgent(options, token);
+    const stop = () => supervisor.stop(agent.name);
+    try {
+      await startAgent(options);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return stop;
   }
 
   server(): Promise<ServerSummary> {
@@ -142,7 +178,12 @@ export class System {
   }
 
   /** Makes an app from the repository, with `<slug>.localhost` as its host, and waits for the end of its first deployment. */
-  async createApp(slug: string, repository: Pick<Repository, 'url'>, healthPath = ''): Promise<DeploymentDetail> {
+  async createApp(
+    slug: string,
+    repository: Pick<Repository, 'url'>,
+    healthPath = '',
+    serverId?: ServerId,
+  ): Promise<DeploymentDetail> {
     const created = await this.product.verbs.createApp(
       {
         name: slug,
@@ -151,7 +192,7 @@ export class System {
         rootFolder: '',
         healthPath,
         command: [],
-        serverId: await this.serverId(),
+        serverId: serverId ?? (await this.serverId()),
         host: `${slug}.localhost`,
         deployNow: true,
       },
@@ -187,14 +228,19 @@ export class System {
   }
 
   /** One request to `<slug>.localhost` through the proxy, with the local authority pinned. */
-  get(slug: string, path = '/'): Promise<PinnedResponse> {
+  get(slug: string, path = '/', timeoutMs = 5000): Promise<PinnedResponse> {
     const { ports } = this.#parts;
-    return requestPinned({ host: `${slug}.localhost`, port: ports.https, path, caFile: this.caFile });
+    return requestPinned({ host: `${slug}.localhost`, port: ports.https, path, caFile: this.caFile, timeoutMs });
   }
 
   traffic(slug: string, path: string, connections = 4): Traffic {
     const { ports } = this.#parts;
     return startTraffic({ host: `${slug}.localhost`, port: ports.https, caFile: this.caFile, path, connections });
+  }
+
+  /** Load of every kind on `<slug>.localhost`. */
+  load(slug: string): Load {
+    return startLoad({ host: `${slug}.localhost`, port: this.#parts.ports.https, caFile: this.caFile });
   }
 
   get caFile(): string {
@@ -294,7 +340,7 @@ async function assemble(folder: string, options: SystemOptions, undo: Undo[]): P
     supervisor,
     agentBinary: AGENT_BINARY,
     webServer: undefined,
-    unsafeButFast: true,
+    unsafeButFast: options.durable !== true,
   });
   undo.push(() => controlPlane.stopDatabase());
   const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });

@@ -114,6 +114,7 @@ const calls: Readonly<Record<Mutation, Call>> = {
       serverId: api.world.serverId,
     }),
   },
+  'app.scale': { action: 'app.scale', input: async () => ({ appId: (await newApp()).appId, instances: 2 }) },
   'app.update': { action: 'app.update', input: async () => ({ appId: (await newApp()).appId, healthPath: '/up' }) },
   'app.delete': {
     action: 'app.delete',
@@ -147,6 +148,10 @@ const calls: Readonly<Record<Mutation, Call>> = {
       await api.world.finish(deploymentId);
       return { appId, releaseId: first?.id };
     },
+  },
+  'deployment.restart': {
+    action: 'deployment.restart',
+    input: async () => ({ appId: (await liveApp()).appId }),
   },
   'deployment.cancel': {
     action: 'deployment.cancel',

@@ -180,6 +180,9 @@ const table = {
 
   'deployment.not_found': missing('There is no such deployment.'),
   'deployment.already_finished': conflict('This deployment has already finished.'),
+  'deployment.under_way': conflict(
+    'A deployment of this app waits or is under way. It brings new instances when it goes live.',
+  ),
   'deployment.build_overdue': failed(
     'The build did not finish in time. Check that the server is connected, then redeploy.',
     { retryable: true },

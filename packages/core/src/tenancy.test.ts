@@ -2,7 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { insertOrganizationRows, type OrganizationRows, type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApp, createAppInputSchema, deleteApp, getApp, listApps, updateApp } from './app/index.ts';
+import { createApp, createAppInputSchema, deleteApp, getApp, listApps, scaleApp, updateApp } from './app/index.ts';
 import {
   benchmarkPlanSchema,
   cancelBenchmark,
@@ -18,6 +18,7 @@ import {
   getDeployment,
   listDeployments,
   redeploy,
+  restartApp,
   rollbackApp,
 } from './deployment/index.ts';
 import { attachDomain, detachDomain, listDomains } from './domain/index.ts';
@@ -113,6 +114,8 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),
   ],
+  scaleApp: ['app.not_found', (ctx) => scaleApp(ctx, { appId: app(), instances: 2 })],
+  restartApp: ['app.not_found', (ctx) => restartApp(ctx, { appId: app() })],
   deploySecrets: ['app.not_found', (ctx) => deploySecrets(ctx, { appId: app() })],
   listSecrets: ['app.not_found', (ctx) => listSecrets(ctx, { appId: app() })],
   listSecretVersions: ['secret.not_found', (ctx) => listSecretVersions(ctx, secret())],

@@ -33,6 +33,8 @@ export interface EmbeddedServer {
   readonly url: string;
   /** The server process itself. */
   readonly pid: number;
+  /** Resolves when it and everything it started is gone, told or not. */
+  readonly ended: Promise<void>;
   /** Closes connections and stops the server; resolves when its files are at rest. */
   stop(): Promise<void>;
 }
@@ -60,6 +62,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     await initialise(clusterDir, dataDir, binaries, account, superuserPassword, options);
   }
   const server = await start(clusterDir, binaries, account, options);
+  // `close`, not `exit`: what it started holds its output open until the last of them is gone.
+  const ended = once(server.child, 'close').then(() => undefined);
   const stop = async (): Promise<void> => {
     if (server.child.exitCode !== null || server.child.signalCode !== null) return;
     const closed = once(server.child, 'close');
@@ -75,7 +79,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
   const pid = server.child.pid;
   if (pid === undefined) throw new EmbeddedError('start_failed', 'PostgreSQL started without a process number.');
-  return { url: urlOf(loginRole, loginPassword, options.port, loginRole), pid, stop };
+  return { url: urlOf(loginRole, loginPassword, options.port, loginRole), pid, ended, stop };
 }
 
 /** The URL of a server that already runs on this data folder; null when none does. Starts nothing. */

@@ -254,5 +254,8 @@ fn empty_state() -> fairlead_model::DesiredState {
         builds: std::collections::BTreeMap::new(),
         benchmarks: Vec::new(),
         proxy: fairlead_model::ProxySettings::default(),
+        kept_artifacts: Default::default(),
+        deleted_volumes: Vec::new(),
+        agent: None,
     }
 }

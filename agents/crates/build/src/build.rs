@@ -218,6 +218,8 @@ async fn pack_up(
         size_bytes: packed.size_bytes,
         runtime: "node".to_owned(),
         command: plan.command,
+        kind: fairlead_model::ArtifactKind::Archive,
+        manifest: fairlead_model::Manifest::default(),
     })
 }
 

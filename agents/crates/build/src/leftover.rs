@@ -17,6 +17,8 @@ pub(crate) const MARK: &str = "FAIRLEAD_BUILD_ID";
 /// What SIGKILL has not ended by then hangs in the kernel.
 const LIMIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long a process without any environment is taken for one that is just being started.
+const STARTING: Duration = Duration::from_millis(100);
 
 /// Users that build now.
 static BUSY: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -46,11 +48,15 @@ pub(crate) fn end(deployment: &DeploymentId, user: Option<u32>) {
     let mark = format!("{MARK}={deployment}");
     // Whoever shares the agent's user isn't a build's alone.
     let user = user.filter(|user| *user != 0 && *user != geteuid().as_raw());
-    let until = Instant::now() + LIMIT;
+    let begun = Instant::now();
+    let until = begun + LIMIT;
     loop {
-        let mut found = marked(&mark);
+        let Marked { mut found, starting } = marked(&mark);
         if let Some(user) = user {
             found.extend(owned(user));
+        } else if found.is_empty() && starting && begun.elapsed() < STARTING {
+            std::thread::sleep(PAUSE);
+            continue;
         }
         if found.is_empty() {
             return;
@@ -92,13 +98,25 @@ fn kill_all_of(user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Processes with the mark; those of other users can't be read and are not ours. Zombies have no environment.
-fn marked(mark: &str) -> Vec<Pid> {
-    let carries = |pid: i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-    };
-    pids().filter(|pid| carries(*pid)).filter_map(Pid::from_raw).collect()
+struct Marked {
+    found: Vec<Pid>,
+    /// Some process shows no environment: between execve(2) and its first instruction none does.
+    starting: bool,
+}
+
+/// Processes with the mark; those of other users can't be read and are not ours. Zombies and kernel threads have neither
+/// a program nor an environment.
+fn marked(mark: &str) -> Marked {
+    let mut marked = Marked { found: Vec::new(), starting: false };
+    for pid in pids() {
+        let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { continue };
+        if environment.is_empty() {
+            marked.starting |= fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+        } else if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
+            marked.found.extend(Pid::from_raw(pid));
+        }
+    }
+    marked
 }
 
 /// Processes with this user in any of their ids (real, effective, saved, of files); zombies run no more.

@@ -104,6 +104,15 @@ fn spec(url: String, git_ref: &str) -> BuildSpec {
         git_ref: git_ref.into(),
         root_folder: String::new(),
         timeout: Duration::from_secs(120),
+        environment: None,
+        builder: fairlead_model::Builder::Detected,
+        overrides: fairlead_model::BuildOverrides::default(),
+        image: String::new(),
+        upload_digest: None,
+        without_cache: false,
+        limits: fairlead_model::BuildLimits::default(),
+        secrets: None,
+        credentials: None,
     }
 }
 

@@ -61,6 +61,7 @@ mod tests {
                 candidate: None,
                 instances: *instances,
                 traffic: AppTraffic::default(),
+                scale: None,
             };
             (key, spec)
         };
@@ -73,6 +74,15 @@ mod tests {
                 git_ref: "main".into(),
                 root_folder: String::new(),
                 timeout: Duration::from_secs(1),
+                environment: None,
+                builder: crate::Builder::Detected,
+                overrides: crate::BuildOverrides::default(),
+                image: String::new(),
+                upload_digest: None,
+                without_cache: false,
+                limits: crate::BuildLimits::default(),
+                secrets: None,
+                credentials: None,
             };
             (deployment, spec)
         };
@@ -85,6 +95,9 @@ mod tests {
             builds: builds.iter().map(build).collect(),
             benchmarks: Vec::new(),
             proxy: Default::default(),
+            kept_artifacts: Default::default(),
+            deleted_volumes: Vec::new(),
+            agent: None,
         }
     }
 

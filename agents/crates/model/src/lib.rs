@@ -17,11 +17,13 @@ pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, Re
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
 pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use state::{
-    AppSpec, BuildSpec, DesiredState, HealthCheck, ReleaseSpec, Rollout, Route, RouteTarget, StateError, Version,
+    AgentRelease, AppSpec, ArtifactKind, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DesiredState,
+    HealthCheck, Hook, ProcessSpec, ReleaseSpec, Rollout, Route, RouteTarget, Scale, StateError, Version, VolumeKey,
+    VolumeMount,
 };
 pub use status::{
     Artifact, BenchmarkStatus, BuildStatus, Commit, Failure, InstanceState, InstanceStatus, LogLine, LogStream,
-    RolloutStatus, Step, StepState, StepStatus, WorkState,
+    Manifest, RolloutStatus, Step, StepState, StepStatus, WorkState,
 };
 pub use traffic::{
     AccessLog, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction, HeaderRule, HealthProbe,

@@ -1,6 +1,6 @@
 //! Desired state as one value: parsed once at the border, then trusted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, ProxySettings, Redirect, ReleaseId, RoutePolicy,
-    SealedSecrets, ServerId,
+    AppId, AppKey, AppTraffic, BenchmarkPlan, DeploymentId, EnvironmentId, ProxySettings, Redirect, ReleaseId,
+    RoutePolicy, SealedSecrets, ServerId,
 };
 
 /// A version of desired state; ordered by epoch, then number.
@@ -46,6 +46,35 @@ pub struct DesiredState {
     pub benchmarks: Vec<BenchmarkPlan>,
     /// What holds for the whole proxy.
     pub proxy: ProxySettings,
+    /// Artifacts that pruning leaves, beside those of live releases.
+    #[serde(default)]
+    pub kept_artifacts: BTreeSet<String>,
+    /// Volumes to delete: their delay has passed.
+    #[serde(default)]
+    pub deleted_volumes: Vec<VolumeKey>,
+    /// The agent that should run here; none: the one that does.
+    #[serde(default)]
+    pub agent: Option<AgentRelease>,
+}
+
+/// A persistent folder of an app in one environment.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct VolumeKey {
+    /// Whose it is.
+    pub key: AppKey,
+    /// Lower-case letters, digits and `-`.
+    pub name: String,
+}
+
+/// An agent's program in the artifact store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRelease {
+    /// Like `0.3.0`.
+    pub version: String,
+    /// `sha256:<hex>` of the program.
+    pub digest: String,
+    /// Its size.
+    pub size_bytes: u64,
 }
 
 /// An app as it should live on this server.
@@ -63,6 +92,24 @@ pub struct AppSpec {
     pub instances: u32,
     /// How requests reach them.
     pub traffic: AppTraffic,
+    /// How `instances` follows the load; none: it does not.
+    #[serde(default)]
+    pub scale: Option<Scale>,
+}
+
+/// Bounds and aims of automatic scaling.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scale {
+    /// Zero: all may sleep; the first request wakes one.
+    pub instances_min: u32,
+    /// At least one.
+    pub instances_max: u32,
+    /// Without requests for so long, down to the minimum.
+    pub idle_timeout: Duration,
+    /// Exchanges in flight an instance should have; zero: not looked at.
+    pub in_flight_target: u32,
+    /// CPU an instance should use, 1000 = one core; zero: not looked at.
+    pub cpu_millis_target: u32,
 }
 
 /// A release to be made live by one deployment.
@@ -74,6 +121,42 @@ pub struct Rollout {
     pub release: ReleaseSpec,
     /// Time from start to healthy.
     pub health_timeout: Duration,
+    /// Instances replaced at a time; zero: all at once beside the old ones.
+    #[serde(default)]
+    pub batch: u32,
+    /// A share of the requests tries the new instances first.
+    #[serde(default)]
+    pub canary: Option<Canary>,
+    /// Run to its end before the first new instance starts.
+    #[serde(default)]
+    pub release_command: Option<Hook>,
+    /// Run to its end once all are live.
+    #[serde(default)]
+    pub after_command: Option<Hook>,
+}
+
+/// How a roll-out is tried on a share of the requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Canary {
+    /// Of the requests, ascending, 1 to 99.
+    pub percents: Vec<u32>,
+    /// How long each is watched.
+    pub hold: Duration,
+    /// So many failed of 1000 more than with the old release end the roll-out.
+    pub errors_permille_max: u32,
+    /// A p99 beyond so many permille of the old release's ends the roll-out; zero: not looked at.
+    pub p99_permille_max: u32,
+    /// Fewer requests decide nothing.
+    pub requests_min: u32,
+}
+
+/// A program of the release, run once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Limit of its run.
+    pub timeout: Duration,
 }
 
 /// How to run one release.
@@ -100,6 +183,61 @@ pub struct ReleaseSpec {
     /// Beside its environment, what nobody may read; sealed.
     #[serde(default)]
     pub secrets: Option<SealedSecrets>,
+    /// What the artifact is.
+    #[serde(default)]
+    pub artifact_kind: ArtifactKind,
+    /// Beside `command`, which is the process `web`: processes without a port.
+    #[serde(default)]
+    pub workers: Vec<ProcessSpec>,
+    /// Asked for as long as an instance runs.
+    #[serde(default)]
+    pub liveness: Option<HealthCheck>,
+    /// 1000 = one core; zero for none.
+    #[serde(default)]
+    pub cpu_millis_max: u32,
+    /// Zero for the agent's own limit.
+    #[serde(default)]
+    pub processes_max: u32,
+    /// What it needs of runtimes, like `node@24.4.1`.
+    #[serde(default)]
+    pub toolchains: Vec<String>,
+    /// Persistent folders.
+    #[serde(default)]
+    pub volumes: Vec<VolumeMount>,
+}
+
+/// What an artifact is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ArtifactKind {
+    /// An archive of a folder.
+    #[default]
+    Archive,
+    /// An image of the container engine.
+    Image,
+}
+
+/// A process of an app that gets no port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessSpec {
+    /// Lower-case letters, digits and `-`; never `web`.
+    pub name: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Copies to run.
+    pub instances: u32,
+    /// Memory limit in bytes; zero for none.
+    pub memory_bytes_max: u64,
+    /// 1000 = one core; zero for none.
+    pub cpu_millis_max: u32,
+}
+
+/// Where an app finds a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeMount {
+    /// The volume, of the app in its environment.
+    pub name: String,
+    /// Absolute; where a container sees it.
+    pub path: String,
 }
 
 /// When an instance counts as healthy.
@@ -111,6 +249,9 @@ pub struct HealthCheck {
     pub interval: Duration,
     /// Limit of one attempt.
     pub timeout: Duration,
+    /// Instead of a path: a program of the release that must end with 0; empty: none.
+    #[serde(default)]
+    pub command: Vec<String>,
 }
 
 /// Host and path prefix to a target.
@@ -152,6 +293,73 @@ pub struct BuildSpec {
     pub root_folder: String,
     /// Limit of the whole build.
     pub timeout: Duration,
+    /// For what environment; none with a control plane before 0.3.
+    #[serde(default)]
+    pub environment: Option<EnvironmentId>,
+    /// How it is made.
+    #[serde(default)]
+    pub builder: Builder,
+    /// What a person set instead of what is detected.
+    #[serde(default)]
+    pub overrides: BuildOverrides,
+    /// With `Builder::Image`: a reference with a tag or a digest.
+    #[serde(default)]
+    pub image: String,
+    /// An uploaded folder instead of a repository: `sha256:<hex>` of a tar.gz in the artifact store.
+    #[serde(default)]
+    pub upload_digest: Option<String>,
+    /// Whether to begin with an empty cache.
+    #[serde(default)]
+    pub without_cache: bool,
+    /// Bounds; zero each: the agent's own.
+    #[serde(default)]
+    pub limits: BuildLimits,
+    /// For build commands.
+    #[serde(default)]
+    pub secrets: Option<SealedSecrets>,
+    /// What opens the source; build commands never see them.
+    #[serde(default)]
+    pub credentials: Option<SealedSecrets>,
+}
+
+/// How a source becomes an artifact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Builder {
+    /// By what the source holds.
+    #[default]
+    Detected,
+    /// By the runtime's own tools.
+    Native,
+    /// By a Dockerfile.
+    Dockerfile,
+    /// By nothing: an image that exists.
+    Image,
+}
+
+/// What replaces what a builder detects; empty: detected.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildOverrides {
+    /// Installs dependencies.
+    pub install: Vec<String>,
+    /// Builds.
+    pub build: Vec<String>,
+    /// Starts the app.
+    pub start: Vec<String>,
+    /// Of a static site, the folder to serve, relative.
+    pub output_folder: String,
+    /// Relative to the root folder.
+    pub dockerfile: String,
+}
+
+/// What a build may use at most; zero: the agent's own bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildLimits {
+    /// Of all its processes.
+    pub memory_bytes: u64,
+    /// 1000 = one core.
+    pub cpu_millis: u32,
+    /// Of its folder.
+    pub disk_bytes: u64,
 }
 
 /// Why a desired state can't be used. The agent refuses the whole and keeps what it has.

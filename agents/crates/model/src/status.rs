@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppKey, BenchmarkRow, DeploymentId, InstanceId, ReleaseId, RunId};
+use crate::{AppKey, ArtifactKind, BenchmarkRow, DeploymentId, InstanceId, ProcessSpec, ReleaseId, RunId};
 
 /// Where an instance is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,10 @@ pub enum InstanceState {
     Stopped,
     /// Ended by itself.
     Crashed,
+    /// Crashed too often to be tried again.
+    GivenUp,
+    /// Not run for lack of requests.
+    Asleep,
 }
 
 /// One instance as it is now.
@@ -42,6 +46,19 @@ pub struct InstanceStatus {
     pub started_unix_ms: u64,
     /// A sentence for people; empty when there is nothing to say.
     pub detail: String,
+    /// Which process of the app; `web` has the port.
+    #[serde(default = "web")]
+    pub process: String,
+    /// CPU time used in the last second, 1000 = one core.
+    #[serde(default)]
+    pub cpu_millis: u32,
+    /// Memory in use.
+    #[serde(default)]
+    pub memory_bytes: u64,
+}
+
+fn web() -> String {
+    "web".into()
 }
 
 /// Where a piece of work is.
@@ -66,14 +83,22 @@ pub enum Step {
     Build,
     /// Pack the artifact.
     Pack,
+    /// Fetch the artifact from the store.
+    Fetch,
+    /// Run the release command.
+    Release,
     /// Start the new instances.
     Start,
     /// Wait until they are healthy.
     Health,
+    /// Try them on a share of the requests.
+    Canary,
     /// Lead the routes to them.
     Switch,
     /// Let the old instances finish, then stop them.
     Drain,
+    /// Run the command that follows.
+    After,
 }
 
 impl Step {
@@ -83,10 +108,14 @@ impl Step {
             Self::Clone => "clone",
             Self::Build => "build",
             Self::Pack => "pack",
+            Self::Fetch => "fetch",
+            Self::Release => "release",
             Self::Start => "start",
             Self::Health => "health",
+            Self::Canary => "canary",
             Self::Switch => "switch",
             Self::Drain => "drain",
+            Self::After => "after",
         }
     }
 }
@@ -150,6 +179,29 @@ pub struct Artifact {
     pub runtime: String,
     /// The start command the builder chose.
     pub command: Vec<String>,
+    /// What it is.
+    #[serde(default)]
+    pub kind: ArtifactKind,
+    /// What the source says of itself.
+    #[serde(default)]
+    pub manifest: Manifest,
+}
+
+/// What a build found in the source beside the start command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Processes without a port.
+    pub workers: Vec<ProcessSpec>,
+    /// Runtimes it needs, like `node@24.4.1`.
+    pub toolchains: Vec<String>,
+    /// What was detected and decided, a sentence each.
+    pub plan: Vec<String>,
+    /// Variables that `.env.example` names.
+    pub expected_variables: Vec<String>,
+    /// Of a committed fairlead.toml; empty: not said.
+    pub health_path: String,
+    /// Of a committed fairlead.toml; empty: none.
+    pub release_command: Vec<String>,
 }
 
 /// A build as it is now.

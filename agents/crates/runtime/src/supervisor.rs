@@ -408,7 +408,12 @@ mod tests {
             secrets: None,
             cgroup: None,
             restarts: 0,
-            health: HealthCheck { path: "/".into(), interval: Duration::from_secs(1), timeout: Duration::from_secs(1) },
+            health: HealthCheck {
+                path: "/".into(),
+                interval: Duration::from_secs(1),
+                timeout: Duration::from_secs(1),
+                command: Vec::new(),
+            },
             drain_timeout: Duration::from_secs(1),
             stop_grace: Duration::from_secs(1),
         }

@@ -190,11 +190,19 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
             path: "/healthz".into(),
             interval: Duration::from_millis(200),
             timeout: Duration::from_secs(5),
+            command: Vec::new(),
         },
         drain_timeout: Duration::from_secs(20),
         stop_grace: Duration::from_millis(700),
         memory_bytes_max: 0,
         secrets: None,
+        artifact_kind: fairlead_model::ArtifactKind::Archive,
+        workers: Vec::new(),
+        liveness: None,
+        cpu_millis_max: 0,
+        processes_max: 0,
+        toolchains: Vec::new(),
+        volumes: Vec::new(),
     }
 }
 
@@ -206,12 +214,24 @@ fn live(release: ReleaseSpec) -> AppSpec {
         candidate: None,
         instances: 1,
         traffic: Default::default(),
+        scale: None,
     }
 }
 
 fn with_candidate(spec: AppSpec, release: ReleaseSpec, health_timeout: Duration) -> AppSpec {
     let deployment = DeploymentId::parse(&format!("dep_{}", release.number)).unwrap();
-    AppSpec { candidate: Some(Rollout { deployment, release, health_timeout }), ..spec }
+    AppSpec {
+        candidate: Some(Rollout {
+            deployment,
+            release,
+            health_timeout,
+            batch: 0,
+            canary: None,
+            release_command: None,
+            after_command: None,
+        }),
+        ..spec
+    }
 }
 
 async fn get(address: SocketAddr) -> String {

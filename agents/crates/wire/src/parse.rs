@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairlead_model::{
-    AppKey, AppSpec, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildSpec, DesiredState, HOST_BYTES_MAX,
-    HealthCheck, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, SealedSecrets, ServerId, StateError,
-    TrafficError, route_key, wildcard_of,
+    AgentRelease, AppKey, AppSpec, ArtifactKind, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildLimits,
+    BuildOverrides, BuildSpec, Builder, Canary, DesiredState, HOST_BYTES_MAX, HealthCheck, Hook, ProcessSpec,
+    ReleaseSpec, Rollout, Route, RouteError, RouteTarget, Scale, SealedSecrets, ServerId, StateError, TrafficError,
+    VolumeKey, VolumeMount, route_key, wildcard_of,
 };
 use prost::Message;
 
@@ -54,6 +55,8 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
             return Err(wrong(&at, "is the second of its deployment"));
         }
     }
+    let deleted = message.deleted_volumes.into_iter().enumerate();
+    let deleted = deleted.map(|(index, volume)| deleted_volume(&format!("deleted_volumes[{index}]"), volume));
     let benchmarks = message.benchmarks.into_iter().enumerate();
     let benchmarks = benchmarks.map(|(index, plan)| benchmark(&format!("benchmarks[{index}]"), plan));
     Ok(DesiredState {
@@ -65,6 +68,9 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
         builds,
         benchmarks: benchmarks.collect::<Result<_, _>>()?,
         proxy: traffic("state", "proxy", proxy_settings(message.proxy.as_ref()))?,
+        kept_artifacts: message.kept_artifacts.into_iter().collect(),
+        deleted_volumes: deleted.collect::<Result<_, _>>()?,
+        agent: message.agent.map(agent_release).transpose()?,
     })
 }
 
@@ -88,20 +94,155 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
                 deployment: id(&at, "deployment_id", &rollout.deployment_id)?,
                 release: release(&format!("{at}.release"), found)?,
                 health_timeout: milliseconds(rollout.health_timeout_ms),
+                batch: rollout.batch,
+                canary: rollout.canary.map(|spec| canary(&format!("{at}.canary"), spec)).transpose()?,
+                release_command: hook(&format!("{at}.release_command"), rollout.release_command)?,
+                after_command: hook(&format!("{at}.after_command"), rollout.after_command)?,
             })
         }
     };
     let traffic = traffic(at, "traffic", app_traffic(spec.traffic.as_ref()))?;
-    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic })
+    let scale = spec.scale.map(|spec| scale(&format!("{at}.scale"), spec)).transpose()?;
+    Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, scale })
+}
+
+fn scale(at: &str, spec: agent::Scale) -> Result<Scale, StateError> {
+    within(at, "instances_max", spec.instances_max.into(), 1, 64)?;
+    within(at, "instances_min", spec.instances_min.into(), 0, spec.instances_max.into())?;
+    within(at, "idle_timeout_ms", spec.idle_timeout_ms.into(), 1_000, 86_400_000)?;
+    Ok(Scale {
+        instances_min: spec.instances_min,
+        instances_max: spec.instances_max,
+        idle_timeout: milliseconds(spec.idle_timeout_ms),
+        in_flight_target: spec.in_flight_target,
+        cpu_millis_target: spec.cpu_millis_target,
+    })
+}
+
+fn canary(at: &str, spec: agent::Canary) -> Result<Canary, StateError> {
+    let ascending = spec.percents.is_sorted_by(|a, b| a < b);
+    if spec.percents.is_empty() || spec.percents.len() > 20 || !ascending {
+        return Err(wrong(&format!("{at}.percents"), "is not one to twenty, ascending"));
+    }
+    for percent in &spec.percents {
+        within(at, "percents", (*percent).into(), 1, 99)?;
+    }
+    within(at, "hold_ms", spec.hold_ms.into(), 100, 86_400_000)?;
+    Ok(Canary {
+        percents: spec.percents,
+        hold: milliseconds(spec.hold_ms),
+        errors_permille_max: spec.errors_permille_max,
+        p99_permille_max: spec.p99_permille_max,
+        requests_min: spec.requests_min,
+    })
+}
+
+fn hook(at: &str, spec: Option<agent::Hook>) -> Result<Option<Hook>, StateError> {
+    let Some(spec) = spec else { return Ok(None) };
+    command(at, &spec.command)?;
+    within(at, "timeout_ms", spec.timeout_ms.into(), 1, 86_400_000)?;
+    Ok(Some(Hook { command: spec.command, timeout: milliseconds(spec.timeout_ms) }))
+}
+
+/// Program and arguments.
+fn command(at: &str, command: &[String]) -> Result<(), StateError> {
+    if command.first().is_none_or(String::is_empty) || command.iter().any(|word| word.contains('\0')) {
+        return Err(wrong(&format!("{at}.command"), "has no program, or a NUL"));
+    }
+    Ok(())
+}
+
+fn digest(at: &str, found: &str) -> Result<(), StateError> {
+    let digits = found.strip_prefix("sha256:").unwrap_or_default();
+    if digits.len() != 64 || !digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
+        return Err(wrong(at, "is not `sha256:` and 64 hexadecimal digits"));
+    }
+    Ok(())
+}
+
+/// A name that becomes a folder's: of a volume or a process.
+fn plain_name(at: &str, name: &str) -> Result<(), StateError> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || name.len() > 40 || name.starts_with('-') || !name.bytes().all(plain) {
+        return Err(wrong(at, "is not 1 to 40 lower-case letters, digits and hyphens"));
+    }
+    Ok(())
+}
+
+/// Relative, and nowhere above.
+fn below(at: &str, folder: &str) -> Result<(), StateError> {
+    if folder.starts_with('/') || folder.split('/').any(|part| part == "..") || has_controls(folder) {
+        return Err(wrong(at, "leaves the repository"));
+    }
+    Ok(())
+}
+
+fn process(at: &str, spec: agent::ProcessSpec) -> Result<ProcessSpec, StateError> {
+    plain_name(&format!("{at}.name"), &spec.name)?;
+    if spec.name == "web" {
+        return Err(wrong(&format!("{at}.name"), "is `web`, which the release itself is"));
+    }
+    command(at, &spec.command)?;
+    within(at, "instances", spec.instances.into(), 0, 64)?;
+    Ok(ProcessSpec {
+        name: spec.name,
+        command: spec.command,
+        instances: spec.instances,
+        memory_bytes_max: spec.memory_bytes_max,
+        cpu_millis_max: spec.cpu_millis_max,
+    })
+}
+
+fn volume(at: &str, mount: agent::VolumeMount) -> Result<VolumeMount, StateError> {
+    plain_name(&format!("{at}.name"), &mount.name)?;
+    let climbs = mount.path.split('/').any(|part| part == "..");
+    if !mount.path.starts_with('/') || mount.path == "/" || climbs || has_controls(&mount.path) {
+        return Err(wrong(&format!("{at}.path"), "is not an absolute folder"));
+    }
+    Ok(VolumeMount { name: mount.name, path: mount.path })
+}
+
+fn deleted_volume(at: &str, volume: agent::VolumeKey) -> Result<VolumeKey, StateError> {
+    plain_name(&format!("{at}.name"), &volume.name)?;
+    Ok(VolumeKey { key: key(at, &volume.app_id, &volume.environment_id)?, name: volume.name })
+}
+
+fn agent_release(spec: agent::AgentRelease) -> Result<AgentRelease, StateError> {
+    digest("agent.digest", &spec.digest)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
+    if spec.version.is_empty() || spec.version.len() > 64 || !spec.version.bytes().all(plain) {
+        return Err(wrong("agent.version", "is not a version"));
+    }
+    Ok(AgentRelease { version: spec.version, digest: spec.digest, size_bytes: spec.size_bytes })
+}
+
+fn health_check(at: &str, health: agent::HealthCheck) -> Result<HealthCheck, StateError> {
+    within(at, "interval_ms", health.interval_ms.into(), 10, 600_000)?;
+    within(at, "timeout_ms", health.timeout_ms.into(), 10, 600_000)?;
+    if !health.path.is_empty() {
+        path(&format!("{at}.path"), &health.path)?;
+    }
+    if !health.command.is_empty() {
+        command(at, &health.command)?;
+    }
+    Ok(HealthCheck {
+        path: health.path,
+        interval: milliseconds(health.interval_ms),
+        timeout: milliseconds(health.timeout_ms),
+        command: health.command,
+    })
 }
 
 fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError> {
-    let digest = spec.artifact_digest.strip_prefix("sha256:").unwrap_or_default();
-    if digest.len() != 64 || !digest.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
-        return Err(wrong(&format!("{at}.artifact_digest"), "is not `sha256:` and 64 hexadecimal digits"));
-    }
-    if spec.command.first().is_none_or(String::is_empty) || spec.command.iter().any(|word| word.contains('\0')) {
-        return Err(wrong(&format!("{at}.command"), "has no program, or a NUL"));
+    digest(&format!("{at}.artifact_digest"), &spec.artifact_digest)?;
+    let artifact_kind = match agent::ArtifactKind::try_from(spec.artifact_kind) {
+        Ok(agent::ArtifactKind::Unspecified) => ArtifactKind::Archive,
+        Ok(agent::ArtifactKind::Image) => ArtifactKind::Image,
+        Err(_) => return Err(wrong(&format!("{at}.artifact_kind"), "is unknown here")),
+    };
+    // An image may know by itself how it starts.
+    if artifact_kind == ArtifactKind::Archive || !spec.command.is_empty() {
+        command(at, &spec.command)?;
     }
     for (name, value) in &spec.environment {
         if !is_name(name) || value.contains('\0') {
@@ -110,11 +251,20 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
     }
     let secrets = spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?;
     let health = spec.health.ok_or_else(|| wrong(&format!("{at}.health"), "is missing"))?;
-    within(at, "health.interval_ms", health.interval_ms.into(), 10, 600_000)?;
-    within(at, "health.timeout_ms", health.timeout_ms.into(), 10, 600_000)?;
-    if !health.path.is_empty() {
-        path(&format!("{at}.health.path"), &health.path)?;
+    let health = health_check(&format!("{at}.health"), health)?;
+    let liveness = spec.liveness.map(|check| health_check(&format!("{at}.liveness"), check)).transpose()?;
+    let mut workers: Vec<ProcessSpec> = Vec::with_capacity(spec.workers.len());
+    for (index, worker) in spec.workers.into_iter().enumerate() {
+        let (at, worker) = (format!("{at}.workers[{index}]"), worker);
+        let worker = process(&at, worker)?;
+        if workers.iter().any(|other| other.name == worker.name) {
+            return Err(wrong(&format!("{at}.name"), "is there twice"));
+        }
+        workers.push(worker);
     }
+    let volumes = spec.volumes.into_iter().enumerate();
+    let volumes = volumes.map(|(index, mount)| volume(&format!("{at}.volumes[{index}]"), mount));
+    let volumes: Vec<VolumeMount> = volumes.collect::<Result<_, _>>()?;
     within(at, "drain_timeout_ms", spec.drain_timeout_ms.into(), 0, 86_400_000)?;
     within(at, "stop_grace_ms", spec.stop_grace_ms.into(), 0, 3_600_000)?;
     Ok(ReleaseSpec {
@@ -123,15 +273,18 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         artifact_digest: spec.artifact_digest,
         command: spec.command,
         environment: spec.environment,
-        health: HealthCheck {
-            path: health.path,
-            interval: milliseconds(health.interval_ms),
-            timeout: milliseconds(health.timeout_ms),
-        },
+        health,
         drain_timeout: milliseconds(spec.drain_timeout_ms),
         stop_grace: milliseconds(spec.stop_grace_ms),
         memory_bytes_max: spec.memory_bytes_max,
         secrets,
+        artifact_kind,
+        workers,
+        liveness,
+        cpu_millis_max: spec.cpu_millis_max,
+        processes_max: spec.processes_max,
+        toolchains: spec.toolchains,
+        volumes,
     })
 }
 
@@ -158,19 +311,34 @@ fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
 }
 
 fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
-    let authority = ["https://", "http://"].iter().find_map(|scheme| spec.repository_url.strip_prefix(scheme));
-    let authority = authority.map(|rest| rest.split('/').next().unwrap_or_default());
-    if authority.is_none_or(|host| host.is_empty() || host.contains('@')) || has_controls(&spec.repository_url) {
-        return Err(wrong(&format!("{at}.repository_url"), "is not an http or https URL without credentials"));
+    let builder = match agent::Builder::try_from(spec.builder) {
+        Ok(agent::Builder::Unspecified) => Builder::Detected,
+        Ok(agent::Builder::Native) => Builder::Native,
+        Ok(agent::Builder::Dockerfile) => Builder::Dockerfile,
+        Ok(agent::Builder::Image) => Builder::Image,
+        Err(_) => return Err(wrong(&format!("{at}.builder"), "is unknown here")),
+    };
+    let upload_digest = Some(spec.upload_digest).filter(|found| !found.is_empty());
+    if let Some(found) = &upload_digest {
+        digest(&format!("{at}.upload_digest"), found)?;
+    } else if builder == Builder::Image {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_/:@".contains(&byte);
+        if spec.image.is_empty() || spec.image.len() > 512 || !spec.image.bytes().all(plain) {
+            return Err(wrong(&format!("{at}.image"), "is not an image reference"));
+        }
+    } else {
+        repository(at, &spec.repository_url, &spec.r#ref)?;
     }
-    if spec.r#ref.is_empty() || spec.r#ref.starts_with('-') || has_controls(&spec.r#ref) {
-        return Err(wrong(&format!("{at}.ref"), "is not a branch, tag or commit"));
-    }
-    let climbs = spec.root_folder.split('/').any(|part| part == "..");
-    if spec.root_folder.starts_with('/') || climbs || has_controls(&spec.root_folder) {
-        return Err(wrong(&format!("{at}.root_folder"), "leaves the repository"));
+    below(&format!("{at}.root_folder"), &spec.root_folder)?;
+    below(&format!("{at}.output_folder"), &spec.output_folder)?;
+    below(&format!("{at}.dockerfile"), &spec.dockerfile)?;
+    for set in [&spec.install_command, &spec.build_command, &spec.start_command] {
+        if !set.is_empty() {
+            command(at, set)?;
+        }
     }
     within(at, "timeout_ms", spec.timeout_ms.into(), 1, 86_400_000)?;
+    let environment = Some(spec.environment_id).filter(|found| !found.is_empty());
     Ok(BuildSpec {
         deployment: id(at, "deployment_id", &spec.deployment_id)?,
         app: id(at, "app_id", &spec.app_id)?,
@@ -178,7 +346,41 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
         git_ref: spec.r#ref,
         root_folder: spec.root_folder,
         timeout: milliseconds(spec.timeout_ms),
+        environment: environment.map(|found| id(at, "environment_id", &found)).transpose()?,
+        builder,
+        overrides: BuildOverrides {
+            install: spec.install_command,
+            build: spec.build_command,
+            start: spec.start_command,
+            output_folder: spec.output_folder,
+            dockerfile: spec.dockerfile,
+        },
+        image: spec.image,
+        upload_digest,
+        without_cache: spec.without_cache,
+        limits: BuildLimits {
+            memory_bytes: spec.memory_bytes_max,
+            cpu_millis: spec.cpu_millis_max,
+            disk_bytes: spec.disk_bytes_max,
+        },
+        secrets: spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?,
+        credentials: spec.credentials.map(|secrets| sealed(&format!("{at}.credentials"), secrets)).transpose()?,
     })
+}
+
+/// `http` or `https` without credentials, or `ssh://user@host/path`.
+fn repository(at: &str, url: &str, git_ref: &str) -> Result<(), StateError> {
+    let authority = |scheme| url.strip_prefix(scheme).map(|rest| rest.split('/').next().unwrap_or_default());
+    let web = ["https://", "http://"].into_iter().find_map(authority).is_some_and(|host| !host.contains('@'));
+    let ssh = authority("ssh://").is_some_and(|host| !host.starts_with('-') && !host.contains("@-"));
+    let host = ["https://", "http://", "ssh://"].into_iter().find_map(authority).unwrap_or_default();
+    if !(web || ssh) || host.is_empty() || has_controls(url) {
+        return Err(wrong(&format!("{at}.repository_url"), "is not an http or https URL without credentials, or ssh"));
+    }
+    if git_ref.is_empty() || git_ref.starts_with('-') || has_controls(git_ref) {
+        return Err(wrong(&format!("{at}.ref"), "is not a branch, tag or commit"));
+    }
+    Ok(())
 }
 
 fn benchmark(at: &str, spec: agent::BenchmarkSpec) -> Result<BenchmarkPlan, StateError> {

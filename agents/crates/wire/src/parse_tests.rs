@@ -18,11 +18,12 @@ fn good() -> agent::DesiredState {
         artifact_digest: format!("sha256:{}", "a".repeat(64)),
         command: vec!["node".into(), "server.js".into()],
         environment: [("GREETING".to_owned(), "hello".to_owned())].into(),
-        health: Some(agent::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 1000 }),
+        health: Some(agent::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 1000, ..Default::default() }),
         drain_timeout_ms: 30_000,
         stop_grace_ms: 5_000,
         memory_bytes_max: 0,
         secrets: Some(agent::SealedSecrets { sealed: vec![1], version: "v1".into() }),
+        ..Default::default()
     };
     agent::DesiredState {
         version: Some(agent::Version { epoch: 1, number: 7 }),
@@ -37,9 +38,11 @@ fn good() -> agent::DesiredState {
                 deployment_id: "dep_1".into(),
                 release: Some(release),
                 health_timeout_ms: 30_000,
+                ..Default::default()
             }),
             instances: 1,
             traffic: None,
+            ..Default::default()
         }],
         routes: vec![agent::RouteSpec {
             host: "hello.localhost".into(),
@@ -54,6 +57,7 @@ fn good() -> agent::DesiredState {
             r#ref: "main".into(),
             root_folder: "examples/hello-node".into(),
             timeout_ms: 600_000,
+            ..Default::default()
         }],
         benchmarks: vec![agent::BenchmarkSpec {
             run_id: "run_1".into(),
@@ -70,6 +74,7 @@ fn good() -> agent::DesiredState {
         }],
         signing_keys: vec![],
         proxy: None,
+        ..Default::default()
     }
 }
 

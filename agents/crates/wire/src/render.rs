@@ -31,6 +31,8 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         rollouts: parts.rollouts.into_iter().map(rollout).collect(),
         builds: parts.builds.into_iter().map(build).collect(),
         benchmarks: parts.benchmarks.into_iter().map(benchmark).collect(),
+        volumes: Vec::new(),
+        disk: None,
     }
 }
 
@@ -67,6 +69,8 @@ fn instance(status: model::InstanceStatus) -> agent::InstanceStatus {
         model::InstanceState::Draining => agent::InstanceState::Draining,
         model::InstanceState::Stopped => agent::InstanceState::Stopped,
         model::InstanceState::Crashed => agent::InstanceState::Crashed,
+        model::InstanceState::GivenUp => agent::InstanceState::GivenUp,
+        model::InstanceState::Asleep => agent::InstanceState::Asleep,
     };
     agent::InstanceStatus {
         instance_id: status.id.to_string(),
@@ -79,6 +83,9 @@ fn instance(status: model::InstanceStatus) -> agent::InstanceStatus {
         restarts: status.restarts,
         started_unix_ms: status.started_unix_ms,
         detail: status.detail,
+        process: status.process,
+        cpu_millis: status.cpu_millis,
+        memory_bytes: status.memory_bytes,
     }
 }
 
@@ -103,12 +110,35 @@ fn build(status: model::BuildStatus) -> agent::BuildStatus {
             author: commit.author,
             committed_unix_ms: commit.committed_unix_ms,
         }),
-        artifact: status.artifact.map(|artifact| agent::Artifact {
-            digest: artifact.digest,
-            size_bytes: artifact.size_bytes,
-            runtime: artifact.runtime,
-            command: artifact.command,
-        }),
+        artifact: status.artifact.map(artifact),
+    }
+}
+
+fn artifact(artifact: model::Artifact) -> agent::Artifact {
+    let kind = match artifact.kind {
+        model::ArtifactKind::Archive => agent::ArtifactKind::Unspecified,
+        model::ArtifactKind::Image => agent::ArtifactKind::Image,
+    };
+    let process = |process: model::ProcessSpec| agent::ProcessSpec {
+        name: process.name,
+        command: process.command,
+        instances: process.instances,
+        memory_bytes_max: process.memory_bytes_max,
+        cpu_millis_max: process.cpu_millis_max,
+    };
+    let manifest = artifact.manifest;
+    agent::Artifact {
+        digest: artifact.digest,
+        size_bytes: artifact.size_bytes,
+        runtime: artifact.runtime,
+        command: artifact.command,
+        kind: kind.into(),
+        workers: manifest.workers.into_iter().map(process).collect(),
+        toolchains: manifest.toolchains,
+        plan: manifest.plan,
+        expected_variables: manifest.expected_variables,
+        health_path: manifest.health_path,
+        release_command: manifest.release_command,
     }
 }
 

@@ -79,6 +79,7 @@ export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
   rollback: 'Rolled back',
   push: 'Pushed',
   secret: 'Secrets applied',
+  restart: 'Restarted',
 };
 
 export const deploymentStates = Object.keys(deploymentLook) as DeploymentState[];

@@ -12,6 +12,8 @@ import {
   getAppInputSchema,
   listApps,
   listAppsInputSchema,
+  scaleApp,
+  scaleAppInputSchema,
   updateApp,
   updateAppInputSchema,
 } from '@fairlead/core/app';
@@ -39,6 +41,11 @@ export const appRouter = router({
     .input(updateAppInputSchema)
     .output(appIdentitySchema)
     .mutation(({ ctx, input }) => updateApp(ctx.core, input)),
+
+  scale: memberProcedure('app.write', { scope: byPlacement })
+    .input(scaleAppInputSchema)
+    .output(appIdentitySchema)
+    .mutation(({ ctx, input }) => scaleApp(ctx.core, input)),
 
   delete: memberProcedure('app.delete', { scope: byApp })
     .input(deleteAppInputSchema)

@@ -14,6 +14,8 @@ import {
   listDeploymentsInputSchema,
   redeploy,
   refuseDeployment,
+  restartApp,
+  restartAppInputSchema,
   rollbackApp,
   rollbackAppInputSchema,
 } from '@fairlead/core/deployment';
@@ -51,6 +53,11 @@ export const deploymentRouter = router({
     .input(deploySecretsInputSchema)
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => deploySecrets(ctx.core, input)),
+
+  restart: memberProcedure('deployment.write', { scope: byPlacement })
+    .input(restartAppInputSchema)
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input }) => restartApp(ctx.core, input)),
 
   cancel: memberProcedure('deployment.write', { scope: byDeployment })
     .input(deploymentRefSchema)

@@ -3,6 +3,7 @@ export { createApp } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { getApp } from './get-app.ts';
 export { listApps } from './list-apps.ts';
+export { scaleApp } from './scale-app.ts';
 export * from './schema.ts';
 export { type AppFilter, countApps, type LoadedApp, loadApps } from './store.ts';
 export { updateApp } from './update-app.ts';

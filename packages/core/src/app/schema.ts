@@ -168,3 +168,12 @@ export type AppIdentity = z.infer<typeof appIdentitySchema>;
 
 export const deleteAppInputSchema = z.object({ appId: appIdSchema, confirmName: z.string().max(200) });
 export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
+
+/** The most copies of one app that an agent runs. */
+const instancesMax = 64;
+
+export const scaleAppInputSchema = z.object({
+  appId: appIdSchema,
+  instances: z.number().int().min(1).max(instancesMax),
+});
+export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;

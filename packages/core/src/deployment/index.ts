@@ -10,6 +10,7 @@ export { listDeployments } from './list-deployments.ts';
 export { isFinished } from './machine.ts';
 export { recordWork } from './record-work.ts';
 export { redeploy } from './redeploy.ts';
+export { restartApp } from './restart-app.ts';
 export { rollbackApp } from './rollback-app.ts';
 export * from './schema.ts';
 export { lockApps } from './store.ts';

@@ -23,7 +23,7 @@ export const deploymentStateSchema = z.enum([
 ]);
 export type DeploymentState = z.infer<typeof deploymentStateSchema>;
 
-export const deploymentTriggerSchema = z.enum(['manual', 'redeploy', 'rollback', 'push', 'secret']);
+export const deploymentTriggerSchema = z.enum(['manual', 'redeploy', 'rollback', 'push', 'secret', 'restart']);
 export type DeploymentTrigger = z.infer<typeof deploymentTriggerSchema>;
 
 export const stepNameSchema = z.enum(['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain']);
@@ -121,3 +121,7 @@ export type DeploySecretsInput = z.infer<typeof deploySecretsInputSchema>;
 
 export const rollbackAppInputSchema = z.object({ appId: appIdSchema, releaseId: releaseIdSchema });
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;
+
+/** Rolls the live release out beside itself. */
+export const restartAppInputSchema = z.object({ appId: appIdSchema });
+export type RestartAppInput = z.infer<typeof restartAppInputSchema>;

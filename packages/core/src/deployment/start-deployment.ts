@@ -30,6 +30,7 @@ const actions: Readonly<Record<DeploymentTrigger, string>> = {
   redeploy: 'deployment.redeploy',
   rollback: 'deployment.rollback',
   secret: 'deployment.deploy_secrets',
+  restart: 'deployment.restart',
 };
 
 /** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */

@@ -312,6 +312,15 @@ mod tests {
                 git_ref: "main".into(),
                 root_folder: String::new(),
                 timeout: Duration::from_secs(60),
+                environment: None,
+                builder: fairlead_model::Builder::Detected,
+                overrides: fairlead_model::BuildOverrides::default(),
+                image: String::new(),
+                upload_digest: None,
+                without_cache: false,
+                limits: fairlead_model::BuildLimits::default(),
+                secrets: None,
+                credentials: None,
             };
             state.builds.insert(deployment, spec);
         }

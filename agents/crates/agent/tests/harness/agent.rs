@@ -260,7 +260,7 @@ fn signed_state(digest: &str, secrets: Option<wire::SealedSecrets>) -> wire::Sig
         number: 1,
         artifact_digest: format!("sha256:{digest}"),
         command: vec!["node".into(), "server.js".into()],
-        health: Some(wire::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 2_000 }),
+        health: Some(wire::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 2_000, ..Default::default() }),
         drain_timeout_ms: 5_000,
         stop_grace_ms: 5_000,
         secrets,
@@ -279,6 +279,7 @@ fn signed_state(digest: &str, secrets: Option<wire::SealedSecrets>) -> wire::Sig
             candidate: None,
             instances: 1,
             traffic: None,
+            ..Default::default()
         }],
         routes: vec![wire::RouteSpec {
             host: HOST.into(),

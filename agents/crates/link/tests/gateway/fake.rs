@@ -90,6 +90,7 @@ impl Gateway {
             desired: peer.version(desired),
             push_acked_sequence: acked,
             ping_interval_ms: 20_000,
+            ..Default::default()
         }))
         .await;
         peer

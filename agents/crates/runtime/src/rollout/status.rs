@@ -210,5 +210,8 @@ fn status(key: &AppKey, id: &InstanceId, slot: &Slot, release: &ReleaseId, state
         restarts: slot.restarts,
         started_unix_ms: slot.started_unix_ms,
         detail: slot.detail.clone(),
+        process: "web".into(),
+        cpu_millis: 0,
+        memory_bytes: 0,
     }
 }

@@ -32,11 +32,19 @@ fn release(number: u64) -> ReleaseSpec {
             path: "/healthz".into(),
             interval: Duration::from_secs(1),
             timeout: Duration::from_secs(2),
+            command: Vec::new(),
         },
         drain_timeout: Duration::from_secs(30),
         stop_grace: Duration::from_secs(10),
         memory_bytes_max: 0,
         secrets: None,
+        artifact_kind: fairlead_model::ArtifactKind::Archive,
+        workers: Vec::new(),
+        liveness: None,
+        cpu_millis_max: 0,
+        processes_max: 0,
+        toolchains: Vec::new(),
+        volumes: Vec::new(),
     }
 }
 
@@ -53,9 +61,14 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
             deployment: deployment(number),
             release: release(number),
             health_timeout: Duration::from_secs(30),
+            batch: 0,
+            canary: None,
+            release_command: None,
+            after_command: None,
         }),
         instances: 1,
         traffic: fairlead_model::AppTraffic::default(),
+        scale: None,
     }
 }
 

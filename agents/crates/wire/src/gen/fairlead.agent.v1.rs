@@ -2,7 +2,7 @@
 /// Sent by the agent. `Hello` first on every connection (or `Enrol` on the only connection of an enrolment).
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AgentEnvelope {
-    #[prost(oneof = "agent_envelope::Body", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "agent_envelope::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     pub body: ::core::option::Option<agent_envelope::Body>,
 }
 /// Nested message and enum types in `AgentEnvelope`.
@@ -24,12 +24,18 @@ pub mod agent_envelope {
         /// Answer to GatewayEnvelope.ping.
         #[prost(message, tag = "7")]
         Pong(super::Pong),
+        /// Answer to GatewayEnvelope.log_query; any number of them, in order, the last one with `done`.
+        #[prost(message, tag = "8")]
+        LogLines(super::LogLines),
     }
 }
 /// Sent by the gateway.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GatewayEnvelope {
-    #[prost(oneof = "gateway_envelope::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    #[prost(
+        oneof = "gateway_envelope::Body",
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"
+    )]
     pub body: ::core::option::Option<gateway_envelope::Body>,
 }
 /// Nested message and enum types in `GatewayEnvelope`.
@@ -55,6 +61,11 @@ pub mod gateway_envelope {
         /// Last message before the gateway closes the connection.
         #[prost(message, tag = "9")]
         Error(super::LinkError),
+        /// Needs the capability "logs".
+        #[prost(message, tag = "10")]
+        LogQuery(super::LogQuery),
+        #[prost(message, tag = "11")]
+        LogCancel(super::LogCancel),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -161,7 +172,7 @@ pub struct Proof {
     pub signature: ::prost::alloc::vec::Vec<u8>,
 }
 /// The proof was right; the session is open.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Welcome {
     #[prost(uint64, tag = "1")]
     pub server_unix_ms: u64,
@@ -173,6 +184,9 @@ pub struct Welcome {
     pub push_acked_sequence: u64,
     #[prost(uint32, tag = "4")]
     pub ping_interval_ms: u32,
+    /// Bearer token for the artifact store of this control plane, beside the link's address; good while this session lasts.
+    #[prost(string, tag = "5")]
+    pub transfer_token: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HostInfo {
@@ -237,6 +251,36 @@ pub struct DesiredState {
     pub signing_keys: ::prost::alloc::vec::Vec<SigningKey>,
     #[prost(message, optional, tag = "9")]
     pub proxy: ::core::option::Option<crate::traffic::ProxySettings>,
+    /// Artifacts of releases that may be rolled out again: pruning leaves them. The live ones need no mention.
+    #[prost(string, repeated, tag = "10")]
+    pub kept_artifacts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Volumes whose delay has passed. Needs the capability "volume".
+    #[prost(message, repeated, tag = "11")]
+    pub deleted_volumes: ::prost::alloc::vec::Vec<VolumeKey>,
+    /// The agent that should run here. Needs the capability "upgrade".
+    #[prost(message, optional, tag = "12")]
+    pub agent: ::core::option::Option<AgentRelease>,
+}
+/// A persistent folder of an app in one environment, by name.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeKey {
+    #[prost(string, tag = "1")]
+    pub app_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub environment_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
+}
+/// An agent's program in the artifact store.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AgentRelease {
+    #[prost(string, tag = "1")]
+    pub version: ::prost::alloc::string::String,
+    /// "sha256:<hex>" of the program.
+    #[prost(string, tag = "2")]
+    pub digest: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub size_bytes: u64,
 }
 /// An app as it should live on this server. `live` is the last known good release and keeps serving while
 /// `candidate` is rolled out beside it.
@@ -256,6 +300,26 @@ pub struct AppSpec {
     pub instances: u32,
     #[prost(message, optional, tag = "7")]
     pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
+    /// How `instances` follows the load; without it, it does not. Needs the capability "scale".
+    #[prost(message, optional, tag = "8")]
+    pub scale: ::core::option::Option<Scale>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Scale {
+    /// Zero: all may sleep; the first request wakes one.
+    #[prost(uint32, tag = "1")]
+    pub instances_min: u32,
+    #[prost(uint32, tag = "2")]
+    pub instances_max: u32,
+    /// Without requests for so long, down to `instances_min`.
+    #[prost(uint32, tag = "3")]
+    pub idle_timeout_ms: u32,
+    /// Exchanges in flight an instance should have; zero: not looked at.
+    #[prost(uint32, tag = "4")]
+    pub in_flight_target: u32,
+    /// CPU an instance should use, 1000 = one core; zero: not looked at.
+    #[prost(uint32, tag = "5")]
+    pub cpu_millis_target: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Rollout {
@@ -265,6 +329,43 @@ pub struct Rollout {
     pub release: ::core::option::Option<ReleaseSpec>,
     #[prost(uint32, tag = "3")]
     pub health_timeout_ms: u32,
+    /// Instances replaced at a time; zero: all at once beside the old ones. Needs the capability "rollout".
+    #[prost(uint32, tag = "4")]
+    pub batch: u32,
+    /// Before the old ones go, a share of the requests tries the new ones. Needs the capability "rollout".
+    #[prost(message, optional, tag = "5")]
+    pub canary: ::core::option::Option<Canary>,
+    /// Run to its end before the first new instance starts, like a migration. Needs the capability "hook".
+    #[prost(message, optional, tag = "6")]
+    pub release_command: ::core::option::Option<Hook>,
+    /// Run to its end once all are live; its failure is told, and changes nothing. Needs the capability "hook".
+    #[prost(message, optional, tag = "7")]
+    pub after_command: ::core::option::Option<Hook>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Canary {
+    /// Of the requests, ascending, each for `hold_ms`.
+    #[prost(uint32, repeated, tag = "1")]
+    pub percents: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint32, tag = "2")]
+    pub hold_ms: u32,
+    /// Ends the roll-out: this many failed of 1000 requests more than with the old release.
+    #[prost(uint32, tag = "3")]
+    pub errors_permille_max: u32,
+    /// Ends the roll-out: its p99 is this many permille of the old release's, 1500 = half as much again. Zero: not looked at.
+    #[prost(uint32, tag = "4")]
+    pub p99_permille_max: u32,
+    /// Fewer requests than this decide nothing.
+    #[prost(uint32, tag = "5")]
+    pub requests_min: u32,
+}
+/// A program of the release, run once, with its variables and secrets.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Hook {
+    #[prost(string, repeated, tag = "1")]
+    pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(uint32, tag = "2")]
+    pub timeout_ms: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ReleaseSpec {
@@ -293,6 +394,50 @@ pub struct ReleaseSpec {
     pub memory_bytes_max: u64,
     #[prost(message, optional, tag = "10")]
     pub secrets: ::core::option::Option<SealedSecrets>,
+    #[prost(enumeration = "ArtifactKind", tag = "11")]
+    pub artifact_kind: i32,
+    /// Beside `command`, which is the process "web": processes without a port. Needs the capability "worker".
+    #[prost(message, repeated, tag = "12")]
+    pub workers: ::prost::alloc::vec::Vec<ProcessSpec>,
+    /// Asked for as long as an instance runs; one that fails three times in a row is restarted. Needs the capability "liveness".
+    #[prost(message, optional, tag = "13")]
+    pub liveness: ::core::option::Option<HealthCheck>,
+    /// 1000 = one core; zero for no limit.
+    #[prost(uint32, tag = "14")]
+    pub cpu_millis_max: u32,
+    /// Zero for the agent's own limit.
+    #[prost(uint32, tag = "15")]
+    pub processes_max: u32,
+    /// What it needs of runtimes, "node@24.4.1": put in place from the package registries when the server lacks it. Needs the
+    /// capability "toolchain".
+    #[prost(string, repeated, tag = "16")]
+    pub toolchains: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Needs the capability "volume".
+    #[prost(message, repeated, tag = "17")]
+    pub volumes: ::prost::alloc::vec::Vec<VolumeMount>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProcessSpec {
+    /// Like "worker"; never "web".
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(uint32, tag = "3")]
+    pub instances: u32,
+    /// As a release's.
+    #[prost(uint64, tag = "4")]
+    pub memory_bytes_max: u64,
+    #[prost(uint32, tag = "5")]
+    pub cpu_millis_max: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeMount {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Where a container sees it; every app finds it at $FAIRLEAD_VOLUMES/<name>.
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
 }
 /// Secrets of one release, encrypted to this agent alone. Needs the capability "secret".
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -335,6 +480,9 @@ pub struct HealthCheck {
     pub interval_ms: u32,
     #[prost(uint32, tag = "3")]
     pub timeout_ms: u32,
+    /// Instead of a path: a program of the release that must end with 0. Needs the capability "liveness".
+    #[prost(string, repeated, tag = "4")]
+    pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RouteSpec {
@@ -385,6 +533,45 @@ pub struct BuildSpec {
     pub root_folder: ::prost::alloc::string::String,
     #[prost(uint32, tag = "6")]
     pub timeout_ms: u32,
+    /// What follows needs the capability "build.plan".
+    #[prost(string, tag = "7")]
+    pub environment_id: ::prost::alloc::string::String,
+    #[prost(enumeration = "Builder", tag = "8")]
+    pub builder: i32,
+    /// Instead of what is detected; empty: detected. A committed fairlead.toml comes first.
+    #[prost(string, repeated, tag = "9")]
+    pub install_command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, repeated, tag = "10")]
+    pub build_command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, repeated, tag = "11")]
+    pub start_command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Of a static site: the folder to serve.
+    #[prost(string, tag = "12")]
+    pub output_folder: ::prost::alloc::string::String,
+    /// Path in the root folder; empty: "Dockerfile".
+    #[prost(string, tag = "13")]
+    pub dockerfile: ::prost::alloc::string::String,
+    /// With BUILDER_IMAGE: "registry.example/name:tag" or with a digest.
+    #[prost(string, tag = "14")]
+    pub image: ::prost::alloc::string::String,
+    /// An uploaded folder instead of a repository: "sha256:<hex>" of a tar.gz in the artifact store.
+    #[prost(string, tag = "15")]
+    pub upload_digest: ::prost::alloc::string::String,
+    #[prost(bool, tag = "16")]
+    pub without_cache: bool,
+    /// Zero: the agent's own limits.
+    #[prost(uint64, tag = "17")]
+    pub memory_bytes_max: u64,
+    #[prost(uint32, tag = "18")]
+    pub cpu_millis_max: u32,
+    #[prost(uint64, tag = "19")]
+    pub disk_bytes_max: u64,
+    /// Those marked for builds, as variables of build commands.
+    #[prost(message, optional, tag = "20")]
+    pub secrets: ::core::option::Option<SealedSecrets>,
+    /// What opens the source, never seen by build commands: "ssh_key", "ssh_known_hosts", "username", "password".
+    #[prost(message, optional, tag = "21")]
+    pub credentials: ::core::option::Option<SealedSecrets>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkSpec {
@@ -430,6 +617,41 @@ pub struct Report {
     pub builds: ::prost::alloc::vec::Vec<BuildStatus>,
     #[prost(message, repeated, tag = "7")]
     pub benchmarks: ::prost::alloc::vec::Vec<BenchmarkStatus>,
+    #[prost(message, repeated, tag = "8")]
+    pub volumes: ::prost::alloc::vec::Vec<VolumeStatus>,
+    #[prost(message, optional, tag = "9")]
+    pub disk: ::core::option::Option<DiskStatus>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VolumeStatus {
+    #[prost(message, optional, tag = "1")]
+    pub key: ::core::option::Option<VolumeKey>,
+    #[prost(uint64, tag = "2")]
+    pub used_bytes: u64,
+}
+/// What the agent's own things take of the disk, in bytes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DiskStatus {
+    #[prost(uint64, tag = "1")]
+    pub free_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    pub total_bytes: u64,
+    #[prost(uint64, tag = "3")]
+    pub artifacts_bytes: u64,
+    #[prost(uint64, tag = "4")]
+    pub caches_bytes: u64,
+    #[prost(uint64, tag = "5")]
+    pub images_bytes: u64,
+    #[prost(uint64, tag = "6")]
+    pub logs_bytes: u64,
+    #[prost(uint64, tag = "7")]
+    pub volumes_bytes: u64,
+    /// At the pace of the last day; zero: not before a month from now.
+    #[prost(uint64, tag = "8")]
+    pub full_unix_ms: u64,
+    /// A whole sentence when space runs out; empty: it does not.
+    #[prost(string, tag = "9")]
+    pub warning: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReportAck {
@@ -458,8 +680,16 @@ pub struct InstanceStatus {
     pub started_unix_ms: u64,
     #[prost(string, tag = "10")]
     pub detail: ::prost::alloc::string::String,
+    /// Empty: "web".
+    #[prost(string, tag = "11")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "12")]
+    pub cpu_millis: u32,
+    #[prost(uint64, tag = "13")]
+    pub memory_bytes: u64,
 }
-/// One step of a build or rollout: "clone", "build", "pack", "start", "health", "switch", "drain".
+/// One step of a build or rollout: "clone", "build", "pack", "fetch", "release", "start", "health", "canary", "switch",
+/// "drain", "after".
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StepStatus {
     #[prost(string, tag = "1")]
@@ -505,7 +735,7 @@ pub struct Commit {
     #[prost(uint64, tag = "4")]
     pub committed_unix_ms: u64,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Artifact {
     #[prost(string, tag = "1")]
     pub digest: ::prost::alloc::string::String,
@@ -517,6 +747,24 @@ pub struct Artifact {
     /// The start command the builder chose.
     #[prost(string, repeated, tag = "4")]
     pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(enumeration = "ArtifactKind", tag = "5")]
+    pub kind: i32,
+    /// From a committed fairlead.toml or Procfile.
+    #[prost(message, repeated, tag = "6")]
+    pub workers: ::prost::alloc::vec::Vec<ProcessSpec>,
+    #[prost(string, repeated, tag = "7")]
+    pub toolchains: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What was detected and decided, a sentence each.
+    #[prost(string, repeated, tag = "8")]
+    pub plan: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Variables the code names in .env.example.
+    #[prost(string, repeated, tag = "9")]
+    pub expected_variables: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Of a committed fairlead.toml; empty: not said.
+    #[prost(string, tag = "10")]
+    pub health_path: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "11")]
+    pub release_command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RolloutStatus {
@@ -709,6 +957,77 @@ pub struct LogChunk {
     #[prost(message, repeated, tag = "3")]
     pub lines: ::prost::alloc::vec::Vec<LogLine>,
 }
+/// Lines of an app, which the server itself keeps.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LogQuery {
+    /// Chosen by the gateway; answers carry it.
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub app_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub environment_id: ::prost::alloc::string::String,
+    /// Empty: all.
+    #[prost(string, tag = "4")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub instance_id: ::prost::alloc::string::String,
+    /// A line must hold it, case aside; with `regex` it is a regular expression.
+    #[prost(string, tag = "6")]
+    pub text: ::prost::alloc::string::String,
+    #[prost(bool, tag = "7")]
+    pub regex: bool,
+    /// Empty: all; else "error", "warn", "info" or "debug", and what is worse.
+    #[prost(string, tag = "8")]
+    pub level: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "9")]
+    pub from_unix_ms: u64,
+    #[prost(uint64, tag = "10")]
+    pub to_unix_ms: u64,
+    /// The newest so many, at most 5000.
+    #[prost(uint32, tag = "11")]
+    pub limit: u32,
+    /// Goes on with what comes, until cancelled.
+    #[prost(bool, tag = "12")]
+    pub follow: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LogCancel {
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LogLines {
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub lines: ::prost::alloc::vec::Vec<AppLogLine>,
+    #[prost(bool, tag = "3")]
+    pub done: bool,
+    /// Older lines that match were left out.
+    #[prost(bool, tag = "4")]
+    pub more: bool,
+    #[prost(message, optional, tag = "5")]
+    pub failure: ::core::option::Option<Failure>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AppLogLine {
+    #[prost(uint64, tag = "1")]
+    pub unix_ms: u64,
+    #[prost(string, tag = "2")]
+    pub instance_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub release_id: ::prost::alloc::string::String,
+    #[prost(enumeration = "LogStream", tag = "5")]
+    pub stream: i32,
+    /// Found in the line; empty: none.
+    #[prost(string, tag = "6")]
+    pub level: ::prost::alloc::string::String,
+    #[prost(string, tag = "7")]
+    pub text: ::prost::alloc::string::String,
+}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogLine {
     #[prost(uint64, tag = "1")]
@@ -719,6 +1038,34 @@ pub struct LogLine {
     pub stream: i32,
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ArtifactKind {
+    /// An archive.
+    Unspecified = 0,
+    /// An image in the server's container engine, saved in the artifact store as an archive. Needs the capability "container".
+    Image = 1,
+}
+impl ArtifactKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "ARTIFACT_KIND_UNSPECIFIED",
+            Self::Image => "ARTIFACT_KIND_IMAGE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "ARTIFACT_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "ARTIFACT_KIND_IMAGE" => Some(Self::Image),
+            _ => None,
+        }
+    }
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -747,6 +1094,39 @@ impl SecretDelivery {
             "SECRET_DELIVERY_UNSPECIFIED" => Some(Self::Unspecified),
             "SECRET_DELIVERY_ENVIRONMENT" => Some(Self::Environment),
             "SECRET_DELIVERY_FILE" => Some(Self::File),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Builder {
+    /// A Dockerfile when there is one and an engine, else native.
+    Unspecified = 0,
+    Native = 1,
+    Dockerfile = 2,
+    Image = 3,
+}
+impl Builder {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BUILDER_UNSPECIFIED",
+            Self::Native => "BUILDER_NATIVE",
+            Self::Dockerfile => "BUILDER_DOCKERFILE",
+            Self::Image => "BUILDER_IMAGE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BUILDER_UNSPECIFIED" => Some(Self::Unspecified),
+            "BUILDER_NATIVE" => Some(Self::Native),
+            "BUILDER_DOCKERFILE" => Some(Self::Dockerfile),
+            "BUILDER_IMAGE" => Some(Self::Image),
             _ => None,
         }
     }
@@ -822,6 +1202,10 @@ pub enum InstanceState {
     Draining = 4,
     Stopped = 5,
     Crashed = 6,
+    /// Crashed too often to be tried again.
+    GivenUp = 7,
+    /// Not run for lack of requests.
+    Asleep = 8,
 }
 impl InstanceState {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -837,6 +1221,8 @@ impl InstanceState {
             Self::Draining => "INSTANCE_STATE_DRAINING",
             Self::Stopped => "INSTANCE_STATE_STOPPED",
             Self::Crashed => "INSTANCE_STATE_CRASHED",
+            Self::GivenUp => "INSTANCE_STATE_GIVEN_UP",
+            Self::Asleep => "INSTANCE_STATE_ASLEEP",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -849,6 +1235,8 @@ impl InstanceState {
             "INSTANCE_STATE_DRAINING" => Some(Self::Draining),
             "INSTANCE_STATE_STOPPED" => Some(Self::Stopped),
             "INSTANCE_STATE_CRASHED" => Some(Self::Crashed),
+            "INSTANCE_STATE_GIVEN_UP" => Some(Self::GivenUp),
+            "INSTANCE_STATE_ASLEEP" => Some(Self::Asleep),
             _ => None,
         }
     }

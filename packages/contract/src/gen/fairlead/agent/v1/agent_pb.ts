@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file fairlead/agent/v1/agent.proto.
  */
 export const file_fairlead_agent_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("Ch1mYWlybGVhZC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZmFpcmxlYWQuYWdlbnQudjEixwIKDUFnZW50RW52ZWxvcGUSKQoFZW5yb2wYASABKAsyGC5mYWlybGVhZC5hZ2VudC52MS5FbnJvbEgAEikKBWhlbGxvGAIgASgLMhguZmFpcmxlYWQuYWdlbnQudjEuSGVsbG9IABIpCgVwcm9vZhgDIAEoCzIYLmZhaXJsZWFkLmFnZW50LnYxLlByb29mSAASLgoEc3luYxgEIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlN5bmNSZXF1ZXN0SAASKwoGcmVwb3J0GAUgASgLMhkuZmFpcmxlYWQuYWdlbnQudjEuUmVwb3J0SAASJwoEcHVzaBgGIAEoCzIXLmZhaXJsZWFkLmFnZW50LnYxLlB1c2hIABInCgRwb25nGAcgASgLMhcuZmFpcmxlYWQuYWdlbnQudjEuUG9uZ0gAQgYKBGJvZHkizwMKD0dhdGV3YXlFbnZlbG9wZRIvCghlbnJvbGxlZBgBIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkVucm9sbGVkSAASMQoJY2hhbGxlbmdlGAIgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuQ2hhbGxlbmdlSAASLQoHd2VsY29tZRgDIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLldlbGNvbWVIABI0CgdkZXNpcmVkGAQgASgLMiEuZmFpcmxlYWQuYWdlbnQudjEuRGVzaXJlZFZlcnNpb25IABIvCgVzdGF0ZRgFIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlNpZ25lZFN0YXRlSAASMgoKcmVwb3J0X2FjaxgGIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLlJlcG9ydEFja0gAEi4KCHB1c2hfYWNrGAcgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuUHVzaEFja0gAEicKBHBpbmcYCCABKAsyFy5mYWlybGVhZC5hZ2VudC52MS5QaW5nSAASLQoFZXJyb3IYCSABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5MaW5rRXJyb3JIAEIGCgRib2R5Ij0KCUxpbmtFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIIhwKBFBpbmcSFAoMc2VudF91bml4X21zGAEgASgEIjgKBFBvbmcSGQoRcGluZ19zZW50X3VuaXhfbXMYASABKAQSFQoNYWdlbnRfdW5peF9tcxgCIAEoBCIoCgdWZXJzaW9uEg0KBWVwb2NoGAEgASgNEg4KBm51bWJlchgCIAEoBCKvAQoFRW5yb2wSDQoFdG9rZW4YASABKAkSEgoKcHVibGljX2tleRgCIAEoDBIRCglzaWduYXR1cmUYAyABKAwSKQoEaG9zdBgEIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkhvc3RJbmZvEhUKDWFnZW50X3ZlcnNpb24YBSABKAkSLgoHc2VhbGluZxgGIAEoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlNlYWxpbmdLZXkiMgoKU2VhbGluZ0tleRIRCglyZWNpcGllbnQYASABKAkSEQoJc2lnbmF0dXJlGAIgASgMImcKCEVucm9sbGVkEhEKCXNlcnZlcl9pZBgBIAEoCRITCgtzZXJ2ZXJfbmFtZRgCIAEoCRIzCgxzaWduaW5nX2tleXMYAyADKAsyHS5mYWlybGVhZC5hZ2VudC52MS5TaWduaW5nS2V5IjAKClNpZ25pbmdLZXkSDgoGa2V5X2lkGAEgASgJEhIKCnB1YmxpY19rZXkYAiABKAwi6QEKBUhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKA0SEQoJc2VydmVyX2lkGAIgASgJEhUKDWFnZW50X3ZlcnNpb24YAyABKAkSFAoMY2FwYWJpbGl0aWVzGAQgAygJEisKB2FwcGxpZWQYBSABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEikKBGhvc3QYBiABKAsyGy5mYWlybGVhZC5hZ2VudC52MS5Ib3N0SW5mbxIuCgdzZWFsaW5nGAcgASgLMh0uZmFpcmxlYWQuYWdlbnQudjEuU2VhbGluZ0tleSIaCglDaGFsbGVuZ2USDQoFbm9uY2UYASABKAwiGgoFUHJvb2YSEQoJc2lnbmF0dXJlGAEgASgMIoUBCgdXZWxjb21lEhYKDnNlcnZlcl91bml4X21zGAEgASgEEisKB2Rlc2lyZWQYAiABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEhsKE3B1c2hfYWNrZWRfc2VxdWVuY2UYAyABKAQSGAoQcGluZ19pbnRlcnZhbF9tcxgEIAEoDSKaAQoISG9zdEluZm8SEAoIaG9zdG5hbWUYASABKAkSCgoCb3MYAiABKAkSDgoGa2VybmVsGAMgASgJEgwKBGFyY2gYBCABKAkSEQoJY3B1X2NvdW50GAUgASgNEhQKDG1lbW9yeV9ieXRlcxgGIAEoBBISCgpkaXNrX2J5dGVzGAcgASgEEhUKDWlzb2xhdGlvbl9vZmYYCCADKAkiPQoORGVzaXJlZFZlcnNpb24SKwoHdmVyc2lvbhgBIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24iNwoLU3luY1JlcXVlc3QSKAoEaGF2ZRgBIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24iPwoLU2lnbmVkU3RhdGUSDQoFc3RhdGUYASABKAwSDgoGa2V5X2lkGAIgASgJEhEKCXNpZ25hdHVyZRgDIAEoDCKEAwoMRGVzaXJlZFN0YXRlEisKB3ZlcnNpb24YASABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEhEKCXNlcnZlcl9pZBgCIAEoCRIQCghyZXF1aXJlcxgDIAMoCRIoCgRhcHBzGAQgAygLMhouZmFpcmxlYWQuYWdlbnQudjEuQXBwU3BlYxIsCgZyb3V0ZXMYBSADKAsyHC5mYWlybGVhZC5hZ2VudC52MS5Sb3V0ZVNwZWMSLAoGYnVpbGRzGAYgAygLMhwuZmFpcmxlYWQuYWdlbnQudjEuQnVpbGRTcGVjEjQKCmJlbmNobWFya3MYByADKAsyIC5mYWlybGVhZC5hZ2VudC52MS5CZW5jaG1hcmtTcGVjEjMKDHNpZ25pbmdfa2V5cxgIIAMoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlNpZ25pbmdLZXkSMQoFcHJveHkYCSABKAsyIi5mYWlybGVhZC50cmFmZmljLnYxLlByb3h5U2V0dGluZ3Mi4QEKB0FwcFNwZWMSDgoGYXBwX2lkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSLAoEbGl2ZRgEIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlJlbGVhc2VTcGVjEi0KCWNhbmRpZGF0ZRgFIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlJvbGxvdXQSEQoJaW5zdGFuY2VzGAYgASgNEjAKB3RyYWZmaWMYByABKAsyHy5mYWlybGVhZC50cmFmZmljLnYxLkFwcFRyYWZmaWMibAoHUm9sbG91dBIVCg1kZXBsb3ltZW50X2lkGAEgASgJEi8KB3JlbGVhc2UYAiABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYxIZChFoZWFsdGhfdGltZW91dF9tcxgDIAEoDSKDAwoLUmVsZWFzZVNwZWMSEgoKcmVsZWFzZV9pZBgBIAEoCRIOCgZudW1iZXIYAiABKAQSFwoPYXJ0aWZhY3RfZGlnZXN0GAMgASgJEg8KB2NvbW1hbmQYBCADKAkSRAoLZW52aXJvbm1lbnQYBSADKAsyLy5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYy5FbnZpcm9ubWVudEVudHJ5Ei4KBmhlYWx0aBgGIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLkhlYWx0aENoZWNrEhgKEGRyYWluX3RpbWVvdXRfbXMYByABKA0SFQoNc3RvcF9ncmFjZV9tcxgIIAEoDRIYChBtZW1vcnlfYnl0ZXNfbWF4GAkgASgEEjEKB3NlY3JldHMYCiABKAsyIC5mYWlybGVhZC5hZ2VudC52MS5TZWFsZWRTZWNyZXRzGjIKEEVudmlyb25tZW50RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIwCg1TZWFsZWRTZWNyZXRzEg4KBnNlYWxlZBgBIAEoDBIPCgd2ZXJzaW9uGAIgASgJIngKDFNlY3JldEJ1bmRsZRIOCgZhcHBfaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIvCgdzZWNyZXRzGAQgAygLMh4uZmFpcmxlYWQuYWdlbnQudjEuU2VjcmV0VmFsdWUiXwoLU2VjcmV0VmFsdWUSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoDBIzCghkZWxpdmVyeRgDIAEoDjIhLmZhaXJsZWFkLmFnZW50LnYxLlNlY3JldERlbGl2ZXJ5IkQKC0hlYWx0aENoZWNrEgwKBHBhdGgYASABKAkSEwoLaW50ZXJ2YWxfbXMYAiABKA0SEgoKdGltZW91dF9tcxgDIAEoDSLdAQoJUm91dGVTcGVjEgwKBGhvc3QYASABKAkSEwoLcGF0aF9wcmVmaXgYAiABKAkSKwoDYXBwGAMgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuQXBwVGFyZ2V0SAASEQoHYWRkcmVzcxgEIAEoCUgAEjEKCHJlZGlyZWN0GAYgASgLMh0uZmFpcmxlYWQudHJhZmZpYy52MS5SZWRpcmVjdEgAEjAKBnBvbGljeRgFIAEoCzIgLmZhaXJsZWFkLnRyYWZmaWMudjEuUm91dGVQb2xpY3lCCAoGdGFyZ2V0IjMKCUFwcFRhcmdldBIOCgZhcHBfaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkigAEKCUJ1aWxkU3BlYxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEg4KBmFwcF9pZBgCIAEoCRIWCg5yZXBvc2l0b3J5X3VybBgDIAEoCRILCgNyZWYYBCABKAkSEwoLcm9vdF9mb2xkZXIYBSABKAkSEgoKdGltZW91dF9tcxgGIAEoDSKfAgoNQmVuY2htYXJrU3BlYxIOCgZydW5faWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhYKDmVudmlyb25tZW50X2lkGAMgASgJEgwKBGhvc3QYBCABKAkSDAoEcGF0aBgFIAEoCRIzCgd0YXJnZXRzGAYgAygOMiIuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrVGFyZ2V0EjcKCXByb3RvY29scxgHIAMoDjIkLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1Byb3RvY29sEhMKC2NvbmN1cnJlbmN5GAggAygNEg8KB3JlcGVhdHMYCSABKA0SEwoLZHVyYXRpb25fbXMYCiABKA0SEQoJd2FybXVwX21zGAsgASgNIskCCgZSZXBvcnQSEQoJcmVwb3J0X2lkGAEgASgEEisKB2FwcGxpZWQYAiABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5WZXJzaW9uEi0KB3JlZnVzZWQYAyABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5MaW5rRXJyb3ISNAoJaW5zdGFuY2VzGAQgAygLMiEuZmFpcmxlYWQuYWdlbnQudjEuSW5zdGFuY2VTdGF0dXMSMgoIcm9sbG91dHMYBSADKAsyIC5mYWlybGVhZC5hZ2VudC52MS5Sb2xsb3V0U3RhdHVzEi4KBmJ1aWxkcxgGIAMoCzIeLmZhaXJsZWFkLmFnZW50LnYxLkJ1aWxkU3RhdHVzEjYKCmJlbmNobWFya3MYByADKAsyIi5mYWlybGVhZC5hZ2VudC52MS5CZW5jaG1hcmtTdGF0dXMiHgoJUmVwb3J0QWNrEhEKCXJlcG9ydF9pZBgBIAEoBCLoAQoOSW5zdGFuY2VTdGF0dXMSEwoLaW5zdGFuY2VfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhYKDmVudmlyb25tZW50X2lkGAMgASgJEhIKCnJlbGVhc2VfaWQYBCABKAkSLwoFc3RhdGUYBSABKA4yIC5mYWlybGVhZC5hZ2VudC52MS5JbnN0YW5jZVN0YXRlEgsKA3BpZBgGIAEoDRIMCgRwb3J0GAcgASgNEhAKCHJlc3RhcnRzGAggASgNEhcKD3N0YXJ0ZWRfdW5peF9tcxgJIAEoBBIOCgZkZXRhaWwYCiABKAkiegoKU3RlcFN0YXR1cxIMCgRuYW1lGAEgASgJEisKBXN0YXRlGAIgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuU3RlcFN0YXRlEhcKD3N0YXJ0ZWRfdW5peF9tcxgDIAEoBBIYChBmaW5pc2hlZF91bml4X21zGAQgASgEIigKB0ZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIoYCCgtCdWlsZFN0YXR1cxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEisKBXN0YXRlGAIgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuV29ya1N0YXRlEiwKBXN0ZXBzGAMgAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuU3RlcFN0YXR1cxIrCgdmYWlsdXJlGAQgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuRmFpbHVyZRIpCgZjb21taXQYBSABKAsyGS5mYWlybGVhZC5hZ2VudC52MS5Db21taXQSLQoIYXJ0aWZhY3QYBiABKAsyGy5mYWlybGVhZC5hZ2VudC52MS5BcnRpZmFjdCJSCgZDb21taXQSDAoEaGFzaBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEg4KBmF1dGhvchgDIAEoCRIZChFjb21taXR0ZWRfdW5peF9tcxgEIAEoBCJQCghBcnRpZmFjdBIOCgZkaWdlc3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBBIPCgdydW50aW1lGAMgASgJEg8KB2NvbW1hbmQYBCADKAkirgEKDVJvbGxvdXRTdGF0dXMSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLldvcmtTdGF0ZRIsCgVzdGVwcxgDIAMoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlN0ZXBTdGF0dXMSKwoHZmFpbHVyZRgEIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkZhaWx1cmUi0QEKD0JlbmNobWFya1N0YXR1cxIOCgZydW5faWQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5mYWlybGVhZC5hZ2VudC52MS5Xb3JrU3RhdGUSEQoJcm93c19kb25lGAMgASgNEhIKCnJvd3NfdG90YWwYBCABKA0SKwoHZmFpbHVyZRgFIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkZhaWx1cmUSLQoEcm93cxgGIAMoCzIfLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1JvdyLgAgoMQmVuY2htYXJrUm93EhAKCHBvc2l0aW9uGAEgASgNEg0KBXJvdW5kGAIgASgNEjIKBnRhcmdldBgDIAEoDjIiLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1RhcmdldBI2Cghwcm90b2NvbBgEIAEoDjIkLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1Byb3RvY29sEhMKC2NvbmN1cnJlbmN5GAUgASgNEhMKC2R1cmF0aW9uX21zGAYgASgNEhAKCHJlcXVlc3RzGAcgASgEEg4KBmVycm9ycxgIIAEoBBItCgdsYXRlbmN5GAkgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuSGlzdG9ncmFtEhQKDHByb3h5X2NwdV91cxgKIAEoBBIaChJwcm94eV9tZW1vcnlfYnl0ZXMYCyABKAQSFgoOYnl0ZXNfcmVjZWl2ZWQYDCABKAQidwoEUHVzaBIQCghzZXF1ZW5jZRgBIAEoBBIpCgVmcmFtZRgCIAEoCzIYLmZhaXJsZWFkLmFnZW50LnYxLkZyYW1lSAASKgoDbG9nGAMgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuTG9nQ2h1bmtIAEIGCgRib2R5IhsKB1B1c2hBY2sSEAoIc2VxdWVuY2UYASABKAQivAEKBUZyYW1lEhUKDWFnZW50X3VuaXhfbXMYASABKAQSEwoLZHVyYXRpb25fbXMYAiABKA0SKwoEaG9zdBgDIAEoCzIdLmZhaXJsZWFkLmFnZW50LnYxLkhvc3RTYW1wbGUSKgoEYXBwcxgEIAMoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkFwcFNhbXBsZRIuCgZyb3V0ZXMYBSADKAsyHi5mYWlybGVhZC5hZ2VudC52MS5Sb3V0ZVNhbXBsZSKsAgoKSG9zdFNhbXBsZRISCgpjcHVfbWlsbGlzGAEgASgNEhkKEW1lbW9yeV91c2VkX2J5dGVzGAIgASgEEhoKEm1lbW9yeV90b3RhbF9ieXRlcxgDIAEoBBIXCg9kaXNrX3VzZWRfYnl0ZXMYBCABKAQSGAoQZGlza190b3RhbF9ieXRlcxgFIAEoBBIeChZuZXR3b3JrX3JlY2VpdmVkX2J5dGVzGAYgASgEEhoKEm5ldHdvcmtfc2VudF9ieXRlcxgHIAEoBBIUCgxsb2FkMV9taWxsaXMYCCABKA0SGAoQYWdlbnRfY3B1X21pbGxpcxgJIAEoDRIaChJhZ2VudF9tZW1vcnlfYnl0ZXMYCiABKAQSGAoQb3Blbl9jb25uZWN0aW9ucxgLIAEoDSKEAgoJQXBwU2FtcGxlEg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIQCghyZXF1ZXN0cxgDIAEoDRIOCgZlcnJvcnMYBCABKA0SFQoNY2xpZW50X2Vycm9ycxgFIAEoDRItCgdsYXRlbmN5GAYgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuSGlzdG9ncmFtEhYKDmJ5dGVzX3JlY2VpdmVkGAcgASgEEhIKCmJ5dGVzX3NlbnQYCCABKAQSEgoKY3B1X21pbGxpcxgJIAEoDRIUCgxtZW1vcnlfYnl0ZXMYCiABKAQSEQoJaW5fZmxpZ2h0GAsgASgNIsABCgtSb3V0ZVNhbXBsZRIOCgZhcHBfaWQYASABKAkSFgoOZW52aXJvbm1lbnRfaWQYAiABKAkSDAoEaG9zdBgDIAEoCRITCgtwYXRoX3ByZWZpeBgEIAEoCRIQCghyZXF1ZXN0cxgFIAEoDRIOCgZlcnJvcnMYBiABKA0SFQoNY2xpZW50X2Vycm9ycxgHIAEoDRItCgdsYXRlbmN5GAggASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuSGlzdG9ncmFtIjkKCUhpc3RvZ3JhbRINCgVpbmRleBgBIAMoDRINCgVjb3VudBgCIAMoBBIOCgZzdW1fdXMYAyABKAQiYAoITG9nQ2h1bmsSFQoNZGVwbG95bWVudF9pZBgBIAEoCRISCgpmaXJzdF9saW5lGAIgASgEEikKBWxpbmVzGAMgAygLMhouZmFpcmxlYWQuYWdlbnQudjEuTG9nTGluZSJkCgdMb2dMaW5lEg8KB3VuaXhfbXMYASABKAQSDAoEc3RlcBgCIAEoCRIsCgZzdHJlYW0YAyABKA4yHC5mYWlybGVhZC5hZ2VudC52MS5Mb2dTdHJlYW0SDAoEdGV4dBgEIAEoCSpsCg5TZWNyZXREZWxpdmVyeRIfChtTRUNSRVRfREVMSVZFUllfVU5TUEVDSUZJRUQQABIfChtTRUNSRVRfREVMSVZFUllfRU5WSVJPTk1FTlQQARIYChRTRUNSRVRfREVMSVZFUllfRklMRRACKmwKD0JlbmNobWFya1RhcmdldBIgChxCRU5DSE1BUktfVEFSR0VUX1VOU1BFQ0lGSUVEEAASGgoWQkVOQ0hNQVJLX1RBUkdFVF9QUk9YWRABEhsKF0JFTkNITUFSS19UQVJHRVRfRElSRUNUEAIqkQEKEUJlbmNobWFya1Byb3RvY29sEiIKHkJFTkNITUFSS19QUk9UT0NPTF9VTlNQRUNJRklFRBAAEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMRABEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMhACEhwKGEJFTkNITUFSS19QUk9UT0NPTF9IVFRQMxADKtsBCg1JbnN0YW5jZVN0YXRlEh4KGklOU1RBTkNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXSU5TVEFOQ0VfU1RBVEVfU1RBUlRJTkcQARIaChZJTlNUQU5DRV9TVEFURV9IRUFMVEhZEAISHAoYSU5TVEFOQ0VfU1RBVEVfVU5IRUFMVEhZEAMSGwoXSU5TVEFOQ0VfU1RBVEVfRFJBSU5JTkcQBBIaChZJTlNUQU5DRV9TVEFURV9TVE9QUEVEEAUSGgoWSU5TVEFOQ0VfU1RBVEVfQ1JBU0hFRBAGKoMBCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfUlVOTklORxABEhMKD1NURVBfU1RBVEVfRE9ORRACEhUKEVNURVBfU1RBVEVfRkFJTEVEEAMSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAQqigEKCVdvcmtTdGF0ZRIaChZXT1JLX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSV09SS19TVEFURV9SVU5OSU5HEAESGAoUV09SS19TVEFURV9TVUNDRUVERUQQAhIVChFXT1JLX1NUQVRFX0ZBSUxFRBADEhgKFFdPUktfU1RBVEVfQ0FOQ0VMTEVEEAQqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NZU1RFTRABEhUKEUxPR19TVFJFQU1fU1RET1VUEAISFQoRTE9HX1NUUkVBTV9TVERFUlIQA2IGcHJvdG8z", [file_fairlead_traffic_v1_traffic]);
+  fileDesc("Ch1mYWlybGVhZC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZmFpcmxlYWQuYWdlbnQudjEi+QIKDUFnZW50RW52ZWxvcGUSKQoFZW5yb2wYASABKAsyGC5mYWlybGVhZC5hZ2VudC52MS5FbnJvbEgAEikKBWhlbGxvGAIgASgLMhguZmFpcmxlYWQuYWdlbnQudjEuSGVsbG9IABIpCgVwcm9vZhgDIAEoCzIYLmZhaXJsZWFkLmFnZW50LnYxLlByb29mSAASLgoEc3luYxgEIAEoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlN5bmNSZXF1ZXN0SAASKwoGcmVwb3J0GAUgASgLMhkuZmFpcmxlYWQuYWdlbnQudjEuUmVwb3J0SAASJwoEcHVzaBgGIAEoCzIXLmZhaXJsZWFkLmFnZW50LnYxLlB1c2hIABInCgRwb25nGAcgASgLMhcuZmFpcmxlYWQuYWdlbnQudjEuUG9uZ0gAEjAKCWxvZ19saW5lcxgIIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkxvZ0xpbmVzSABCBgoEYm9keSK1BAoPR2F0ZXdheUVudmVsb3BlEi8KCGVucm9sbGVkGAEgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuRW5yb2xsZWRIABIxCgljaGFsbGVuZ2UYAiABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5DaGFsbGVuZ2VIABItCgd3ZWxjb21lGAMgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuV2VsY29tZUgAEjQKB2Rlc2lyZWQYBCABKAsyIS5mYWlybGVhZC5hZ2VudC52MS5EZXNpcmVkVmVyc2lvbkgAEi8KBXN0YXRlGAUgASgLMh4uZmFpcmxlYWQuYWdlbnQudjEuU2lnbmVkU3RhdGVIABIyCgpyZXBvcnRfYWNrGAYgASgLMhwuZmFpcmxlYWQuYWdlbnQudjEuUmVwb3J0QWNrSAASLgoIcHVzaF9hY2sYByABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5QdXNoQWNrSAASJwoEcGluZxgIIAEoCzIXLmZhaXJsZWFkLmFnZW50LnYxLlBpbmdIABItCgVlcnJvchgJIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkxpbmtFcnJvckgAEjAKCWxvZ19xdWVyeRgKIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkxvZ1F1ZXJ5SAASMgoKbG9nX2NhbmNlbBgLIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkxvZ0NhbmNlbEgAQgYKBGJvZHkiPQoJTGlua0Vycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiHAoEUGluZxIUCgxzZW50X3VuaXhfbXMYASABKAQiOAoEUG9uZxIZChFwaW5nX3NlbnRfdW5peF9tcxgBIAEoBBIVCg1hZ2VudF91bml4X21zGAIgASgEIigKB1ZlcnNpb24SDQoFZXBvY2gYASABKA0SDgoGbnVtYmVyGAIgASgEIq8BCgVFbnJvbBINCgV0b2tlbhgBIAEoCRISCgpwdWJsaWNfa2V5GAIgASgMEhEKCXNpZ25hdHVyZRgDIAEoDBIpCgRob3N0GAQgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuSG9zdEluZm8SFQoNYWdlbnRfdmVyc2lvbhgFIAEoCRIuCgdzZWFsaW5nGAYgASgLMh0uZmFpcmxlYWQuYWdlbnQudjEuU2VhbGluZ0tleSIyCgpTZWFsaW5nS2V5EhEKCXJlY2lwaWVudBgBIAEoCRIRCglzaWduYXR1cmUYAiABKAwiZwoIRW5yb2xsZWQSEQoJc2VydmVyX2lkGAEgASgJEhMKC3NlcnZlcl9uYW1lGAIgASgJEjMKDHNpZ25pbmdfa2V5cxgDIAMoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlNpZ25pbmdLZXkiMAoKU2lnbmluZ0tleRIOCgZrZXlfaWQYASABKAkSEgoKcHVibGljX2tleRgCIAEoDCLpAQoFSGVsbG8SGAoQcHJvdG9jb2xfdmVyc2lvbhgBIAEoDRIRCglzZXJ2ZXJfaWQYAiABKAkSFQoNYWdlbnRfdmVyc2lvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkSKwoHYXBwbGllZBgFIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24SKQoEaG9zdBgGIAEoCzIbLmZhaXJsZWFkLmFnZW50LnYxLkhvc3RJbmZvEi4KB3NlYWxpbmcYByABKAsyHS5mYWlybGVhZC5hZ2VudC52MS5TZWFsaW5nS2V5IhoKCUNoYWxsZW5nZRINCgVub25jZRgBIAEoDCIaCgVQcm9vZhIRCglzaWduYXR1cmUYASABKAwinQEKB1dlbGNvbWUSFgoOc2VydmVyX3VuaXhfbXMYASABKAQSKwoHZGVzaXJlZBgCIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24SGwoTcHVzaF9hY2tlZF9zZXF1ZW5jZRgDIAEoBBIYChBwaW5nX2ludGVydmFsX21zGAQgASgNEhYKDnRyYW5zZmVyX3Rva2VuGAUgASgJIpoBCghIb3N0SW5mbxIQCghob3N0bmFtZRgBIAEoCRIKCgJvcxgCIAEoCRIOCgZrZXJuZWwYAyABKAkSDAoEYXJjaBgEIAEoCRIRCgljcHVfY291bnQYBSABKA0SFAoMbWVtb3J5X2J5dGVzGAYgASgEEhIKCmRpc2tfYnl0ZXMYByABKAQSFQoNaXNvbGF0aW9uX29mZhgIIAMoCSI9Cg5EZXNpcmVkVmVyc2lvbhIrCgd2ZXJzaW9uGAEgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuVmVyc2lvbiI3CgtTeW5jUmVxdWVzdBIoCgRoYXZlGAEgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuVmVyc2lvbiI/CgtTaWduZWRTdGF0ZRINCgVzdGF0ZRgBIAEoDBIOCgZrZXlfaWQYAiABKAkSEQoJc2lnbmF0dXJlGAMgASgMIoMECgxEZXNpcmVkU3RhdGUSKwoHdmVyc2lvbhgBIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24SEQoJc2VydmVyX2lkGAIgASgJEhAKCHJlcXVpcmVzGAMgAygJEigKBGFwcHMYBCADKAsyGi5mYWlybGVhZC5hZ2VudC52MS5BcHBTcGVjEiwKBnJvdXRlcxgFIAMoCzIcLmZhaXJsZWFkLmFnZW50LnYxLlJvdXRlU3BlYxIsCgZidWlsZHMYBiADKAsyHC5mYWlybGVhZC5hZ2VudC52MS5CdWlsZFNwZWMSNAoKYmVuY2htYXJrcxgHIAMoCzIgLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1NwZWMSMwoMc2lnbmluZ19rZXlzGAggAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuU2lnbmluZ0tleRIxCgVwcm94eRgJIAEoCzIiLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJveHlTZXR0aW5ncxIWCg5rZXB0X2FydGlmYWN0cxgKIAMoCRI1Cg9kZWxldGVkX3ZvbHVtZXMYCyADKAsyHC5mYWlybGVhZC5hZ2VudC52MS5Wb2x1bWVLZXkSLgoFYWdlbnQYDCABKAsyHy5mYWlybGVhZC5hZ2VudC52MS5BZ2VudFJlbGVhc2UiQQoJVm9sdW1lS2V5Eg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJIkMKDEFnZW50UmVsZWFzZRIPCgd2ZXJzaW9uGAEgASgJEg4KBmRpZ2VzdBgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgEIooCCgdBcHBTcGVjEg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiwKBGxpdmUYBCABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYxItCgljYW5kaWRhdGUYBSABKAsyGi5mYWlybGVhZC5hZ2VudC52MS5Sb2xsb3V0EhEKCWluc3RhbmNlcxgGIAEoDRIwCgd0cmFmZmljGAcgASgLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5BcHBUcmFmZmljEicKBXNjYWxlGAggASgLMhguZmFpcmxlYWQuYWdlbnQudjEuU2NhbGUigwEKBVNjYWxlEhUKDWluc3RhbmNlc19taW4YASABKA0SFQoNaW5zdGFuY2VzX21heBgCIAEoDRIXCg9pZGxlX3RpbWVvdXRfbXMYAyABKA0SGAoQaW5fZmxpZ2h0X3RhcmdldBgEIAEoDRIZChFjcHVfbWlsbGlzX3RhcmdldBgFIAEoDSKIAgoHUm9sbG91dBIVCg1kZXBsb3ltZW50X2lkGAEgASgJEi8KB3JlbGVhc2UYAiABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5SZWxlYXNlU3BlYxIZChFoZWFsdGhfdGltZW91dF9tcxgDIAEoDRINCgViYXRjaBgEIAEoDRIpCgZjYW5hcnkYBSABKAsyGS5mYWlybGVhZC5hZ2VudC52MS5DYW5hcnkSMAoPcmVsZWFzZV9jb21tYW5kGAYgASgLMhcuZmFpcmxlYWQuYWdlbnQudjEuSG9vaxIuCg1hZnRlcl9jb21tYW5kGAcgASgLMhcuZmFpcmxlYWQuYWdlbnQudjEuSG9vayJ4CgZDYW5hcnkSEAoIcGVyY2VudHMYASADKA0SDwoHaG9sZF9tcxgCIAEoDRIbChNlcnJvcnNfcGVybWlsbGVfbWF4GAMgASgNEhgKEHA5OV9wZXJtaWxsZV9tYXgYBCABKA0SFAoMcmVxdWVzdHNfbWluGAUgASgNIisKBEhvb2sSDwoHY29tbWFuZBgBIAMoCRISCgp0aW1lb3V0X21zGAIgASgNIpIFCgtSZWxlYXNlU3BlYxISCgpyZWxlYXNlX2lkGAEgASgJEg4KBm51bWJlchgCIAEoBBIXCg9hcnRpZmFjdF9kaWdlc3QYAyABKAkSDwoHY29tbWFuZBgEIAMoCRJECgtlbnZpcm9ubWVudBgFIAMoCzIvLmZhaXJsZWFkLmFnZW50LnYxLlJlbGVhc2VTcGVjLkVudmlyb25tZW50RW50cnkSLgoGaGVhbHRoGAYgASgLMh4uZmFpcmxlYWQuYWdlbnQudjEuSGVhbHRoQ2hlY2sSGAoQZHJhaW5fdGltZW91dF9tcxgHIAEoDRIVCg1zdG9wX2dyYWNlX21zGAggASgNEhgKEG1lbW9yeV9ieXRlc19tYXgYCSABKAQSMQoHc2VjcmV0cxgKIAEoCzIgLmZhaXJsZWFkLmFnZW50LnYxLlNlYWxlZFNlY3JldHMSNgoNYXJ0aWZhY3Rfa2luZBgLIAEoDjIfLmZhaXJsZWFkLmFnZW50LnYxLkFydGlmYWN0S2luZBIvCgd3b3JrZXJzGAwgAygLMh4uZmFpcmxlYWQuYWdlbnQudjEuUHJvY2Vzc1NwZWMSMAoIbGl2ZW5lc3MYDSABKAsyHi5mYWlybGVhZC5hZ2VudC52MS5IZWFsdGhDaGVjaxIWCg5jcHVfbWlsbGlzX21heBgOIAEoDRIVCg1wcm9jZXNzZXNfbWF4GA8gASgNEhIKCnRvb2xjaGFpbnMYECADKAkSLwoHdm9sdW1lcxgRIAMoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlZvbHVtZU1vdW50GjIKEEVudmlyb25tZW50RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJxCgtQcm9jZXNzU3BlYxIMCgRuYW1lGAEgASgJEg8KB2NvbW1hbmQYAiADKAkSEQoJaW5zdGFuY2VzGAMgASgNEhgKEG1lbW9yeV9ieXRlc19tYXgYBCABKAQSFgoOY3B1X21pbGxpc19tYXgYBSABKA0iKQoLVm9sdW1lTW91bnQSDAoEbmFtZRgBIAEoCRIMCgRwYXRoGAIgASgJIjAKDVNlYWxlZFNlY3JldHMSDgoGc2VhbGVkGAEgASgMEg8KB3ZlcnNpb24YAiABKAkieAoMU2VjcmV0QnVuZGxlEg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEi8KB3NlY3JldHMYBCADKAsyHi5mYWlybGVhZC5hZ2VudC52MS5TZWNyZXRWYWx1ZSJfCgtTZWNyZXRWYWx1ZRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgMEjMKCGRlbGl2ZXJ5GAMgASgOMiEuZmFpcmxlYWQuYWdlbnQudjEuU2VjcmV0RGVsaXZlcnkiVQoLSGVhbHRoQ2hlY2sSDAoEcGF0aBgBIAEoCRITCgtpbnRlcnZhbF9tcxgCIAEoDRISCgp0aW1lb3V0X21zGAMgASgNEg8KB2NvbW1hbmQYBCADKAki3QEKCVJvdXRlU3BlYxIMCgRob3N0GAEgASgJEhMKC3BhdGhfcHJlZml4GAIgASgJEisKA2FwcBgDIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkFwcFRhcmdldEgAEhEKB2FkZHJlc3MYBCABKAlIABIxCghyZWRpcmVjdBgGIAEoCzIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUmVkaXJlY3RIABIwCgZwb2xpY3kYBSABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLlJvdXRlUG9saWN5QggKBnRhcmdldCIzCglBcHBUYXJnZXQSDgoGYXBwX2lkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJIqgECglCdWlsZFNwZWMSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFgoOcmVwb3NpdG9yeV91cmwYAyABKAkSCwoDcmVmGAQgASgJEhMKC3Jvb3RfZm9sZGVyGAUgASgJEhIKCnRpbWVvdXRfbXMYBiABKA0SFgoOZW52aXJvbm1lbnRfaWQYByABKAkSKwoHYnVpbGRlchgIIAEoDjIaLmZhaXJsZWFkLmFnZW50LnYxLkJ1aWxkZXISFwoPaW5zdGFsbF9jb21tYW5kGAkgAygJEhUKDWJ1aWxkX2NvbW1hbmQYCiADKAkSFQoNc3RhcnRfY29tbWFuZBgLIAMoCRIVCg1vdXRwdXRfZm9sZGVyGAwgASgJEhIKCmRvY2tlcmZpbGUYDSABKAkSDQoFaW1hZ2UYDiABKAkSFQoNdXBsb2FkX2RpZ2VzdBgPIAEoCRIVCg13aXRob3V0X2NhY2hlGBAgASgIEhgKEG1lbW9yeV9ieXRlc19tYXgYESABKAQSFgoOY3B1X21pbGxpc19tYXgYEiABKA0SFgoOZGlza19ieXRlc19tYXgYEyABKAQSMQoHc2VjcmV0cxgUIAEoCzIgLmZhaXJsZWFkLmFnZW50LnYxLlNlYWxlZFNlY3JldHMSNQoLY3JlZGVudGlhbHMYFSABKAsyIC5mYWlybGVhZC5hZ2VudC52MS5TZWFsZWRTZWNyZXRzIp8CCg1CZW5jaG1hcmtTcGVjEg4KBnJ1bl9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSDAoEaG9zdBgEIAEoCRIMCgRwYXRoGAUgASgJEjMKB3RhcmdldHMYBiADKA4yIi5mYWlybGVhZC5hZ2VudC52MS5CZW5jaG1hcmtUYXJnZXQSNwoJcHJvdG9jb2xzGAcgAygOMiQuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrUHJvdG9jb2wSEwoLY29uY3VycmVuY3kYCCADKA0SDwoHcmVwZWF0cxgJIAEoDRITCgtkdXJhdGlvbl9tcxgKIAEoDRIRCgl3YXJtdXBfbXMYCyABKA0iqAMKBlJlcG9ydBIRCglyZXBvcnRfaWQYASABKAQSKwoHYXBwbGllZBgCIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLlZlcnNpb24SLQoHcmVmdXNlZBgDIAEoCzIcLmZhaXJsZWFkLmFnZW50LnYxLkxpbmtFcnJvchI0CglpbnN0YW5jZXMYBCADKAsyIS5mYWlybGVhZC5hZ2VudC52MS5JbnN0YW5jZVN0YXR1cxIyCghyb2xsb3V0cxgFIAMoCzIgLmZhaXJsZWFkLmFnZW50LnYxLlJvbGxvdXRTdGF0dXMSLgoGYnVpbGRzGAYgAygLMh4uZmFpcmxlYWQuYWdlbnQudjEuQnVpbGRTdGF0dXMSNgoKYmVuY2htYXJrcxgHIAMoCzIiLmZhaXJsZWFkLmFnZW50LnYxLkJlbmNobWFya1N0YXR1cxIwCgd2b2x1bWVzGAggAygLMh8uZmFpcmxlYWQuYWdlbnQudjEuVm9sdW1lU3RhdHVzEisKBGRpc2sYCSABKAsyHS5mYWlybGVhZC5hZ2VudC52MS5EaXNrU3RhdHVzIk0KDFZvbHVtZVN0YXR1cxIpCgNrZXkYASABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5Wb2x1bWVLZXkSEgoKdXNlZF9ieXRlcxgCIAEoBCLMAQoKRGlza1N0YXR1cxISCgpmcmVlX2J5dGVzGAEgASgEEhMKC3RvdGFsX2J5dGVzGAIgASgEEhcKD2FydGlmYWN0c19ieXRlcxgDIAEoBBIUCgxjYWNoZXNfYnl0ZXMYBCABKAQSFAoMaW1hZ2VzX2J5dGVzGAUgASgEEhIKCmxvZ3NfYnl0ZXMYBiABKAQSFQoNdm9sdW1lc19ieXRlcxgHIAEoBBIUCgxmdWxsX3VuaXhfbXMYCCABKAQSDwoHd2FybmluZxgJIAEoCSIeCglSZXBvcnRBY2sSEQoJcmVwb3J0X2lkGAEgASgEIqMCCg5JbnN0YW5jZVN0YXR1cxITCgtpbnN0YW5jZV9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSEgoKcmVsZWFzZV9pZBgEIAEoCRIvCgVzdGF0ZRgFIAEoDjIgLmZhaXJsZWFkLmFnZW50LnYxLkluc3RhbmNlU3RhdGUSCwoDcGlkGAYgASgNEgwKBHBvcnQYByABKA0SEAoIcmVzdGFydHMYCCABKA0SFwoPc3RhcnRlZF91bml4X21zGAkgASgEEg4KBmRldGFpbBgKIAEoCRIPCgdwcm9jZXNzGAsgASgJEhIKCmNwdV9taWxsaXMYDCABKA0SFAoMbWVtb3J5X2J5dGVzGA0gASgEInoKClN0ZXBTdGF0dXMSDAoEbmFtZRgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLlN0ZXBTdGF0ZRIXCg9zdGFydGVkX3VuaXhfbXMYAyABKAQSGAoQZmluaXNoZWRfdW5peF9tcxgEIAEoBCIoCgdGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSKGAgoLQnVpbGRTdGF0dXMSFQoNZGVwbG95bWVudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLldvcmtTdGF0ZRIsCgVzdGVwcxgDIAMoCzIdLmZhaXJsZWFkLmFnZW50LnYxLlN0ZXBTdGF0dXMSKwoHZmFpbHVyZRgEIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkZhaWx1cmUSKQoGY29tbWl0GAUgASgLMhkuZmFpcmxlYWQuYWdlbnQudjEuQ29tbWl0Ei0KCGFydGlmYWN0GAYgASgLMhsuZmFpcmxlYWQuYWdlbnQudjEuQXJ0aWZhY3QiUgoGQ29tbWl0EgwKBGhhc2gYASABKAkSDwoHc3ViamVjdBgCIAEoCRIOCgZhdXRob3IYAyABKAkSGQoRY29tbWl0dGVkX3VuaXhfbXMYBCABKAQinAIKCEFydGlmYWN0Eg4KBmRpZ2VzdBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgEEg8KB3J1bnRpbWUYAyABKAkSDwoHY29tbWFuZBgEIAMoCRItCgRraW5kGAUgASgOMh8uZmFpcmxlYWQuYWdlbnQudjEuQXJ0aWZhY3RLaW5kEi8KB3dvcmtlcnMYBiADKAsyHi5mYWlybGVhZC5hZ2VudC52MS5Qcm9jZXNzU3BlYxISCgp0b29sY2hhaW5zGAcgAygJEgwKBHBsYW4YCCADKAkSGgoSZXhwZWN0ZWRfdmFyaWFibGVzGAkgAygJEhMKC2hlYWx0aF9wYXRoGAogASgJEhcKD3JlbGVhc2VfY29tbWFuZBgLIAMoCSKuAQoNUm9sbG91dFN0YXR1cxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEisKBXN0YXRlGAIgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuV29ya1N0YXRlEiwKBXN0ZXBzGAMgAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuU3RlcFN0YXR1cxIrCgdmYWlsdXJlGAQgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuRmFpbHVyZSLRAQoPQmVuY2htYXJrU3RhdHVzEg4KBnJ1bl9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmZhaXJsZWFkLmFnZW50LnYxLldvcmtTdGF0ZRIRCglyb3dzX2RvbmUYAyABKA0SEgoKcm93c190b3RhbBgEIAEoDRIrCgdmYWlsdXJlGAUgASgLMhouZmFpcmxlYWQuYWdlbnQudjEuRmFpbHVyZRItCgRyb3dzGAYgAygLMh8uZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrUm93IuACCgxCZW5jaG1hcmtSb3cSEAoIcG9zaXRpb24YASABKA0SDQoFcm91bmQYAiABKA0SMgoGdGFyZ2V0GAMgASgOMiIuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrVGFyZ2V0EjYKCHByb3RvY29sGAQgASgOMiQuZmFpcmxlYWQuYWdlbnQudjEuQmVuY2htYXJrUHJvdG9jb2wSEwoLY29uY3VycmVuY3kYBSABKA0SEwoLZHVyYXRpb25fbXMYBiABKA0SEAoIcmVxdWVzdHMYByABKAQSDgoGZXJyb3JzGAggASgEEi0KB2xhdGVuY3kYCSABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5IaXN0b2dyYW0SFAoMcHJveHlfY3B1X3VzGAogASgEEhoKEnByb3h5X21lbW9yeV9ieXRlcxgLIAEoBBIWCg5ieXRlc19yZWNlaXZlZBgMIAEoBCJ3CgRQdXNoEhAKCHNlcXVlbmNlGAEgASgEEikKBWZyYW1lGAIgASgLMhguZmFpcmxlYWQuYWdlbnQudjEuRnJhbWVIABIqCgNsb2cYAyABKAsyGy5mYWlybGVhZC5hZ2VudC52MS5Mb2dDaHVua0gAQgYKBGJvZHkiGwoHUHVzaEFjaxIQCghzZXF1ZW5jZRgBIAEoBCK8AQoFRnJhbWUSFQoNYWdlbnRfdW5peF9tcxgBIAEoBBITCgtkdXJhdGlvbl9tcxgCIAEoDRIrCgRob3N0GAMgASgLMh0uZmFpcmxlYWQuYWdlbnQudjEuSG9zdFNhbXBsZRIqCgRhcHBzGAQgAygLMhwuZmFpcmxlYWQuYWdlbnQudjEuQXBwU2FtcGxlEi4KBnJvdXRlcxgFIAMoCzIeLmZhaXJsZWFkLmFnZW50LnYxLlJvdXRlU2FtcGxlIqwCCgpIb3N0U2FtcGxlEhIKCmNwdV9taWxsaXMYASABKA0SGQoRbWVtb3J5X3VzZWRfYnl0ZXMYAiABKAQSGgoSbWVtb3J5X3RvdGFsX2J5dGVzGAMgASgEEhcKD2Rpc2tfdXNlZF9ieXRlcxgEIAEoBBIYChBkaXNrX3RvdGFsX2J5dGVzGAUgASgEEh4KFm5ldHdvcmtfcmVjZWl2ZWRfYnl0ZXMYBiABKAQSGgoSbmV0d29ya19zZW50X2J5dGVzGAcgASgEEhQKDGxvYWQxX21pbGxpcxgIIAEoDRIYChBhZ2VudF9jcHVfbWlsbGlzGAkgASgNEhoKEmFnZW50X21lbW9yeV9ieXRlcxgKIAEoBBIYChBvcGVuX2Nvbm5lY3Rpb25zGAsgASgNIoQCCglBcHBTYW1wbGUSDgoGYXBwX2lkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEhAKCHJlcXVlc3RzGAMgASgNEg4KBmVycm9ycxgEIAEoDRIVCg1jbGllbnRfZXJyb3JzGAUgASgNEi0KB2xhdGVuY3kYBiABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5IaXN0b2dyYW0SFgoOYnl0ZXNfcmVjZWl2ZWQYByABKAQSEgoKYnl0ZXNfc2VudBgIIAEoBBISCgpjcHVfbWlsbGlzGAkgASgNEhQKDG1lbW9yeV9ieXRlcxgKIAEoBBIRCglpbl9mbGlnaHQYCyABKA0iwAEKC1JvdXRlU2FtcGxlEg4KBmFwcF9pZBgBIAEoCRIWCg5lbnZpcm9ubWVudF9pZBgCIAEoCRIMCgRob3N0GAMgASgJEhMKC3BhdGhfcHJlZml4GAQgASgJEhAKCHJlcXVlc3RzGAUgASgNEg4KBmVycm9ycxgGIAEoDRIVCg1jbGllbnRfZXJyb3JzGAcgASgNEi0KB2xhdGVuY3kYCCABKAsyHC5mYWlybGVhZC5hZ2VudC52MS5IaXN0b2dyYW0iOQoJSGlzdG9ncmFtEg0KBWluZGV4GAEgAygNEg0KBWNvdW50GAIgAygEEg4KBnN1bV91cxgDIAEoBCJgCghMb2dDaHVuaxIVCg1kZXBsb3ltZW50X2lkGAEgASgJEhIKCmZpcnN0X2xpbmUYAiABKAQSKQoFbGluZXMYAyADKAsyGi5mYWlybGVhZC5hZ2VudC52MS5Mb2dMaW5lIt8BCghMb2dRdWVyeRIQCghxdWVyeV9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSDwoHcHJvY2VzcxgEIAEoCRITCgtpbnN0YW5jZV9pZBgFIAEoCRIMCgR0ZXh0GAYgASgJEg0KBXJlZ2V4GAcgASgIEg0KBWxldmVsGAggASgJEhQKDGZyb21fdW5peF9tcxgJIAEoBBISCgp0b191bml4X21zGAogASgEEg0KBWxpbWl0GAsgASgNEg4KBmZvbGxvdxgMIAEoCCIdCglMb2dDYW5jZWwSEAoIcXVlcnlfaWQYASABKAkikwEKCExvZ0xpbmVzEhAKCHF1ZXJ5X2lkGAEgASgJEiwKBWxpbmVzGAIgAygLMh0uZmFpcmxlYWQuYWdlbnQudjEuQXBwTG9nTGluZRIMCgRkb25lGAMgASgIEgwKBG1vcmUYBCABKAgSKwoHZmFpbHVyZRgFIAEoCzIaLmZhaXJsZWFkLmFnZW50LnYxLkZhaWx1cmUiogEKCkFwcExvZ0xpbmUSDwoHdW5peF9tcxgBIAEoBBITCgtpbnN0YW5jZV9pZBgCIAEoCRIPCgdwcm9jZXNzGAMgASgJEhIKCnJlbGVhc2VfaWQYBCABKAkSLAoGc3RyZWFtGAUgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuTG9nU3RyZWFtEg0KBWxldmVsGAYgASgJEgwKBHRleHQYByABKAkiZAoHTG9nTGluZRIPCgd1bml4X21zGAEgASgEEgwKBHN0ZXAYAiABKAkSLAoGc3RyZWFtGAMgASgOMhwuZmFpcmxlYWQuYWdlbnQudjEuTG9nU3RyZWFtEgwKBHRleHQYBCABKAkqRgoMQXJ0aWZhY3RLaW5kEh0KGUFSVElGQUNUX0tJTkRfVU5TUEVDSUZJRUQQABIXChNBUlRJRkFDVF9LSU5EX0lNQUdFEAEqbAoOU2VjcmV0RGVsaXZlcnkSHwobU0VDUkVUX0RFTElWRVJZX1VOU1BFQ0lGSUVEEAASHwobU0VDUkVUX0RFTElWRVJZX0VOVklST05NRU5UEAESGAoUU0VDUkVUX0RFTElWRVJZX0ZJTEUQAiphCgdCdWlsZGVyEhcKE0JVSUxERVJfVU5TUEVDSUZJRUQQABISCg5CVUlMREVSX05BVElWRRABEhYKEkJVSUxERVJfRE9DS0VSRklMRRACEhEKDUJVSUxERVJfSU1BR0UQAypsCg9CZW5jaG1hcmtUYXJnZXQSIAocQkVOQ0hNQVJLX1RBUkdFVF9VTlNQRUNJRklFRBAAEhoKFkJFTkNITUFSS19UQVJHRVRfUFJPWFkQARIbChdCRU5DSE1BUktfVEFSR0VUX0RJUkVDVBACKpEBChFCZW5jaG1hcmtQcm90b2NvbBIiCh5CRU5DSE1BUktfUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIcChhCRU5DSE1BUktfUFJPVE9DT0xfSFRUUDEQARIcChhCRU5DSE1BUktfUFJPVE9DT0xfSFRUUDIQAhIcChhCRU5DSE1BUktfUFJPVE9DT0xfSFRUUDMQAyqTAgoNSW5zdGFuY2VTdGF0ZRIeChpJTlNUQU5DRV9TVEFURV9VTlNQRUNJRklFRBAAEhsKF0lOU1RBTkNFX1NUQVRFX1NUQVJUSU5HEAESGgoWSU5TVEFOQ0VfU1RBVEVfSEVBTFRIWRACEhwKGElOU1RBTkNFX1NUQVRFX1VOSEVBTFRIWRADEhsKF0lOU1RBTkNFX1NUQVRFX0RSQUlOSU5HEAQSGgoWSU5TVEFOQ0VfU1RBVEVfU1RPUFBFRBAFEhoKFklOU1RBTkNFX1NUQVRFX0NSQVNIRUQQBhIbChdJTlNUQU5DRV9TVEFURV9HSVZFTl9VUBAHEhkKFUlOU1RBTkNFX1NUQVRFX0FTTEVFUBAIKoMBCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfUlVOTklORxABEhMKD1NURVBfU1RBVEVfRE9ORRACEhUKEVNURVBfU1RBVEVfRkFJTEVEEAMSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAQqigEKCVdvcmtTdGF0ZRIaChZXT1JLX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSV09SS19TVEFURV9SVU5OSU5HEAESGAoUV09SS19TVEFURV9TVUNDRUVERUQQAhIVChFXT1JLX1NUQVRFX0ZBSUxFRBADEhgKFFdPUktfU1RBVEVfQ0FOQ0VMTEVEEAQqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NZU1RFTRABEhUKEUxPR19TVFJFQU1fU1RET1VUEAISFQoRTE9HX1NUUkVBTV9TVERFUlIQA2IGcHJvdG8z", [file_fairlead_traffic_v1_traffic]);
 
 /**
  * Sent by the agent. `Hello` first on every connection (or `Enrol` on the only connection of an enrolment).
@@ -70,6 +70,14 @@ export type AgentEnvelope = Message<"fairlead.agent.v1.AgentEnvelope"> & {
      */
     value: Pong;
     case: "pong";
+  } | {
+    /**
+     * Answer to GatewayEnvelope.log_query; any number of them, in order, the last one with `done`.
+     *
+     * @generated from field: fairlead.agent.v1.LogLines log_lines = 8;
+     */
+    value: LogLines;
+    case: "logLines";
   } | { case: undefined; value?: undefined };
 };
 
@@ -145,6 +153,20 @@ export type GatewayEnvelope = Message<"fairlead.agent.v1.GatewayEnvelope"> & {
      */
     value: LinkError;
     case: "error";
+  } | {
+    /**
+     * Needs the capability "logs".
+     *
+     * @generated from field: fairlead.agent.v1.LogQuery log_query = 10;
+     */
+    value: LogQuery;
+    case: "logQuery";
+  } | {
+    /**
+     * @generated from field: fairlead.agent.v1.LogCancel log_cancel = 11;
+     */
+    value: LogCancel;
+    case: "logCancel";
   } | { case: undefined; value?: undefined };
 };
 
@@ -485,6 +507,13 @@ export type Welcome = Message<"fairlead.agent.v1.Welcome"> & {
    * @generated from field: uint32 ping_interval_ms = 4;
    */
   pingIntervalMs: number;
+
+  /**
+   * Bearer token for the artifact store of this control plane, beside the link's address; good while this session lasts.
+   *
+   * @generated from field: string transfer_token = 5;
+   */
+  transferToken: string;
 };
 
 /**
@@ -664,6 +693,27 @@ export type DesiredState = Message<"fairlead.agent.v1.DesiredState"> & {
    * @generated from field: fairlead.traffic.v1.ProxySettings proxy = 9;
    */
   proxy?: ProxySettings | undefined;
+
+  /**
+   * Artifacts of releases that may be rolled out again: pruning leaves them. The live ones need no mention.
+   *
+   * @generated from field: repeated string kept_artifacts = 10;
+   */
+  keptArtifacts: string[];
+
+  /**
+   * Volumes whose delay has passed. Needs the capability "volume".
+   *
+   * @generated from field: repeated fairlead.agent.v1.VolumeKey deleted_volumes = 11;
+   */
+  deletedVolumes: VolumeKey[];
+
+  /**
+   * The agent that should run here. Needs the capability "upgrade".
+   *
+   * @generated from field: fairlead.agent.v1.AgentRelease agent = 12;
+   */
+  agent?: AgentRelease | undefined;
 };
 
 /**
@@ -672,6 +722,66 @@ export type DesiredState = Message<"fairlead.agent.v1.DesiredState"> & {
  */
 export const DesiredStateSchema: GenMessage<DesiredState> = /*@__PURE__*/
   messageDesc(file_fairlead_agent_v1_agent, 18);
+
+/**
+ * A persistent folder of an app in one environment, by name.
+ *
+ * @generated from message fairlead.agent.v1.VolumeKey
+ */
+export type VolumeKey = Message<"fairlead.agent.v1.VolumeKey"> & {
+  /**
+   * @generated from field: string app_id = 1;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: string environment_id = 2;
+   */
+  environmentId: string;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.VolumeKey.
+ * Use `create(VolumeKeySchema)` to create a new message.
+ */
+export const VolumeKeySchema: GenMessage<VolumeKey> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 19);
+
+/**
+ * An agent's program in the artifact store.
+ *
+ * @generated from message fairlead.agent.v1.AgentRelease
+ */
+export type AgentRelease = Message<"fairlead.agent.v1.AgentRelease"> & {
+  /**
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * "sha256:<hex>" of the program.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * @generated from field: uint64 size_bytes = 3;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.AgentRelease.
+ * Use `create(AgentReleaseSchema)` to create a new message.
+ */
+export const AgentReleaseSchema: GenMessage<AgentRelease> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 20);
 
 /**
  * An app as it should live on this server. `live` is the last known good release and keeps serving while
@@ -714,6 +824,13 @@ export type AppSpec = Message<"fairlead.agent.v1.AppSpec"> & {
    * @generated from field: fairlead.traffic.v1.AppTraffic traffic = 7;
    */
   traffic?: AppTraffic | undefined;
+
+  /**
+   * How `instances` follows the load; without it, it does not. Needs the capability "scale".
+   *
+   * @generated from field: fairlead.agent.v1.Scale scale = 8;
+   */
+  scale?: Scale | undefined;
 };
 
 /**
@@ -721,7 +838,52 @@ export type AppSpec = Message<"fairlead.agent.v1.AppSpec"> & {
  * Use `create(AppSpecSchema)` to create a new message.
  */
 export const AppSpecSchema: GenMessage<AppSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 19);
+  messageDesc(file_fairlead_agent_v1_agent, 21);
+
+/**
+ * @generated from message fairlead.agent.v1.Scale
+ */
+export type Scale = Message<"fairlead.agent.v1.Scale"> & {
+  /**
+   * Zero: all may sleep; the first request wakes one.
+   *
+   * @generated from field: uint32 instances_min = 1;
+   */
+  instancesMin: number;
+
+  /**
+   * @generated from field: uint32 instances_max = 2;
+   */
+  instancesMax: number;
+
+  /**
+   * Without requests for so long, down to `instances_min`.
+   *
+   * @generated from field: uint32 idle_timeout_ms = 3;
+   */
+  idleTimeoutMs: number;
+
+  /**
+   * Exchanges in flight an instance should have; zero: not looked at.
+   *
+   * @generated from field: uint32 in_flight_target = 4;
+   */
+  inFlightTarget: number;
+
+  /**
+   * CPU an instance should use, 1000 = one core; zero: not looked at.
+   *
+   * @generated from field: uint32 cpu_millis_target = 5;
+   */
+  cpuMillisTarget: number;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.Scale.
+ * Use `create(ScaleSchema)` to create a new message.
+ */
+export const ScaleSchema: GenMessage<Scale> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 22);
 
 /**
  * @generated from message fairlead.agent.v1.Rollout
@@ -741,6 +903,34 @@ export type Rollout = Message<"fairlead.agent.v1.Rollout"> & {
    * @generated from field: uint32 health_timeout_ms = 3;
    */
   healthTimeoutMs: number;
+
+  /**
+   * Instances replaced at a time; zero: all at once beside the old ones. Needs the capability "rollout".
+   *
+   * @generated from field: uint32 batch = 4;
+   */
+  batch: number;
+
+  /**
+   * Before the old ones go, a share of the requests tries the new ones. Needs the capability "rollout".
+   *
+   * @generated from field: fairlead.agent.v1.Canary canary = 5;
+   */
+  canary?: Canary | undefined;
+
+  /**
+   * Run to its end before the first new instance starts, like a migration. Needs the capability "hook".
+   *
+   * @generated from field: fairlead.agent.v1.Hook release_command = 6;
+   */
+  releaseCommand?: Hook | undefined;
+
+  /**
+   * Run to its end once all are live; its failure is told, and changes nothing. Needs the capability "hook".
+   *
+   * @generated from field: fairlead.agent.v1.Hook after_command = 7;
+   */
+  afterCommand?: Hook | undefined;
 };
 
 /**
@@ -748,7 +938,76 @@ export type Rollout = Message<"fairlead.agent.v1.Rollout"> & {
  * Use `create(RolloutSchema)` to create a new message.
  */
 export const RolloutSchema: GenMessage<Rollout> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 20);
+  messageDesc(file_fairlead_agent_v1_agent, 23);
+
+/**
+ * @generated from message fairlead.agent.v1.Canary
+ */
+export type Canary = Message<"fairlead.agent.v1.Canary"> & {
+  /**
+   * Of the requests, ascending, each for `hold_ms`.
+   *
+   * @generated from field: repeated uint32 percents = 1;
+   */
+  percents: number[];
+
+  /**
+   * @generated from field: uint32 hold_ms = 2;
+   */
+  holdMs: number;
+
+  /**
+   * Ends the roll-out: this many failed of 1000 requests more than with the old release.
+   *
+   * @generated from field: uint32 errors_permille_max = 3;
+   */
+  errorsPermilleMax: number;
+
+  /**
+   * Ends the roll-out: its p99 is this many permille of the old release's, 1500 = half as much again. Zero: not looked at.
+   *
+   * @generated from field: uint32 p99_permille_max = 4;
+   */
+  p99PermilleMax: number;
+
+  /**
+   * Fewer requests than this decide nothing.
+   *
+   * @generated from field: uint32 requests_min = 5;
+   */
+  requestsMin: number;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.Canary.
+ * Use `create(CanarySchema)` to create a new message.
+ */
+export const CanarySchema: GenMessage<Canary> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 24);
+
+/**
+ * A program of the release, run once, with its variables and secrets.
+ *
+ * @generated from message fairlead.agent.v1.Hook
+ */
+export type Hook = Message<"fairlead.agent.v1.Hook"> & {
+  /**
+   * @generated from field: repeated string command = 1;
+   */
+  command: string[];
+
+  /**
+   * @generated from field: uint32 timeout_ms = 2;
+   */
+  timeoutMs: number;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.Hook.
+ * Use `create(HookSchema)` to create a new message.
+ */
+export const HookSchema: GenMessage<Hook> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 25);
 
 /**
  * @generated from message fairlead.agent.v1.ReleaseSpec
@@ -807,6 +1066,54 @@ export type ReleaseSpec = Message<"fairlead.agent.v1.ReleaseSpec"> & {
    * @generated from field: fairlead.agent.v1.SealedSecrets secrets = 10;
    */
   secrets?: SealedSecrets | undefined;
+
+  /**
+   * @generated from field: fairlead.agent.v1.ArtifactKind artifact_kind = 11;
+   */
+  artifactKind: ArtifactKind;
+
+  /**
+   * Beside `command`, which is the process "web": processes without a port. Needs the capability "worker".
+   *
+   * @generated from field: repeated fairlead.agent.v1.ProcessSpec workers = 12;
+   */
+  workers: ProcessSpec[];
+
+  /**
+   * Asked for as long as an instance runs; one that fails three times in a row is restarted. Needs the capability "liveness".
+   *
+   * @generated from field: fairlead.agent.v1.HealthCheck liveness = 13;
+   */
+  liveness?: HealthCheck | undefined;
+
+  /**
+   * 1000 = one core; zero for no limit.
+   *
+   * @generated from field: uint32 cpu_millis_max = 14;
+   */
+  cpuMillisMax: number;
+
+  /**
+   * Zero for the agent's own limit.
+   *
+   * @generated from field: uint32 processes_max = 15;
+   */
+  processesMax: number;
+
+  /**
+   * What it needs of runtimes, "node@24.4.1": put in place from the package registries when the server lacks it. Needs the
+   * capability "toolchain".
+   *
+   * @generated from field: repeated string toolchains = 16;
+   */
+  toolchains: string[];
+
+  /**
+   * Needs the capability "volume".
+   *
+   * @generated from field: repeated fairlead.agent.v1.VolumeMount volumes = 17;
+   */
+  volumes: VolumeMount[];
 };
 
 /**
@@ -814,7 +1121,72 @@ export type ReleaseSpec = Message<"fairlead.agent.v1.ReleaseSpec"> & {
  * Use `create(ReleaseSpecSchema)` to create a new message.
  */
 export const ReleaseSpecSchema: GenMessage<ReleaseSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 21);
+  messageDesc(file_fairlead_agent_v1_agent, 26);
+
+/**
+ * @generated from message fairlead.agent.v1.ProcessSpec
+ */
+export type ProcessSpec = Message<"fairlead.agent.v1.ProcessSpec"> & {
+  /**
+   * Like "worker"; never "web".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: repeated string command = 2;
+   */
+  command: string[];
+
+  /**
+   * @generated from field: uint32 instances = 3;
+   */
+  instances: number;
+
+  /**
+   * As a release's.
+   *
+   * @generated from field: uint64 memory_bytes_max = 4;
+   */
+  memoryBytesMax: bigint;
+
+  /**
+   * @generated from field: uint32 cpu_millis_max = 5;
+   */
+  cpuMillisMax: number;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.ProcessSpec.
+ * Use `create(ProcessSpecSchema)` to create a new message.
+ */
+export const ProcessSpecSchema: GenMessage<ProcessSpec> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 27);
+
+/**
+ * @generated from message fairlead.agent.v1.VolumeMount
+ */
+export type VolumeMount = Message<"fairlead.agent.v1.VolumeMount"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Where a container sees it; every app finds it at $FAIRLEAD_VOLUMES/<name>.
+   *
+   * @generated from field: string path = 2;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.VolumeMount.
+ * Use `create(VolumeMountSchema)` to create a new message.
+ */
+export const VolumeMountSchema: GenMessage<VolumeMount> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 28);
 
 /**
  * Secrets of one release, encrypted to this agent alone. Needs the capability "secret".
@@ -842,7 +1214,7 @@ export type SealedSecrets = Message<"fairlead.agent.v1.SealedSecrets"> & {
  * Use `create(SealedSecretsSchema)` to create a new message.
  */
 export const SealedSecretsSchema: GenMessage<SealedSecrets> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 22);
+  messageDesc(file_fairlead_agent_v1_agent, 29);
 
 /**
  * What SealedSecrets holds. It names its place, so that it opens for no other app.
@@ -876,7 +1248,7 @@ export type SecretBundle = Message<"fairlead.agent.v1.SecretBundle"> & {
  * Use `create(SecretBundleSchema)` to create a new message.
  */
 export const SecretBundleSchema: GenMessage<SecretBundle> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 23);
+  messageDesc(file_fairlead_agent_v1_agent, 30);
 
 /**
  * @generated from message fairlead.agent.v1.SecretValue
@@ -903,7 +1275,7 @@ export type SecretValue = Message<"fairlead.agent.v1.SecretValue"> & {
  * Use `create(SecretValueSchema)` to create a new message.
  */
 export const SecretValueSchema: GenMessage<SecretValue> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 24);
+  messageDesc(file_fairlead_agent_v1_agent, 31);
 
 /**
  * @generated from message fairlead.agent.v1.HealthCheck
@@ -925,6 +1297,13 @@ export type HealthCheck = Message<"fairlead.agent.v1.HealthCheck"> & {
    * @generated from field: uint32 timeout_ms = 3;
    */
   timeoutMs: number;
+
+  /**
+   * Instead of a path: a program of the release that must end with 0. Needs the capability "liveness".
+   *
+   * @generated from field: repeated string command = 4;
+   */
+  command: string[];
 };
 
 /**
@@ -932,7 +1311,7 @@ export type HealthCheck = Message<"fairlead.agent.v1.HealthCheck"> & {
  * Use `create(HealthCheckSchema)` to create a new message.
  */
 export const HealthCheckSchema: GenMessage<HealthCheck> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 25);
+  messageDesc(file_fairlead_agent_v1_agent, 32);
 
 /**
  * @generated from message fairlead.agent.v1.RouteSpec
@@ -988,7 +1367,7 @@ export type RouteSpec = Message<"fairlead.agent.v1.RouteSpec"> & {
  * Use `create(RouteSpecSchema)` to create a new message.
  */
 export const RouteSpecSchema: GenMessage<RouteSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 26);
+  messageDesc(file_fairlead_agent_v1_agent, 33);
 
 /**
  * @generated from message fairlead.agent.v1.AppTarget
@@ -1010,7 +1389,7 @@ export type AppTarget = Message<"fairlead.agent.v1.AppTarget"> & {
  * Use `create(AppTargetSchema)` to create a new message.
  */
 export const AppTargetSchema: GenMessage<AppTarget> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 27);
+  messageDesc(file_fairlead_agent_v1_agent, 34);
 
 /**
  * A build the server should do once. Removed from desired state: cancelled, if it still runs.
@@ -1049,6 +1428,99 @@ export type BuildSpec = Message<"fairlead.agent.v1.BuildSpec"> & {
    * @generated from field: uint32 timeout_ms = 6;
    */
   timeoutMs: number;
+
+  /**
+   * What follows needs the capability "build.plan".
+   *
+   * @generated from field: string environment_id = 7;
+   */
+  environmentId: string;
+
+  /**
+   * @generated from field: fairlead.agent.v1.Builder builder = 8;
+   */
+  builder: Builder;
+
+  /**
+   * Instead of what is detected; empty: detected. A committed fairlead.toml comes first.
+   *
+   * @generated from field: repeated string install_command = 9;
+   */
+  installCommand: string[];
+
+  /**
+   * @generated from field: repeated string build_command = 10;
+   */
+  buildCommand: string[];
+
+  /**
+   * @generated from field: repeated string start_command = 11;
+   */
+  startCommand: string[];
+
+  /**
+   * Of a static site: the folder to serve.
+   *
+   * @generated from field: string output_folder = 12;
+   */
+  outputFolder: string;
+
+  /**
+   * Path in the root folder; empty: "Dockerfile".
+   *
+   * @generated from field: string dockerfile = 13;
+   */
+  dockerfile: string;
+
+  /**
+   * With BUILDER_IMAGE: "registry.example/name:tag" or with a digest.
+   *
+   * @generated from field: string image = 14;
+   */
+  image: string;
+
+  /**
+   * An uploaded folder instead of a repository: "sha256:<hex>" of a tar.gz in the artifact store.
+   *
+   * @generated from field: string upload_digest = 15;
+   */
+  uploadDigest: string;
+
+  /**
+   * @generated from field: bool without_cache = 16;
+   */
+  withoutCache: boolean;
+
+  /**
+   * Zero: the agent's own limits.
+   *
+   * @generated from field: uint64 memory_bytes_max = 17;
+   */
+  memoryBytesMax: bigint;
+
+  /**
+   * @generated from field: uint32 cpu_millis_max = 18;
+   */
+  cpuMillisMax: number;
+
+  /**
+   * @generated from field: uint64 disk_bytes_max = 19;
+   */
+  diskBytesMax: bigint;
+
+  /**
+   * Those marked for builds, as variables of build commands.
+   *
+   * @generated from field: fairlead.agent.v1.SealedSecrets secrets = 20;
+   */
+  secrets?: SealedSecrets | undefined;
+
+  /**
+   * What opens the source, never seen by build commands: "ssh_key", "ssh_known_hosts", "username", "password".
+   *
+   * @generated from field: fairlead.agent.v1.SealedSecrets credentials = 21;
+   */
+  credentials?: SealedSecrets | undefined;
 };
 
 /**
@@ -1056,7 +1528,7 @@ export type BuildSpec = Message<"fairlead.agent.v1.BuildSpec"> & {
  * Use `create(BuildSpecSchema)` to create a new message.
  */
 export const BuildSpecSchema: GenMessage<BuildSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 28);
+  messageDesc(file_fairlead_agent_v1_agent, 35);
 
 /**
  * @generated from message fairlead.agent.v1.BenchmarkSpec
@@ -1125,7 +1597,7 @@ export type BenchmarkSpec = Message<"fairlead.agent.v1.BenchmarkSpec"> & {
  * Use `create(BenchmarkSpecSchema)` to create a new message.
  */
 export const BenchmarkSpecSchema: GenMessage<BenchmarkSpec> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 29);
+  messageDesc(file_fairlead_agent_v1_agent, 36);
 
 /**
  * What is true now, whole each time. Sent after every change and every 30 s.
@@ -1169,6 +1641,16 @@ export type Report = Message<"fairlead.agent.v1.Report"> & {
    * @generated from field: repeated fairlead.agent.v1.BenchmarkStatus benchmarks = 7;
    */
   benchmarks: BenchmarkStatus[];
+
+  /**
+   * @generated from field: repeated fairlead.agent.v1.VolumeStatus volumes = 8;
+   */
+  volumes: VolumeStatus[];
+
+  /**
+   * @generated from field: fairlead.agent.v1.DiskStatus disk = 9;
+   */
+  disk?: DiskStatus | undefined;
 };
 
 /**
@@ -1176,7 +1658,92 @@ export type Report = Message<"fairlead.agent.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 30);
+  messageDesc(file_fairlead_agent_v1_agent, 37);
+
+/**
+ * @generated from message fairlead.agent.v1.VolumeStatus
+ */
+export type VolumeStatus = Message<"fairlead.agent.v1.VolumeStatus"> & {
+  /**
+   * @generated from field: fairlead.agent.v1.VolumeKey key = 1;
+   */
+  key?: VolumeKey | undefined;
+
+  /**
+   * @generated from field: uint64 used_bytes = 2;
+   */
+  usedBytes: bigint;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.VolumeStatus.
+ * Use `create(VolumeStatusSchema)` to create a new message.
+ */
+export const VolumeStatusSchema: GenMessage<VolumeStatus> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 38);
+
+/**
+ * What the agent's own things take of the disk, in bytes.
+ *
+ * @generated from message fairlead.agent.v1.DiskStatus
+ */
+export type DiskStatus = Message<"fairlead.agent.v1.DiskStatus"> & {
+  /**
+   * @generated from field: uint64 free_bytes = 1;
+   */
+  freeBytes: bigint;
+
+  /**
+   * @generated from field: uint64 total_bytes = 2;
+   */
+  totalBytes: bigint;
+
+  /**
+   * @generated from field: uint64 artifacts_bytes = 3;
+   */
+  artifactsBytes: bigint;
+
+  /**
+   * @generated from field: uint64 caches_bytes = 4;
+   */
+  cachesBytes: bigint;
+
+  /**
+   * @generated from field: uint64 images_bytes = 5;
+   */
+  imagesBytes: bigint;
+
+  /**
+   * @generated from field: uint64 logs_bytes = 6;
+   */
+  logsBytes: bigint;
+
+  /**
+   * @generated from field: uint64 volumes_bytes = 7;
+   */
+  volumesBytes: bigint;
+
+  /**
+   * At the pace of the last day; zero: not before a month from now.
+   *
+   * @generated from field: uint64 full_unix_ms = 8;
+   */
+  fullUnixMs: bigint;
+
+  /**
+   * A whole sentence when space runs out; empty: it does not.
+   *
+   * @generated from field: string warning = 9;
+   */
+  warning: string;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.DiskStatus.
+ * Use `create(DiskStatusSchema)` to create a new message.
+ */
+export const DiskStatusSchema: GenMessage<DiskStatus> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 39);
 
 /**
  * @generated from message fairlead.agent.v1.ReportAck
@@ -1193,7 +1760,7 @@ export type ReportAck = Message<"fairlead.agent.v1.ReportAck"> & {
  * Use `create(ReportAckSchema)` to create a new message.
  */
 export const ReportAckSchema: GenMessage<ReportAck> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 31);
+  messageDesc(file_fairlead_agent_v1_agent, 40);
 
 /**
  * @generated from message fairlead.agent.v1.InstanceStatus
@@ -1248,6 +1815,23 @@ export type InstanceStatus = Message<"fairlead.agent.v1.InstanceStatus"> & {
    * @generated from field: string detail = 10;
    */
   detail: string;
+
+  /**
+   * Empty: "web".
+   *
+   * @generated from field: string process = 11;
+   */
+  process: string;
+
+  /**
+   * @generated from field: uint32 cpu_millis = 12;
+   */
+  cpuMillis: number;
+
+  /**
+   * @generated from field: uint64 memory_bytes = 13;
+   */
+  memoryBytes: bigint;
 };
 
 /**
@@ -1255,10 +1839,11 @@ export type InstanceStatus = Message<"fairlead.agent.v1.InstanceStatus"> & {
  * Use `create(InstanceStatusSchema)` to create a new message.
  */
 export const InstanceStatusSchema: GenMessage<InstanceStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 32);
+  messageDesc(file_fairlead_agent_v1_agent, 41);
 
 /**
- * One step of a build or rollout: "clone", "build", "pack", "start", "health", "switch", "drain".
+ * One step of a build or rollout: "clone", "build", "pack", "fetch", "release", "start", "health", "canary", "switch",
+ * "drain", "after".
  *
  * @generated from message fairlead.agent.v1.StepStatus
  */
@@ -1289,7 +1874,7 @@ export type StepStatus = Message<"fairlead.agent.v1.StepStatus"> & {
  * Use `create(StepStatusSchema)` to create a new message.
  */
 export const StepStatusSchema: GenMessage<StepStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 33);
+  messageDesc(file_fairlead_agent_v1_agent, 42);
 
 /**
  * A failure a person reads: `code` is of the error table ("build.clone_failed"), `message` a whole sentence that says what to do.
@@ -1313,7 +1898,7 @@ export type Failure = Message<"fairlead.agent.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 34);
+  messageDesc(file_fairlead_agent_v1_agent, 43);
 
 /**
  * @generated from message fairlead.agent.v1.BuildStatus
@@ -1355,7 +1940,7 @@ export type BuildStatus = Message<"fairlead.agent.v1.BuildStatus"> & {
  * Use `create(BuildStatusSchema)` to create a new message.
  */
 export const BuildStatusSchema: GenMessage<BuildStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 35);
+  messageDesc(file_fairlead_agent_v1_agent, 44);
 
 /**
  * @generated from message fairlead.agent.v1.Commit
@@ -1387,7 +1972,7 @@ export type Commit = Message<"fairlead.agent.v1.Commit"> & {
  * Use `create(CommitSchema)` to create a new message.
  */
 export const CommitSchema: GenMessage<Commit> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 36);
+  messageDesc(file_fairlead_agent_v1_agent, 45);
 
 /**
  * @generated from message fairlead.agent.v1.Artifact
@@ -1416,6 +2001,49 @@ export type Artifact = Message<"fairlead.agent.v1.Artifact"> & {
    * @generated from field: repeated string command = 4;
    */
   command: string[];
+
+  /**
+   * @generated from field: fairlead.agent.v1.ArtifactKind kind = 5;
+   */
+  kind: ArtifactKind;
+
+  /**
+   * From a committed fairlead.toml or Procfile.
+   *
+   * @generated from field: repeated fairlead.agent.v1.ProcessSpec workers = 6;
+   */
+  workers: ProcessSpec[];
+
+  /**
+   * @generated from field: repeated string toolchains = 7;
+   */
+  toolchains: string[];
+
+  /**
+   * What was detected and decided, a sentence each.
+   *
+   * @generated from field: repeated string plan = 8;
+   */
+  plan: string[];
+
+  /**
+   * Variables the code names in .env.example.
+   *
+   * @generated from field: repeated string expected_variables = 9;
+   */
+  expectedVariables: string[];
+
+  /**
+   * Of a committed fairlead.toml; empty: not said.
+   *
+   * @generated from field: string health_path = 10;
+   */
+  healthPath: string;
+
+  /**
+   * @generated from field: repeated string release_command = 11;
+   */
+  releaseCommand: string[];
 };
 
 /**
@@ -1423,7 +2051,7 @@ export type Artifact = Message<"fairlead.agent.v1.Artifact"> & {
  * Use `create(ArtifactSchema)` to create a new message.
  */
 export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 37);
+  messageDesc(file_fairlead_agent_v1_agent, 46);
 
 /**
  * @generated from message fairlead.agent.v1.RolloutStatus
@@ -1455,7 +2083,7 @@ export type RolloutStatus = Message<"fairlead.agent.v1.RolloutStatus"> & {
  * Use `create(RolloutStatusSchema)` to create a new message.
  */
 export const RolloutStatusSchema: GenMessage<RolloutStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 38);
+  messageDesc(file_fairlead_agent_v1_agent, 47);
 
 /**
  * @generated from message fairlead.agent.v1.BenchmarkStatus
@@ -1497,7 +2125,7 @@ export type BenchmarkStatus = Message<"fairlead.agent.v1.BenchmarkStatus"> & {
  * Use `create(BenchmarkStatusSchema)` to create a new message.
  */
 export const BenchmarkStatusSchema: GenMessage<BenchmarkStatus> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 39);
+  messageDesc(file_fairlead_agent_v1_agent, 48);
 
 /**
  * @generated from message fairlead.agent.v1.BenchmarkRow
@@ -1573,7 +2201,7 @@ export type BenchmarkRow = Message<"fairlead.agent.v1.BenchmarkRow"> & {
  * Use `create(BenchmarkRowSchema)` to create a new message.
  */
 export const BenchmarkRowSchema: GenMessage<BenchmarkRow> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 40);
+  messageDesc(file_fairlead_agent_v1_agent, 49);
 
 /**
  * Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
@@ -1609,7 +2237,7 @@ export type Push = Message<"fairlead.agent.v1.Push"> & {
  * Use `create(PushSchema)` to create a new message.
  */
 export const PushSchema: GenMessage<Push> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 41);
+  messageDesc(file_fairlead_agent_v1_agent, 50);
 
 /**
  * Everything up to and including `sequence` is stored.
@@ -1628,7 +2256,7 @@ export type PushAck = Message<"fairlead.agent.v1.PushAck"> & {
  * Use `create(PushAckSchema)` to create a new message.
  */
 export const PushAckSchema: GenMessage<PushAck> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 42);
+  messageDesc(file_fairlead_agent_v1_agent, 51);
 
 /**
  * One second of one server.
@@ -1669,7 +2297,7 @@ export type Frame = Message<"fairlead.agent.v1.Frame"> & {
  * Use `create(FrameSchema)` to create a new message.
  */
 export const FrameSchema: GenMessage<Frame> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 43);
+  messageDesc(file_fairlead_agent_v1_agent, 52);
 
 /**
  * @generated from message fairlead.agent.v1.HostSample
@@ -1738,7 +2366,7 @@ export type HostSample = Message<"fairlead.agent.v1.HostSample"> & {
  * Use `create(HostSampleSchema)` to create a new message.
  */
 export const HostSampleSchema: GenMessage<HostSample> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 44);
+  messageDesc(file_fairlead_agent_v1_agent, 53);
 
 /**
  * @generated from message fairlead.agent.v1.AppSample
@@ -1809,7 +2437,7 @@ export type AppSample = Message<"fairlead.agent.v1.AppSample"> & {
  * Use `create(AppSampleSchema)` to create a new message.
  */
 export const AppSampleSchema: GenMessage<AppSample> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 45);
+  messageDesc(file_fairlead_agent_v1_agent, 54);
 
 /**
  * What came for an app by one of its routes.
@@ -1867,7 +2495,7 @@ export type RouteSample = Message<"fairlead.agent.v1.RouteSample"> & {
  * Use `create(RouteSampleSchema)` to create a new message.
  */
 export const RouteSampleSchema: GenMessage<RouteSample> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 46);
+  messageDesc(file_fairlead_agent_v1_agent, 55);
 
 /**
  * Latency in microseconds, sparse: counts[i] belongs to bucket index[i]; indexes ascend.
@@ -1897,7 +2525,7 @@ export type Histogram = Message<"fairlead.agent.v1.Histogram"> & {
  * Use `create(HistogramSchema)` to create a new message.
  */
 export const HistogramSchema: GenMessage<Histogram> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 47);
+  messageDesc(file_fairlead_agent_v1_agent, 56);
 
 /**
  * Consecutive lines of one deployment's log.
@@ -1928,7 +2556,198 @@ export type LogChunk = Message<"fairlead.agent.v1.LogChunk"> & {
  * Use `create(LogChunkSchema)` to create a new message.
  */
 export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 48);
+  messageDesc(file_fairlead_agent_v1_agent, 57);
+
+/**
+ * Lines of an app, which the server itself keeps.
+ *
+ * @generated from message fairlead.agent.v1.LogQuery
+ */
+export type LogQuery = Message<"fairlead.agent.v1.LogQuery"> & {
+  /**
+   * Chosen by the gateway; answers carry it.
+   *
+   * @generated from field: string query_id = 1;
+   */
+  queryId: string;
+
+  /**
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * @generated from field: string environment_id = 3;
+   */
+  environmentId: string;
+
+  /**
+   * Empty: all.
+   *
+   * @generated from field: string process = 4;
+   */
+  process: string;
+
+  /**
+   * @generated from field: string instance_id = 5;
+   */
+  instanceId: string;
+
+  /**
+   * A line must hold it, case aside; with `regex` it is a regular expression.
+   *
+   * @generated from field: string text = 6;
+   */
+  text: string;
+
+  /**
+   * @generated from field: bool regex = 7;
+   */
+  regex: boolean;
+
+  /**
+   * Empty: all; else "error", "warn", "info" or "debug", and what is worse.
+   *
+   * @generated from field: string level = 8;
+   */
+  level: string;
+
+  /**
+   * @generated from field: uint64 from_unix_ms = 9;
+   */
+  fromUnixMs: bigint;
+
+  /**
+   * @generated from field: uint64 to_unix_ms = 10;
+   */
+  toUnixMs: bigint;
+
+  /**
+   * The newest so many, at most 5000.
+   *
+   * @generated from field: uint32 limit = 11;
+   */
+  limit: number;
+
+  /**
+   * Goes on with what comes, until cancelled.
+   *
+   * @generated from field: bool follow = 12;
+   */
+  follow: boolean;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.LogQuery.
+ * Use `create(LogQuerySchema)` to create a new message.
+ */
+export const LogQuerySchema: GenMessage<LogQuery> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 58);
+
+/**
+ * @generated from message fairlead.agent.v1.LogCancel
+ */
+export type LogCancel = Message<"fairlead.agent.v1.LogCancel"> & {
+  /**
+   * @generated from field: string query_id = 1;
+   */
+  queryId: string;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.LogCancel.
+ * Use `create(LogCancelSchema)` to create a new message.
+ */
+export const LogCancelSchema: GenMessage<LogCancel> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 59);
+
+/**
+ * @generated from message fairlead.agent.v1.LogLines
+ */
+export type LogLines = Message<"fairlead.agent.v1.LogLines"> & {
+  /**
+   * @generated from field: string query_id = 1;
+   */
+  queryId: string;
+
+  /**
+   * @generated from field: repeated fairlead.agent.v1.AppLogLine lines = 2;
+   */
+  lines: AppLogLine[];
+
+  /**
+   * @generated from field: bool done = 3;
+   */
+  done: boolean;
+
+  /**
+   * Older lines that match were left out.
+   *
+   * @generated from field: bool more = 4;
+   */
+  more: boolean;
+
+  /**
+   * @generated from field: fairlead.agent.v1.Failure failure = 5;
+   */
+  failure?: Failure | undefined;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.LogLines.
+ * Use `create(LogLinesSchema)` to create a new message.
+ */
+export const LogLinesSchema: GenMessage<LogLines> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 60);
+
+/**
+ * @generated from message fairlead.agent.v1.AppLogLine
+ */
+export type AppLogLine = Message<"fairlead.agent.v1.AppLogLine"> & {
+  /**
+   * @generated from field: uint64 unix_ms = 1;
+   */
+  unixMs: bigint;
+
+  /**
+   * @generated from field: string instance_id = 2;
+   */
+  instanceId: string;
+
+  /**
+   * @generated from field: string process = 3;
+   */
+  process: string;
+
+  /**
+   * @generated from field: string release_id = 4;
+   */
+  releaseId: string;
+
+  /**
+   * @generated from field: fairlead.agent.v1.LogStream stream = 5;
+   */
+  stream: LogStream;
+
+  /**
+   * Found in the line; empty: none.
+   *
+   * @generated from field: string level = 6;
+   */
+  level: string;
+
+  /**
+   * @generated from field: string text = 7;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message fairlead.agent.v1.AppLogLine.
+ * Use `create(AppLogLineSchema)` to create a new message.
+ */
+export const AppLogLineSchema: GenMessage<AppLogLine> = /*@__PURE__*/
+  messageDesc(file_fairlead_agent_v1_agent, 61);
 
 /**
  * @generated from message fairlead.agent.v1.LogLine
@@ -1960,7 +2779,37 @@ export type LogLine = Message<"fairlead.agent.v1.LogLine"> & {
  * Use `create(LogLineSchema)` to create a new message.
  */
 export const LogLineSchema: GenMessage<LogLine> = /*@__PURE__*/
-  messageDesc(file_fairlead_agent_v1_agent, 49);
+  messageDesc(file_fairlead_agent_v1_agent, 62);
+
+/**
+ * @generated from enum fairlead.agent.v1.ArtifactKind
+ */
+export const ArtifactKind = {
+  /**
+   * An archive.
+   *
+   * @generated from enum value: ARTIFACT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * An image in the server's container engine, saved in the artifact store as an archive. Needs the capability "container".
+   *
+   * @generated from enum value: ARTIFACT_KIND_IMAGE = 1;
+   */
+  IMAGE: 1,
+} as const;
+
+/**
+ * @generated from enum fairlead.agent.v1.ArtifactKind
+ */
+export type ArtifactKind = (typeof ArtifactKind)[keyof typeof ArtifactKind] | UnknownEnum;
+
+/**
+ * Describes the enum fairlead.agent.v1.ArtifactKind.
+ */
+export const ArtifactKindSchema: GenEnum<ArtifactKind> = /*@__PURE__*/
+  enumDesc(file_fairlead_agent_v1_agent, 0);
 
 /**
  * @generated from enum fairlead.agent.v1.SecretDelivery
@@ -1995,7 +2844,45 @@ export type SecretDelivery = (typeof SecretDelivery)[keyof typeof SecretDelivery
  * Describes the enum fairlead.agent.v1.SecretDelivery.
  */
 export const SecretDeliverySchema: GenEnum<SecretDelivery> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 0);
+  enumDesc(file_fairlead_agent_v1_agent, 1);
+
+/**
+ * @generated from enum fairlead.agent.v1.Builder
+ */
+export const Builder = {
+  /**
+   * A Dockerfile when there is one and an engine, else native.
+   *
+   * @generated from enum value: BUILDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: BUILDER_NATIVE = 1;
+   */
+  NATIVE: 1,
+
+  /**
+   * @generated from enum value: BUILDER_DOCKERFILE = 2;
+   */
+  DOCKERFILE: 2,
+
+  /**
+   * @generated from enum value: BUILDER_IMAGE = 3;
+   */
+  IMAGE: 3,
+} as const;
+
+/**
+ * @generated from enum fairlead.agent.v1.Builder
+ */
+export type Builder = (typeof Builder)[keyof typeof Builder] | UnknownEnum;
+
+/**
+ * Describes the enum fairlead.agent.v1.Builder.
+ */
+export const BuilderSchema: GenEnum<Builder> = /*@__PURE__*/
+  enumDesc(file_fairlead_agent_v1_agent, 2);
 
 /**
  * @generated from enum fairlead.agent.v1.BenchmarkTarget
@@ -2026,7 +2913,7 @@ export type BenchmarkTarget = (typeof BenchmarkTarget)[keyof typeof BenchmarkTar
  * Describes the enum fairlead.agent.v1.BenchmarkTarget.
  */
 export const BenchmarkTargetSchema: GenEnum<BenchmarkTarget> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 1);
+  enumDesc(file_fairlead_agent_v1_agent, 3);
 
 /**
  * @generated from enum fairlead.agent.v1.BenchmarkProtocol
@@ -2062,7 +2949,7 @@ export type BenchmarkProtocol = (typeof BenchmarkProtocol)[keyof typeof Benchmar
  * Describes the enum fairlead.agent.v1.BenchmarkProtocol.
  */
 export const BenchmarkProtocolSchema: GenEnum<BenchmarkProtocol> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 2);
+  enumDesc(file_fairlead_agent_v1_agent, 4);
 
 /**
  * @generated from enum fairlead.agent.v1.InstanceState
@@ -2102,6 +2989,20 @@ export const InstanceState = {
    * @generated from enum value: INSTANCE_STATE_CRASHED = 6;
    */
   CRASHED: 6,
+
+  /**
+   * Crashed too often to be tried again.
+   *
+   * @generated from enum value: INSTANCE_STATE_GIVEN_UP = 7;
+   */
+  GIVEN_UP: 7,
+
+  /**
+   * Not run for lack of requests.
+   *
+   * @generated from enum value: INSTANCE_STATE_ASLEEP = 8;
+   */
+  ASLEEP: 8,
 } as const;
 
 /**
@@ -2113,7 +3014,7 @@ export type InstanceState = (typeof InstanceState)[keyof typeof InstanceState] |
  * Describes the enum fairlead.agent.v1.InstanceState.
  */
 export const InstanceStateSchema: GenEnum<InstanceState> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 3);
+  enumDesc(file_fairlead_agent_v1_agent, 5);
 
 /**
  * @generated from enum fairlead.agent.v1.StepState
@@ -2154,7 +3055,7 @@ export type StepState = (typeof StepState)[keyof typeof StepState] | UnknownEnum
  * Describes the enum fairlead.agent.v1.StepState.
  */
 export const StepStateSchema: GenEnum<StepState> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 4);
+  enumDesc(file_fairlead_agent_v1_agent, 6);
 
 /**
  * @generated from enum fairlead.agent.v1.WorkState
@@ -2195,7 +3096,7 @@ export type WorkState = (typeof WorkState)[keyof typeof WorkState] | UnknownEnum
  * Describes the enum fairlead.agent.v1.WorkState.
  */
 export const WorkStateSchema: GenEnum<WorkState> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 5);
+  enumDesc(file_fairlead_agent_v1_agent, 7);
 
 /**
  * @generated from enum fairlead.agent.v1.LogStream
@@ -2233,5 +3134,5 @@ export type LogStream = (typeof LogStream)[keyof typeof LogStream] | UnknownEnum
  * Describes the enum fairlead.agent.v1.LogStream.
  */
 export const LogStreamSchema: GenEnum<LogStream> = /*@__PURE__*/
-  enumDesc(file_fairlead_agent_v1_agent, 6);
+  enumDesc(file_fairlead_agent_v1_agent, 8);
 

@@ -1,0 +1,55 @@
+// Gates that apps and builds under test stop at: each asks for its gate by name and is answered once the test opens it. So
+// a step of a deployment lasts until the test has done with it, however fast or slow the machine is.
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { waitFor } from '../../../tools/lib/wait.ts';
+
+export interface Gates {
+  /** What an app asks to pass; it is answered when the gate is open. */
+  url(name: string): string;
+  open(name: string): void;
+  /** Resolves when the gate was asked for so often. */
+  arrived(name: string, times?: number): Promise<void>;
+  /** Waits at a gate in this process. */
+  pass(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const ARRIVAL_TIMEOUT_MS = 120_000;
+
+export async function openGates(): Promise<Gates> {
+  const opened = new Set<string>();
+  const asked = new Map<string, number>();
+  const waiting = new Map<string, (() => void)[]>();
+
+  function ask(name: string, pass: () => void): void {
+    asked.set(name, (asked.get(name) ?? 0) + 1);
+    if (opened.has(name)) pass();
+    else waiting.set(name, [...(waiting.get(name) ?? []), pass]);
+  }
+  const server = createServer((request, response: ServerResponse) => {
+    ask((request.url ?? '/').slice(1), () => response.end('pass'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: (name) => `http://127.0.0.1:${port}/${name}`,
+    open(name) {
+      opened.add(name);
+      for (const pass of waiting.get(name) ?? []) pass();
+      waiting.delete(name);
+    },
+    arrived: (name, times = 1) =>
+      waitFor(() => (asked.get(name) ?? 0) >= times, {
+        what: `${times} at the gate ${name}`,
+        timeoutMs: ARRIVAL_TIMEOUT_MS,
+        everyMs: 1,
+      }).then(() => undefined),
+    pass: (name) => new Promise((resolve) => ask(name, resolve)),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

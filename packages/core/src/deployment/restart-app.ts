@@ -1,0 +1,33 @@
+// Owns the wish for new instances of what is live. Must never change what is live.
+import { AppError, type Ctx } from '../kernel/index.ts';
+import type { DeploymentRef, RestartAppInput } from './schema.ts';
+import { requirePlacement, startDeployment } from './start-deployment.ts';
+import { findUnfinished, lockApps } from './store.ts';
+
+/**
+ * Rolls the live release out beside itself: its new instances take over when they are healthy, so nobody notices. Refused
+ * while a deployment waits or is under way: it brings new instances anyway, and a restart behind it would bring back what
+ * it replaced.
+ */
+export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<DeploymentRef> {
+  const { appId } = input;
+  await lockApps(ctx, [appId]);
+  const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, appId);
+  if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
+  const [ahead] = await findUnfinished(ctx, { appId, environmentId }, ['queued', 'building', 'rolling_out']);
+  if (ahead !== undefined) throw new AppError('deployment.under_way', { deploymentId: ahead.id });
+  const release = await ctx.tx.release.findFirstOrThrow({
+    where: { id: liveReleaseId, organizationId: ctx.organizationId },
+    select: { id: true, commitHash: true, commitSubject: true, commitAuthor: true, builtOnServerId: true },
+  });
+  if (release.builtOnServerId !== serverId) throw new AppError('release.artifact_elsewhere', { releaseId: release.id });
+  const deploymentId = await startDeployment(ctx, {
+    appId,
+    environmentId,
+    serverId,
+    trigger: 'restart',
+    ref: release.commitHash,
+    release,
+  });
+  return { deploymentId };
+}
