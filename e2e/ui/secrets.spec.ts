@@ -120,4 +120,6 @@ test('a secret is deleted after asking', async () => {
   await dialog('Delete REGION').getByRole('button', { name: 'Delete it' }).click();
   await expect(rowOf('REGION')).toHaveCount(0);
   await expect(page.getByText('REGION (deleted)')).toBeVisible();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect(rowOf('REGION')).toBeVisible();
 });

@@ -1,5 +1,5 @@
 // People come, change and go through the API: real accounts and sessions, real SMTP.
-import { identityClient } from '@fairlead/db/identity';
+import { insertPasskey } from '@fairlead/auth/testing/insert-passkey';
 import { createMailer } from '@fairlead/mail';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -176,17 +176,7 @@ test('a person’s tokens count a passkey as their second factor', async () => {
     );
   await require(true);
   expect(await errorCode(api.tokenCaller(token).app.list({}))).toBe('token.invalid');
-  await identityClient(api.db.database).passkey.create({
-    data: {
-      id: 'passkey-of-cyd',
-      userId: cyd.userId,
-      publicKey: '',
-      credentialID: 'of cyd',
-      counter: 0,
-      deviceType: 'singleDevice',
-      backedUp: false,
-    },
-  });
+  await insertPasskey(api.db.database, cyd.userId);
   await api.tokenCaller(token).app.list({});
   await require(false);
 });

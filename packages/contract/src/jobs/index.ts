@@ -1,5 +1,6 @@
 // Every background job by name. The worker must have a handler for each; a type says so.
 import type { z } from 'zod';
+import { pruneAccountsJob } from './account.ts';
 import { sweepBenchmarksJob } from './benchmark.ts';
 import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
@@ -19,6 +20,7 @@ export {
 };
 
 export const jobs = {
+  'account.prune': pruneAccountsJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,
   'deployment.sweep': sweepDeploymentsJob,

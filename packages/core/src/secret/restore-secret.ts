@@ -1,16 +1,19 @@
-// Owns going back to an older value: a new version with the old content, so that history only grows.
+// Owns going back to an older value: a new version with the old content, so that history only grows. It brings back what was
+// deleted, too.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import type { SecretKeys } from './data-key.ts';
+import { secretsMax } from './rules.ts';
 import { deliverySchema, type SecretVersionRef } from './schema.ts';
 import { lockSecret, requireValue } from './store.ts';
 import { createVersions } from './update-secrets.ts';
 
-/** Nobody sees the value on the way, and what was sealed is sealed again. Answers the new version. */
+/** Nobody sees the value on the way, and what was sealed is sealed again. Answers the new version. Throws secret.too_many. */
 export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: SecretKeys): Promise<SecretVersionRef> {
   const { tx, organizationId } = ctx;
-  const secret = await lockSecret(ctx, input.secretId);
+  const secret = await lockSecret(ctx, input.secretId, { deletedToo: true });
+  if (secret.deletedAt !== null) await requireRoom(ctx, secret);
   const versions = await tx.secretVersion.findMany({
     where: { secretId: secret.id, organizationId },
     select: { id: true, number: true, delivery: true, sealed: true },
@@ -22,7 +25,7 @@ export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: Sec
   const text = (await keys.open(organizationId, await requireValue(ctx, old.id))).toString('utf8');
   const delivery = deliverySchema.parse(old.delivery);
   await createVersions(ctx, [{ secretId: secret.id, number, text, delivery, sealed: old.sealed }], keys);
-  await tx.secret.update({ where: { id: secret.id }, data: { number } });
+  await tx.secret.update({ where: { id: secret.id }, data: { number, deletedAt: null } });
   await recordAudit(ctx, {
     action: 'secret.restore',
     target: { kind: 'secret', id: secret.id, label: secret.name },
@@ -35,4 +38,12 @@ export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: Sec
     ...(secret.appId === null ? {} : { appId: secret.appId }),
   });
   return { secretId: parseId('sec', secret.id), number };
+}
+
+async function requireRoom(
+  ctx: Ctx,
+  { appId, environmentId, groupId }: { appId: string | null; environmentId: string | null; groupId: string | null },
+): Promise<void> {
+  const where = { organizationId: ctx.organizationId, appId, environmentId, groupId, deletedAt: null };
+  if ((await ctx.tx.secret.count({ where })) >= secretsMax) throw new AppError('secret.too_many', { most: secretsMax });
 }

@@ -38,7 +38,7 @@ import {
   updateExpectedSecrets,
   updateSecrets,
 } from './index.ts';
-import { serverSecretsBytesMax } from './rules.ts';
+import { secretsMax, serverSecretsBytesMax } from './rules.ts';
 import { type SealedSnapshot, withinMessage } from './seal-snapshots.ts';
 
 let db: TestDatabase;
@@ -196,6 +196,37 @@ test('the same open value makes no version; a deleted secret comes back with its
   await expect(world.tenant((ctx) => revealSecret(ctx, { secretId, number: 5 }, world.keys))).rejects.toMatchObject({
     code: 'secret.sealed',
   });
+});
+
+test('what was deleted comes back as it was, unless there is no room for it', async () => {
+  await set([{ name: 'A', value: 'one' }]);
+  const secretId = await idOf('A');
+  await world.tenant((ctx) => deleteSecret(ctx, { secretId }));
+  const restore = () => world.tenant((ctx) => restoreSecret(ctx, { secretId, number: 1 }, world.keys));
+  const { organizationId } = world;
+  const { environmentId } = await world.system(({ tx }) => tx.secret.findFirstOrThrow({ where: { id: secretId } }));
+  const fillers = Array.from({ length: secretsMax }, (_, index) => ({
+    id: `sec_filler${index}`,
+    organizationId,
+    appId,
+    environmentId,
+    name: `FILLER_${index}`,
+    number: 1,
+  }));
+  await world.system(({ tx }) => tx.secret.createMany({ data: fillers }));
+  await expect(restore()).rejects.toMatchObject({ code: 'secret.too_many' });
+  await world.system(({ tx }) => tx.secret.deleteMany({ where: { id: { startsWith: 'sec_filler' } } }));
+  expect(await restore()).toEqual({ secretId, number: 2 });
+  expect((await list()).secrets).toMatchObject([{ id: secretId, name: 'A', number: 2, sealed: true }]);
+  // Of a group that is gone nothing comes back.
+  const { groupId } = await world.tenant((ctx) => createSecretGroup(ctx, { name: 'shared' }));
+  await set([{ name: 'B', value: 'two' }], { groupId });
+  const shared = await world.system(({ tx }) => tx.secret.findFirstOrThrow({ where: { groupId } }));
+  await world.tenant((ctx) => deleteSecretGroup(ctx, { groupId }));
+  const late = world.tenant((ctx) =>
+    restoreSecret(ctx, { secretId: parseId('sec', shared.id), number: 1 }, world.keys),
+  );
+  await expect(late).rejects.toMatchObject({ code: 'secret.not_found' });
 });
 
 test('a paste is saved whole or not at all', async () => {

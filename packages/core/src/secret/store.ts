@@ -49,29 +49,42 @@ export async function requireHome(ctx: OrganizationCtx, appId: string) {
   return { ...placement, environmentId: parseId('env', placement.environmentId) };
 }
 
-/** The whole secret and its group or app, locked by its owner; throws secret.not_found for what was deleted. */
-export async function requireSecret(ctx: OrganizationCtx, secretId: string) {
+export interface WhichSecrets {
+  /** What was deleted is there too: it may be brought back. */
+  readonly deletedToo?: true;
+}
+
+/** The whole secret and its group or app; throws secret.not_found for what was deleted. */
+export async function requireSecret(ctx: OrganizationCtx, secretId: string, { deletedToo }: WhichSecrets = {}) {
   const secret = await ctx.tx.secret.findFirst({
     where: {
       id: secretId,
       organizationId: ctx.organizationId,
-      deletedAt: null,
+      ...(deletedToo === true ? {} : { deletedAt: null }),
       OR: [{ groupId: null }, { group: { deletedAt: null } }],
     },
-    select: { id: true, name: true, number: true, appId: true, groupId: true, environmentId: true },
+    select: {
+      id: true,
+      name: true,
+      number: true,
+      appId: true,
+      groupId: true,
+      environmentId: true,
+      deletedAt: true,
+    },
   });
   if (secret === null) throw new AppError('secret.not_found', { secretId });
   return secret;
 }
 
-export async function lockSecret(ctx: OrganizationCtx, secretId: string) {
-  const { appId, groupId } = await requireSecret(ctx, secretId);
+export async function lockSecret(ctx: OrganizationCtx, secretId: string, which: WhichSecrets = {}) {
+  const { appId, groupId } = await requireSecret(ctx, secretId, which);
   await lockShelf(
     ctx,
     groupId === null ? { appId: parseId('app', appId ?? '') } : { groupId: parseId('scg', groupId) },
   );
   // Read again: it may have changed while we waited.
-  return requireSecret(ctx, secretId);
+  return requireSecret(ctx, secretId, which);
 }
 
 export interface CurrentRow {

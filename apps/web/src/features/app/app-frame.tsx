@@ -1,6 +1,7 @@
 'use client';
 // Around every page of one app: its head with state and actions, its tabs, and the one live stream they share.
 import { Button, buttonClass, IconButton } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { TabBar, tabClass } from '@fairlead/ui/tabs';
@@ -25,6 +26,14 @@ export interface AppFrameProps {
   readonly children: ReactNode;
 }
 
+/** What runs keeps what it was given. */
+const SECRETS_PROBLEM = {
+  undecryptable:
+    'A secret of this app could not be decrypted. What runs goes on, but nothing new of it starts: restore the master key from its backup, or write the values anew on the Secrets page, then deploy.',
+  no_room:
+    'The secrets of all apps on its server are too large together, so this app was left out. What runs goes on, but nothing new of it starts: make some smaller, then deploy.',
+} as const;
+
 export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
@@ -41,6 +50,9 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
             actions={<AppActions app={app} />}
             tabs={<AppTabs slug={slug} />}
           />
+          {app.secretsProblem === null ? null : (
+            <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
+          )}
           {children}
         </Page>
       </MePlace>

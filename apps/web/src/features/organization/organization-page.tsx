@@ -4,6 +4,7 @@ import { PageHeader } from '@fairlead/ui/page-header';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { DangerCard } from './danger-card.tsx';
+import { KeyCard } from './key-card.tsx';
 import { NameCard } from './name-card.tsx';
 import { TwoFactorCard } from './two-factor-card.tsx';
 
@@ -15,6 +16,7 @@ export function OrganizationPage() {
       <div className="flex flex-col gap-6">
         <NameCard readOnly={!can('organization.write')} />
         <TwoFactorCard readOnly={!can('organization.write')} />
+        {can('organization.write') ? <KeyCard /> : null}
         <DangerCard />
       </div>
     </Page>

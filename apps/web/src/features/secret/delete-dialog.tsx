@@ -13,13 +13,25 @@ import { useReread } from './use-secret-calls.ts';
 export function DeleteDialog({ secret, onClose }: { readonly secret: SecretView; readonly onClose: () => void }) {
   const toast = useToast();
   const reread = useReread();
-  const remove = useMutation(useTRPC().secret.delete.mutationOptions());
+  const trpc = useTRPC();
+  const remove = useMutation(trpc.secret.delete.mutationOptions());
+  const restore = useMutation(trpc.secret.restore.mutationOptions());
+  // The dialog is gone by then, so its outcome is the promise's to tell.
+  const undo = () =>
+    void restore
+      .mutateAsync({ secretId: secret.id, number: secret.number })
+      .then(reread, (error: unknown) =>
+        toast({ tone: 'bad', title: `${secret.name} didn't come back`, detail: readFailure(error).message }),
+      );
   const confirm = () =>
     remove.mutate(
       { secretId: secret.id },
       {
         onSuccess: () => {
-          toast({ title: `${secret.name} is deleted` });
+          toast({
+            title: `${secret.name} is deleted`,
+            action: { label: 'Undo', onSelect: undo },
+          });
           reread();
           onClose();
         },
