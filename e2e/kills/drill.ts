@@ -106,9 +106,9 @@ export class KillDrill {
     this.#openAll(version, serving);
 
     const ended = await this.#ended(deploymentId);
-    if (ended.state === 'live') this.#serving = version;
     const failures: string[] = [];
     await this.#settled().catch((error: Error) => failures.push(error.message));
+    if (await this.#wentLive(version)) this.#serving = version;
     const { body, status } = await this.#system.get(SLUG);
     if (body !== textOf(this.#serving))
       failures.push(`${status} ${JSON.stringify(body)} serves, not ${textOf(this.#serving)}`);
@@ -218,6 +218,12 @@ export class KillDrill {
         }),
       { what: `the server in sync and ${COPIES} healthy instances`, timeoutMs: 120_000 },
     );
+  }
+
+  /** One of its deployments did: behind the one that waited there was another of the same version. */
+  async #wentLive(version: number): Promise<boolean> {
+    const { items } = await this.#system.product.verbs.listDeployments({ appId: this.#appId, limit: 5 });
+    return items.some(({ state, commitSubject }) => state === 'live' && commitSubject === textOf(version));
   }
 
   async #pids(): Promise<readonly number[]> {

@@ -32,6 +32,7 @@ export interface Guest {
   stop(): Promise<void>;
 }
 
+const QEMU = '/usr/bin/qemu-system-x86_64';
 const PACKAGES = [
   'systemd',
   'systemd-sysv',
@@ -72,7 +73,7 @@ export async function startGuest(folder: string, note: (line: string) => void): 
     return join(root, found);
   };
   const machine = spawn(
-    'qemu-system-x86_64',
+    QEMU,
     [
       ...['-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(MEMORY_MB), '-nographic'],
       ...['-kernel', boot('vmlinuz'), '-initrd', boot('initrd.img')],
