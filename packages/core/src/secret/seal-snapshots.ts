@@ -8,6 +8,7 @@ import type { SecretKeys, StoredValue } from './data-key.ts';
 import { findEntry } from './resolve.ts';
 import { fillIn, serverSecretsBytesMax } from './rules.ts';
 import type { SecretsProblem } from './schema.ts';
+import { type BuildPlace, sealCredentials } from './seal-credentials.ts';
 import { type EntryRow, loadValues } from './store.ts';
 
 /** Sealing adds names, delivery and the age format; the agent takes 16 MiB in all. */
@@ -31,6 +32,12 @@ export interface SecretSealer {
    * Throws secret.server_cannot_open; the state is not rendered then.
    */
   seal(ctx: OrganizationCtx, target: SealTarget, snapshotIds: readonly string[]): Promise<Map<string, SealedSnapshot>>;
+  /** What opens the sources of builds, by app. Nothing is kept: builds are short. */
+  sealCredentials(
+    ctx: OrganizationCtx,
+    target: SealTarget,
+    places: readonly BuildPlace[],
+  ): Promise<Map<string, SealedSnapshot>>;
   /** Forgets what was sealed to a server. */
   forget(serverId: string): void;
 }
@@ -53,6 +60,8 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       cache.set(serverId, { recipient, snapshots: good });
       return withinMessage(sealed, snapshotIds);
     },
+    sealCredentials: (ctx, { recipient }, places) =>
+      recipient === null ? Promise.resolve(new Map()) : sealCredentials(ctx, keys, recipient, places),
     forget: (serverId) => {
       cache.delete(serverId);
     },
