@@ -21,5 +21,5 @@ pub use health::{HealthTarget, probe};
 pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec};
 pub use isolation::Isolation;
-pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View};
+pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes};
 pub use secrets::redactor;

@@ -408,6 +408,7 @@ mod tests {
             secrets: None,
             cgroup: None,
             restarts: 0,
+            hook: None,
             health: HealthCheck {
                 path: "/".into(),
                 interval: Duration::from_secs(1),

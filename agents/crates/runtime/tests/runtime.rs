@@ -1,6 +1,8 @@
 //! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
 #![cfg(test)]
 
+#[path = "runtime/parts.rs"]
+mod parts;
 #[path = "runtime/secrets.rs"]
 mod secrets;
 

@@ -35,6 +35,15 @@ impl Driver {
             Action::Start { instance, release, deployment, restarts } => {
                 self.start(key, instance, *release, deployment, restarts);
             }
+            Action::Run { instance, release, deployment, kind, command } => {
+                self.run_command(key, instance, *release, deployment, kind, command);
+            }
+            Action::Output { deployment, step, instance } => self.end_output(deployment, step, &instance),
+            Action::Woken { took } => {
+                tracing::info!(app = %key, took_ms = took.as_millis(), "woken by a request");
+                let wakes = self.wakes.entry(key.clone()).or_default();
+                (wakes.count, wakes.total) = (wakes.count + 1, wakes.total + took);
+            }
             Action::Stop { instance, grace } => self.stop(key, &instance, grace),
             Action::Forget { instance } => self.forget(&instance),
             Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
@@ -49,7 +58,9 @@ impl Driver {
         if let Some(probe) = managed.probe.take() {
             probe.abort();
         }
-        if let Event::Started { pid, port, .. } = event {
+        if let Event::Started { pid, port, .. } = event
+            && !managed.is_command
+        {
             let (check, key, messages) = (managed.health.clone(), managed.key.clone(), self.messages.clone());
             let target = HealthTarget { pid: *pid, port: *port, path: check.path, timeout: check.timeout };
             let instance = instance.clone();
@@ -73,7 +84,7 @@ impl Driver {
         }
     }
 
-    fn release_folder(&self, release: &ReleaseSpec) -> PathBuf {
+    pub(super) fn release_folder(&self, release: &ReleaseSpec) -> PathBuf {
         self.options.folders.releases().join(release.id.as_str())
     }
 
@@ -115,9 +126,16 @@ impl Driver {
             self.exited(key, &instance, Exit { start_error: Some(error), ..Exit::default() });
             return;
         };
+        let (folder, key) = (self.release_folder(&release), key.clone());
+        self.launch(Order { instance, key, release, folder, deployment, restarts, port, hook: None });
+    }
+
+    /// Has a shim start what is ordered.
+    pub(super) fn launch(&mut self, order: Order) {
         let (stop, stops) = mpsc::unbounded_channel();
-        let (health, grace, folder) = (release.health.clone(), release.stop_grace, self.release_folder(&release));
-        let order = Order { instance: instance.clone(), key: key.clone(), release, folder, deployment, restarts, port };
+        let (health, grace) = (order.release.health.clone(), order.release.stop_grace);
+        let (instance, key, port, is_command) =
+            (order.instance.clone(), order.key.clone(), order.port, order.hook.is_some());
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
         let task = tokio::spawn(async move {
             let (id, key) = (order.instance.clone(), order.key.clone());
@@ -135,7 +153,7 @@ impl Driver {
                 Err(exit) => send_change(&messages, &key, &id, port, Change::Exited(exit)),
             }
         });
-        let managed = Managed { key: key.clone(), port, health, grace, spec: None, stop, task, probe: None };
+        let managed = Managed { key, port, health, grace, spec: None, stop, task, probe: None, is_command };
         self.instances.insert(instance, managed);
     }
 
@@ -156,7 +174,9 @@ impl Driver {
             send_change(&messages, &followed.key, &followed.instance, port, Change::Exited(exit));
         });
         let (health, grace) = (spec.health.clone(), spec.stop_grace);
-        let managed = Managed { key, port, health, grace, spec: Some(Arc::new(spec)), stop, task, probe: None };
+        let is_command = spec.hook.is_some();
+        let managed =
+            Managed { key, port, health, grace, spec: Some(Arc::new(spec)), stop, task, probe: None, is_command };
         self.instances.insert(id, managed);
         self.adopted.push(started);
     }
@@ -211,7 +231,7 @@ impl Driver {
         self.log(deployment, LogLine { unix_ms: clock::unix_ms(), step, stream, text });
     }
 
-    fn log(&self, deployment: &DeploymentId, line: LogLine) {
+    pub(super) fn log(&self, deployment: &DeploymentId, line: LogLine) {
         // Waiting for the log would let a slow link hold up the apps.
         if let Err(error) = self.log.try_send((deployment.clone(), line)) {
             tracing::warn!(%deployment, %error, "a line of the deployment's log was dropped");

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
 use crate::instance::{InstanceFolder, InstanceSpec, SecretsSpec};
-use crate::rollout::Exit;
+use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
 
 /// Only root can make a file system that one app alone sees.
@@ -28,6 +28,8 @@ pub(super) struct Order {
     pub(super) deployment: Option<DeploymentId>,
     pub(super) restarts: u32,
     pub(super) port: u16,
+    /// It is a command, which listens nowhere.
+    pub(super) hook: Option<HookKind>,
 }
 
 /// An instance that is ready to be started.
@@ -101,6 +103,7 @@ fn build(
         secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
         cgroup,
         restarts: order.restarts,
+        hook: order.hook,
         health: order.release.health,
         drain_timeout: order.release.drain_timeout,
         stop_grace: order.release.stop_grace,
@@ -123,7 +126,6 @@ fn environment(
     let path = format!("{}:{}", text(&order.folder.join("node_modules/.bin")), options.path.to_string_lossy());
     environment.extend(
         [
-            ("PORT", order.port.to_string()),
             ("HOME", text(home)),
             ("PATH", path),
             ("FAIRLEAD_INSTANCE_ID", order.instance.to_string()),
@@ -131,6 +133,9 @@ fn environment(
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    if order.hook.is_none() {
+        environment.insert("PORT".to_owned(), order.port.to_string());
+    }
     environment.extend(secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
     environment
 }
