@@ -2,8 +2,11 @@
 
 #![cfg(test)]
 
+// Each test program uses its own part.
+#[allow(dead_code)]
 #[path = "harness/agent.rs"]
 mod agent;
+#[allow(dead_code)]
 #[path = "harness/client.rs"]
 mod client;
 
@@ -33,6 +36,16 @@ fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32) {
         }),
         ..wire::Rollout::default()
     });
+}
+
+/// How long the deployment's switch took, as its steps tell.
+fn switch_ms(server: &Server, deployment: &str) -> u64 {
+    let record = std::fs::read(server.folders.state().join("apps.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    let rollouts = record[0]["record"]["rollouts"].as_array().unwrap();
+    let rollout = rollouts.iter().find(|rollout| rollout["deployment"] == deployment).unwrap();
+    let step = rollout["steps"].as_array().unwrap().iter().find(|step| step["step"] == "Switch").unwrap();
+    step["finished_unix_ms"].as_u64().unwrap() - step["started_unix_ms"].as_u64().unwrap()
 }
 
 /// The failure of a deployment once it has ended, as the record tells; empty when it went live.
@@ -70,6 +83,7 @@ fn a_slow_canary_gives_its_share_back_and_a_good_one_goes_live_and_no_request_fa
     server.sync(3, |state| candidate(state, 3, 0));
     run = server.start();
     assert_eq!(outcome(&server, "dep_3"), "");
+    println!("switch: {} ms", switch_ms(&server, "dep_3"));
     let told = flow.stop();
     assert_eq!(told.failures, Vec::<String>::new());
     assert_eq!(told.pids.len(), 3, "both canaries had requests: {:?}", told.pids);
@@ -85,12 +99,18 @@ fn until_asleep(server: &Server) {
     }
 }
 
-fn wakes(client: &Client, pids: &mut Vec<u32>) {
+/// How long the request took.
+fn wakes(client: &Client, pids: &mut Vec<u32>) -> Duration {
     let began = Instant::now();
     let answer = client.get("/").expect("the request that wakes it is answered");
-    eprintln!("woken in {} ms", began.elapsed().as_millis());
     assert!(!pids.contains(&answer.pid));
     pids.push(answer.pid);
+    began.elapsed()
+}
+
+/// More than one for `npm run perf:wake`.
+fn rounds() -> usize {
+    std::env::var("FAIRLEAD_WAKES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
 }
 
 #[test]
@@ -102,8 +122,14 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_whoever_was_rest
     let mut run: Run = server.start();
     let client = Client::new(&server);
     let mut pids = vec![run.until_served(&client).pid];
-    until_asleep(&server);
-    wakes(&client, &mut pids);
+    let mut took: Vec<Duration> = Vec::new();
+    for _ in 0..rounds() {
+        until_asleep(&server);
+        took.push(wakes(&client, &mut pids));
+    }
+    took.sort();
+    let at = |percent: usize| took[(took.len() - 1) * percent / 100].as_millis();
+    println!("wake from zero: {} times, p50 {} ms, p99 {} ms", took.len(), at(50), at(99));
     until_asleep(&server);
     run.kill();
     run = server.start();

@@ -488,6 +488,22 @@ async fn an_app_has_its_own_user_its_own_tmp_and_no_way_to_more() {
     server.end().await;
 }
 
+/// One byte, not none: with zero a core handler that is a pipe still sees the memory (core(5)).
+#[tokio::test]
+async fn neither_an_app_nor_its_shim_leaves_its_memory_to_a_core_handler() {
+    let mut server = Server::new().await;
+    server.desire([live(release(1, &["serve", "one"]))]);
+    let status = server.healthy(1).await.remove(0);
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", status.pid)).unwrap();
+    let shim: u32 = stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    for pid in [status.pid, shim] {
+        let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+        assert_eq!(core.split_whitespace().take(2).collect::<Vec<_>>(), ["1", "1"], "{limits}");
+    }
+    server.end().await;
+}
+
 #[tokio::test]
 async fn an_app_over_its_memory_limit_is_ended_and_the_sentence_says_so() {
     let mut server = Server::new().await;
