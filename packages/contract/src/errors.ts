@@ -372,6 +372,12 @@ const table = {
   'rollout.crash_loop': failed(
     'The app ended again and again right after its start. The last lines of its log say why.',
   ),
+  'rollout.command_failed': failed(
+    'A command of the roll-out failed. Its output is in the log; what served before goes on serving.',
+  ),
+  'rollout.canary_failed': failed(
+    'The new release did worse on its share of the requests than the old one, which has all of them again. The log has the figures.',
+  ),
   'rollout.cancelled': failed('The roll-out was cancelled.'),
   'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
   'secret.unopenable': failed(

@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fairlead_model::AppKey;
+use fairlead_runtime::Wakes;
 use fairlead_telemetry::{Histogram, bucket_upper_us};
 use fairlead_wire::local::{ProxyAppStats, ProxyStats};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,6 +38,7 @@ struct Totals {
     /// By route, then in the order of `REASONS`.
     routes: BTreeMap<String, [u64; 6]>,
     instances: BTreeMap<String, u32>,
+    wakes: BTreeMap<String, Wakes>,
     open_connections: u32,
     malformed_requests: u64,
     access_log_dropped: u64,
@@ -97,6 +100,12 @@ impl Metrics {
         for app in &stats.apps {
             totals.apps.entry(app.app_key.clone()).or_default().add(app);
         }
+    }
+
+    /// Takes over how often apps were woken.
+    pub(crate) fn wakes(&self, wakes: &BTreeMap<AppKey, Wakes>) {
+        let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.wakes = wakes.iter().map(|(key, wakes)| (fairlead_wire::app_key(key), *wakes)).collect();
     }
 
     /// Answers on `address` for as long as the runtime lives; tells the address as bound.
@@ -203,6 +212,14 @@ impl Metrics {
             for (reason, count) in REASONS.iter().zip(counts) {
                 text.sample("fairlead_route_answers_total", &[("route", route), ("reason", reason)], count);
             }
+        }
+        text.family("fairlead_wakes_total", "counter", "Times that a request woke an app that slept.");
+        for (app, wakes) in &totals.wakes {
+            text.sample("fairlead_wakes_total", &[("app", app)], wakes.count);
+        }
+        text.family("fairlead_wake_seconds_total", "counter", "Time that first requests waited for that.");
+        for (app, wakes) in &totals.wakes {
+            text.sample("fairlead_wake_seconds_total", &[("app", app)], wakes.total.as_secs_f64());
         }
         text.family("fairlead_instance_in_flight", "gauge", "Requests under way at one instance.");
         for (instance, in_flight) in &totals.instances {

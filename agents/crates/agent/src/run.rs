@@ -5,6 +5,7 @@ mod benchmarks;
 mod builds;
 mod certificates;
 mod frame;
+mod loads;
 mod local_state;
 mod logs;
 mod reconciler;
@@ -127,6 +128,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         retirement: DrainOrder::default(),
     })
     .await?;
+    let wakes = keeper.wakes();
     let keeper = Arc::new(keeper);
     let metrics = Metrics::default();
     if let Some(address) = args.metrics {
@@ -179,7 +181,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         applied: saved,
     };
     let sources =
-        Sources { desired: ends.desired, view, routed, stats, runtime_log: log, build_events, benchmark_events };
+        Sources { desired: ends.desired, view, routed, stats, wakes, runtime_log: log, build_events, benchmark_events };
     reconciler.run(sources, shutdown).await;
 
     router.abort();

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fairlead_route::{Client, RequestIds, RouteMatch};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 pub(crate) use alarm::{Alarm, Alarms};
 pub(crate) use app::{Acquired, Affinity, App, Asks, Member, Refusal, Serving, Slot, Standing};
@@ -27,8 +27,8 @@ use clients::Clients;
 pub use farewell::DrainOrder;
 pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
-use served::ServedRoutes;
 pub(crate) use served::{Served, ServedNumbers};
+use served::{ServedRoutes, collect_sides};
 pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
 
 use farewell::Draining;
@@ -50,6 +50,8 @@ pub(crate) enum Destination {
     Redirect(Arc<Policy>),
     NoPath,
     NoHost,
+    /// By its spelling one route, by what an app may read another.
+    Ambiguous,
 }
 
 /// The ports that clients are told of.
@@ -94,7 +96,12 @@ pub(crate) struct Core {
     routes: RefCell<Routes>,
     /// Told when the first snapshot is in use.
     pub(crate) routes_ready: Notify,
+    /// Who is told of requests that wait for an app that sleeps.
+    wakes: RefCell<Option<WakeCalls>>,
 }
+
+/// Keys of apps that are to wake.
+pub(crate) type WakeCalls = mpsc::UnboundedSender<Box<str>>;
 
 #[derive(Debug, Default)]
 struct Routes {
@@ -106,6 +113,8 @@ struct Routes {
     retired_apps: Vec<Rc<App>>,
     instances: HashMap<Box<str>, Rc<Instance>>,
     retired_instances: Vec<Rc<Instance>>,
+    /// Sides of canaries, and what was counted for them.
+    sides: Vec<Rc<Served>>,
 }
 
 impl Core {
@@ -133,6 +142,7 @@ impl Core {
             route_numbers: RefCell::default(),
             routes: RefCell::default(),
             routes_ready: Notify::new(),
+            wakes: RefCell::default(),
         })
     }
 
@@ -155,7 +165,13 @@ impl Core {
             }
             RouteMatch::NoPath => Destination::NoPath,
             RouteMatch::NoHost => Destination::NoHost,
+            RouteMatch::Ambiguous => Destination::Ambiguous,
         }
+    }
+
+    /// Tells of requests for apps that sleep there.
+    pub(crate) fn call_wakes(&self, calls: WakeCalls) {
+        self.wakes.replace(Some(calls));
     }
 
     /// Whether any proxy in front is trusted.
@@ -224,6 +240,7 @@ impl Core {
                     }
                 };
                 instance.set_draining(upstream.draining);
+                instance.set_side(side(&mut routes.sides, &upstream.side));
                 told |=
                     instance.tell_within(upstream.draining.then(|| Window::to_tell(now_ms, upstream.drain_timeout)));
                 if !upstream.draining {
@@ -232,6 +249,7 @@ impl Core {
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
             let app = old_apps.remove(&spec.key).unwrap_or_else(|| App::new(&spec.key, &self.alarms));
+            app.may_sleep(spec.wake_timeout, &self.wakes.borrow());
             app.set(spec.measured, &spec.traffic, members);
             routes.apps.push(app);
         }
@@ -266,6 +284,7 @@ impl Core {
             apps,
             instances,
             served: routes.served.collect(),
+            sides: collect_sides(&mut routes.sides),
             routes: self.route_numbers.take().into_iter().map(|(key, numbers)| RouteStats { key, numbers }).collect(),
             open_connections: self.open_connections.get(),
             malformed_requests: self.malformed_requests.take(),
@@ -344,4 +363,16 @@ impl Core {
         // The lowest bits are as good as any.
         (self.ids.random() & 0xffff) as u16
     }
+}
+
+/// The numbers of a side; one that is known goes on counting.
+fn side(sides: &mut Vec<Rc<Served>>, name: &str) -> Option<Rc<Served>> {
+    if name.is_empty() {
+        return None;
+    }
+    let known = sides.iter().find(|side| side.name() == name).cloned();
+    Some(known.unwrap_or_else(|| {
+        sides.push(Served::side(name));
+        Rc::clone(&sides[sides.len() - 1])
+    }))
 }

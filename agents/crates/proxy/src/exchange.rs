@@ -259,6 +259,7 @@ impl Exchange {
                 Err(gone) => return self.fail(&Failure::Client(gone)),
             };
             let instance = Rc::clone(serving.instance());
+            self.tally.at(&instance);
             self.journal.instance = Some(Rc::clone(&instance));
             let link = match while_there(downstream, self.body, self.connect(&instance, fresh)).await {
                 Ok(Ok(link)) => link,

@@ -84,10 +84,11 @@ async fn serve_sockets(
         mail.iter_mut().zip(h3::boxes(listeners.len(), number)).for_each(|(mail, of_core)| mail.push(of_core));
     }
     let access_log = LogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
+    let (wakes, called) = tokio::sync::mpsc::unbounded_channel();
     for (index, (listeners, mail)) in listeners.into_iter().zip(mail).enumerate() {
         let (limits, tls, quic) = (limits.clone(), Arc::clone(&tls), quic.clone());
-        let access_log = access_log.clone();
-        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, mail, access_log };
+        let (access_log, wakes) = (access_log.clone(), wakes.clone());
+        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, mail, access_log, wakes };
         workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
     }
     let cores = workers.len();
@@ -107,6 +108,7 @@ async fn serve_sockets(
         channel,
         shared,
         collected_at: Instant::now(),
+        wakes: called,
     };
     if server.serve(shutdown).await? == ServeEnd::Cut {
         tracing::warn!("ended with exchanges in flight");

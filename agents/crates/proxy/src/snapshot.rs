@@ -46,6 +46,8 @@ pub(crate) struct AppSpec {
     pub(crate) key: Box<str>,
     pub(crate) measured: bool,
     pub(crate) traffic: AppTraffic,
+    /// It may sleep: how long a request waits for it to wake.
+    pub(crate) wake_timeout: Option<Duration>,
     pub(crate) upstreams: Vec<UpstreamSpec>,
 }
 
@@ -60,6 +62,8 @@ pub(crate) struct UpstreamSpec {
     pub(crate) drain_timeout: Duration,
     /// Share of new exchanges against the app's other instances.
     pub(crate) weight: u32,
+    /// What its requests are counted under; empty: they are not.
+    pub(crate) side: Box<str>,
 }
 
 /// How long exchanges of an instance that drains may go on, of which nothing is said.
@@ -192,9 +196,11 @@ fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<A
             draining: upstream.draining,
             drain_timeout: drain_timeout(upstream.drain_timeout_ms),
             weight: upstream.weight.unwrap_or(WEIGHT),
+            side: upstream.side.as_str().into(),
         });
     }
-    Ok(AppSpec { key: app.app_key.as_str().into(), measured: app.measured, traffic, upstreams })
+    let wake_timeout = (app.wake_timeout_ms > 0).then(|| Duration::from_millis(u64::from(app.wake_timeout_ms)));
+    Ok(AppSpec { key: app.app_key.as_str().into(), measured: app.measured, traffic, wake_timeout, upstreams })
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ mod http2;
 mod socket;
 mod unix;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use fairlead_route::instance_key;
 
-use crate::core::{Standing, Window};
+use crate::core::{Served, Standing, Window};
 use crate::limits::Limits;
 use connections::Connections;
 pub(crate) use connections::{Link, UpstreamConnection};
@@ -36,6 +36,8 @@ pub(crate) struct Instance {
     /// When it drains: when its WebSockets are told.
     tell: Cell<Option<Window>>,
     connections: Connections,
+    /// Of a canary: what its requests are counted in.
+    side: RefCell<Option<Rc<Served>>>,
 }
 
 impl Instance {
@@ -49,6 +51,7 @@ impl Instance {
             draining: Cell::new(false),
             tell: Cell::new(None),
             connections: Connections::new(connector),
+            side: RefCell::default(),
         })
     }
 
@@ -86,6 +89,15 @@ impl Instance {
         if draining {
             self.connections.close_idle();
         }
+    }
+
+    /// From now on its requests are counted there too.
+    pub(crate) fn set_side(&self, side: Option<Rc<Served>>) {
+        self.side.replace(side);
+    }
+
+    pub(crate) fn side(&self) -> Option<Rc<Served>> {
+        self.side.borrow().clone()
     }
 
     /// In a drain: when the WebSocket that drew `lot` is to be told.

@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::access_log::{AccessLog, Message};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
-use crate::core::{Core, CoreStats, DrainOrder, Ports};
+use crate::core::{Core, CoreStats, DrainOrder, Ports, WakeCalls};
 use crate::h3::{self, Mail, QuicSettings};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
@@ -53,6 +53,8 @@ pub(crate) struct WorkerOptions {
     /// One for each of QUIC's listeners, in their order.
     pub(crate) mail: Vec<Mail>,
     pub(crate) access_log: SyncSender<Message>,
+    /// Who is told of requests for apps that sleep.
+    pub(crate) wakes: WakeCalls,
 }
 
 /// A running core.
@@ -91,6 +93,7 @@ impl Worker {
 
 async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<CoreCommand>) {
     let core = Core::new(options.limits, options.ports, AccessLog::new(options.access_log));
+    core.call_wakes(options.wakes);
     tokio::task::spawn_local(tick(Rc::clone(&core)));
     let laps = Rc::clone(&core);
     tokio::task::spawn_local(async move { laps.handshakes.count_laps(Instant::now).await });
@@ -314,6 +317,7 @@ pub(crate) mod tests {
             listeners: sockets.listeners,
             mail: Vec::new(),
             access_log: LogWriter::start().unwrap(),
+            wakes: mpsc::unbounded_channel().0,
         })
         .unwrap();
         let (applied, is_applied) = oneshot::channel();

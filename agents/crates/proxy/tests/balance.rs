@@ -139,6 +139,7 @@ async fn an_app_that_stalls_makes_no_request_of_another_wait() {
         upstreams: vec![upstream("ins_2", other.address)],
         measured: true,
         traffic: Some(traffic),
+        ..ProxyApp::default()
     });
     proxy.apply(snapshot).await.unwrap();
     let mut waiting = Vec::new();

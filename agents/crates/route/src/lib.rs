@@ -44,7 +44,7 @@ pub use host::{Authority, HostName};
 pub use limit::{ClientRates, ClientsInFlight, Occupied, Rate, TICKS_PER_SECOND, TooMany, Window};
 pub use line::Line;
 pub use malformed::Malformed;
-pub use path::{Stripped, https_location, redirect_location, strip_prefix};
+pub use path::{Stripped, https_location, lenient_path, redirect_location, strip_prefix};
 pub use proxy_protocol::{BadProxyHeader, PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 pub use request::{RequestEdit, RequestFacts, RequestLine, Version, encode_request};
 pub use request_id::{REQUEST_ID_BYTES_MAX, RequestIds, usable_request_id};

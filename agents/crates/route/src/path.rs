@@ -1,4 +1,5 @@
 //! What becomes of a path: stripped of its route's prefix for the app, or made the location that a redirect leads to.
+//! And what an app may read in one that is written in a roundabout way.
 
 use fairlead_model::Redirect;
 
@@ -9,6 +10,57 @@ pub fn strip_prefix(path_and_query: &[u8], length: usize) -> Option<Stripped<'_>
     let rest = path_and_query.get(length..).filter(|_| length > 0)?;
     let slash: &[u8] = if rest.first() == Some(&b'/') { b"" } else { b"/" };
     Some(Stripped { prefix: &path_and_query[..length], slash, rest })
+}
+
+/// The path that an app may take this one for: escapes read, `\` for `/`, parameters of segments (`;x`) left out, slashes that
+/// follow each other as one, dot segments resolved (RFC 3986, 5.2.4). `None` for one that can only be read as it is written.
+///
+/// For comparisons only. It is as lenient as the most lenient framework, so that nobody slips past a route's policy by a
+/// spelling that the app understands and the route table does not.
+pub fn lenient_path(path: &[u8]) -> Option<Vec<u8>> {
+    let plain = path.iter().zip(path.iter().skip(1).chain(&[0])).all(|(byte, next)| match byte {
+        b'%' | b'\\' | b';' => false,
+        b'/' => !matches!(next, b'/' | b'.'),
+        _ => true,
+    });
+    if plain {
+        return None;
+    }
+    let mut read = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((byte, after)) = rest.split_first() {
+        let escaped = match (byte, after) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high << 4 | low),
+            _ => None,
+        };
+        let byte = escaped.unwrap_or(*byte);
+        read.push(if byte == b'\\' { b'/' } else { byte });
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    let mut segments: Vec<&[u8]> = Vec::new();
+    let mut ends_in_folder = false;
+    for segment in read.split(|byte| *byte == b'/') {
+        let segment = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+        ends_in_folder = matches!(segment, b"" | b"." | b"..");
+        match segment {
+            b"" | b"." => {}
+            b".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    let mut lenient = Vec::with_capacity(read.len());
+    for segment in segments {
+        lenient.push(b'/');
+        lenient.extend_from_slice(segment);
+    }
+    if ends_in_folder {
+        lenient.push(b'/');
+    }
+    Some(lenient)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 /// A path without its route's prefix.
@@ -61,6 +113,34 @@ mod tests {
 
     fn redirect(to: &str) -> Redirect {
         Redirect { status: 308, to: to.into(), keep_path: true }
+    }
+
+    #[test]
+    fn a_roundabout_path_is_read_as_the_most_lenient_app_would() {
+        for (path, read) in [
+            ("/%61dmin", "/admin"),
+            ("//admin", "/admin"),
+            ("/x/../admin", "/admin"),
+            ("/x/%2e%2E/admin/", "/admin/"),
+            ("/./admin", "/admin"),
+            ("/admin%2Fx", "/admin/x"),
+            ("\\/admin", "/admin"),
+            ("/%5cadmin", "/admin"),
+            ("/admin;v=1/x", "/admin/x"),
+            ("/..;/admin", "/admin"),
+            ("/../../a", "/a"),
+            ("/a/..", "/"),
+            ("/a/.", "/a/"),
+            ("/%", "/%"),
+            ("/%zz/%4", "/%zz/%4"),
+            ("/%25%36%31", "/%61"),
+            ("//", "/"),
+        ] {
+            assert_eq!(lenient_path(path.as_bytes()).as_deref(), Some(read.as_bytes()), "{path}");
+        }
+        for path in ["/", "/admin", "/a.b/c..d/e.", "/a-b_c~d", "*", ""] {
+            assert_eq!(lenient_path(path.as_bytes()), None, "{path}");
+        }
     }
 
     #[test]

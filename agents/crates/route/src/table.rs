@@ -10,6 +10,8 @@ use foldhash::fast::RandomState;
 
 use fairlead_model::{RouteError, route_key, wildcard_of};
 
+use crate::lenient_path;
+
 /// What a look-up found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteMatch<T> {
@@ -19,6 +21,8 @@ pub enum RouteMatch<T> {
     NoPath,
     /// The host is not known.
     NoHost,
+    /// The path leads to one place as it is written, and to another as an app may read it.
+    Ambiguous,
 }
 
 /// Targets by host and path prefix.
@@ -37,10 +41,12 @@ type Hosts<T> = HashMap<Box<[u8]>, Vec<Prefix<T>>, RandomState>;
 struct Prefix<T> {
     /// Without a final slash; empty for all paths.
     path: Box<[u8]>,
+    /// As an app may read it; `None` when that is the same.
+    lenient: Option<Box<[u8]>>,
     target: T,
 }
 
-impl<T: Copy> RouteTable<T> {
+impl<T: Copy + PartialEq> RouteTable<T> {
     /// Builds a table of (host, path prefix, target). A final slash of a prefix means nothing: `/api/` is `/api`.
     pub fn build<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T)>) -> Result<Self, RouteError> {
         let (mut hosts, mut wildcards) = (Hosts::default(), Hosts::default());
@@ -57,7 +63,8 @@ impl<T: Copy> RouteTable<T> {
             if prefixes.iter().any(|prefix| *prefix.path == *path) {
                 return Err(RouteError::Duplicate { host: host.to_owned(), path_prefix: path_prefix.to_owned() });
             }
-            prefixes.push(Prefix { path: path.into(), target });
+            let lenient = lenient_path(path).map(|path| path.strip_suffix(b"/").unwrap_or(&path).into());
+            prefixes.push(Prefix { path: path.into(), lenient, target });
         }
         for prefixes in hosts.values_mut().chain(wildcards.values_mut()) {
             prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.path.len()));
@@ -67,14 +74,35 @@ impl<T: Copy> RouteTable<T> {
 
     /// Finds the longest prefix of `path` among those of `host` (lower case). A prefix ends at a segment's border:
     /// `/api` takes `/api` and `/api/x`, not `/apis`.
+    ///
+    /// A path that an app may read as another one must lead to the same place either way: `/%61dmin` must not pass by what is
+    /// set for `/admin`. It costs nothing where a host leads to one place only, and a look at each byte elsewhere.
     pub fn find(&self, host: &[u8], path: &[u8]) -> RouteMatch<T> {
         let own = self.hosts.get(host);
-        if let Some(target) = own.and_then(|prefixes| longest(prefixes, path)) {
+        if let Some([only]) = own.map(Vec::as_slice)
+            && only.path.is_empty()
+        {
+            return RouteMatch::Found(only.target);
+        }
+        let found = self.find_by(own, host, |prefix| (&prefix.path, path));
+        let Some(lenient) = lenient_path(path).filter(|_| found != RouteMatch::NoHost) else { return found };
+        let other =
+            self.find_by(own, host, |prefix| (prefix.lenient.as_ref().unwrap_or(&prefix.path), lenient.as_slice()));
+        if other == found { found } else { RouteMatch::Ambiguous }
+    }
+
+    fn find_by<'a>(
+        &'a self,
+        own: Option<&'a Vec<Prefix<T>>>,
+        host: &[u8],
+        compared: impl Fn(&'a Prefix<T>) -> (&'a [u8], &'a [u8]),
+    ) -> RouteMatch<T> {
+        if let Some(target) = own.and_then(|prefixes| longest(prefixes, &compared)) {
             return RouteMatch::Found(target);
         }
         let mut known = own.is_some();
         for prefixes in self.wildcards_of(host) {
-            if let Some(target) = longest(prefixes, path) {
+            if let Some(target) = longest(prefixes, &compared) {
                 return RouteMatch::Found(target);
             }
             known = true;
@@ -106,11 +134,16 @@ fn label_bit(labels: usize) -> u128 {
     1 << labels.min(127)
 }
 
-fn longest<T: Copy>(prefixes: &[Prefix<T>], path: &[u8]) -> Option<T> {
-    let fits = |prefix: &&Prefix<T>| {
-        path.starts_with(&prefix.path) && matches!(path.get(prefix.path.len()), None | Some(b'/'))
+/// `compared` tells which spellings of a prefix and of the path are held against each other.
+fn longest<'a, T: Copy>(
+    prefixes: &'a [Prefix<T>],
+    compared: impl Fn(&'a Prefix<T>) -> (&'a [u8], &'a [u8]),
+) -> Option<T> {
+    let fits = |prefix: &&'a Prefix<T>| {
+        let (prefix, path) = compared(prefix);
+        path.starts_with(prefix) && matches!(path.get(prefix.len()), None | Some(b'/'))
             // `*` of OPTIONS belongs to the whole host.
-            || prefix.path.is_empty()
+            || prefix.is_empty()
     };
     prefixes.iter().find(fits).map(|prefix| prefix.target)
 }
@@ -169,11 +202,34 @@ mod tests {
             let table = RouteTable::build(unique.iter().enumerate().map(|(index, (host, path))| (host.as_str(), path.as_str(), index))).unwrap();
             let found = match table.find(asked.as_bytes(), asked_path.as_bytes()) {
                 RouteMatch::Found(index) => Some(index),
-                RouteMatch::NoPath | RouteMatch::NoHost => None,
+                RouteMatch::NoPath | RouteMatch::NoHost | RouteMatch::Ambiguous => None,
             };
             prop_assert_eq!(found, slow(&unique, &asked, &asked_path));
             prop_assert_eq!(table.knows(asked.as_bytes()), unique.iter().any(|(host, _)| fit(host, &asked).is_some()));
         }
+    }
+
+    #[test]
+    fn a_spelling_that_an_app_may_understand_does_not_slip_past_a_route() {
+        let table = RouteTable::build([("h.test", "/", 1), ("h.test", "/admin", 2), ("h.test", "/a%20b", 3)]).unwrap();
+        let find = |path: &str| table.find(b"h.test", path.as_bytes());
+        for path in
+            ["/%61dmin", "//admin", "/x/../admin", "/x/..%2fadmin/y", "/./admin", "/admin;x", "/admin/../x", "/\\admin"]
+        {
+            assert_eq!(find(path), RouteMatch::Ambiguous, "{path}");
+        }
+        for (path, target) in [("/admin/%61", 2), ("/admin//x", 2), ("/x%2fy", 1), ("/a/../b", 1), ("/a%20b/x", 3)] {
+            assert_eq!(find(path), RouteMatch::Found(target), "{path}");
+        }
+        let wild = RouteTable::build([("*.test", "/", 1), ("*.test", "/admin", 2)]).unwrap();
+        assert_eq!(wild.find(b"a.test", b"/%61dmin"), RouteMatch::Ambiguous);
+        assert_eq!(wild.find(b"other", b"/%61dmin"), RouteMatch::NoHost);
+        let one = RouteTable::build([("h.test", "/", 1)]).unwrap();
+        assert_eq!(
+            one.find(b"h.test", b"/%61//../x"),
+            RouteMatch::Found(1),
+            "whatever it means, it means the same route"
+        );
     }
 
     #[test]

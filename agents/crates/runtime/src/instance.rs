@@ -11,7 +11,7 @@ use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId};
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Cgroup;
-use crate::rollout::Exit;
+use crate::rollout::{Exit, HookKind};
 
 /// What a shim needs to run one instance, and what a restarted agent needs to know it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct InstanceSpec {
     pub cgroup: Option<Cgroup>,
     /// How often it was restarted before this start.
     pub restarts: u32,
+    /// It is a command of a rollout, run once; `None` for an instance.
+    #[serde(default)]
+    pub hook: Option<HookKind>,
     /// Of its release.
     pub health: HealthCheck,
     /// Of its release.

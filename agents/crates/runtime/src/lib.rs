@@ -24,6 +24,6 @@ pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
-pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View};
+pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes};
 pub use secrets::redactor;
 pub use volumes::{bytes_below, remove_set_aside_volumes, set_aside_volume, volumes_used};

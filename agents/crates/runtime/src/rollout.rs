@@ -5,14 +5,18 @@
 //! A *group* is the set of instances of one release with one version of its secrets. `serving` holds the routes; `next` is brought up beside it;
 //! after the proxy has confirmed the switch the old instances are in `leaving` until they are drained and stopped.
 
+mod advance;
+mod canary;
 mod event;
 mod group;
+mod hook;
+mod scale;
 mod sentence;
 mod status;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fairlead_model::{
@@ -21,8 +25,14 @@ use fairlead_model::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use event::{Action, Adopted, Context, Event, Exit, Now, ProbeFailure, Upstream};
-use group::{Group, Process, Slot};
+use advance::{Next, Progress, Retreat, Stage};
+pub use canary::Traffic;
+pub use event::{Action, Adopted, Context, Event, Exit, FoundHook, HookKind, HookOutcome, Now, ProbeFailure, Upstream};
+use group::{Group, Slot};
+pub use hook::HookRecord;
+use hook::HookRun;
+pub use scale::Load;
+use scale::Pace;
 pub(crate) use sentence::ended;
 
 /// How long the proxy may take to confirm a switch before the old instances get the routes back.
@@ -44,6 +54,15 @@ pub struct Record {
     pub serving: Option<(ReleaseSpec, Option<DeploymentId>)>,
     /// Rollouts under way or done, until desired state forgets them.
     pub rollouts: Vec<RolloutStatus>,
+    /// Commands of rollouts that have begun, so that none runs twice.
+    #[serde(default)]
+    pub hooks: Vec<HookRecord>,
+    /// How far the rollout under way has come.
+    #[serde(default)]
+    pub progress: Option<Progress>,
+    /// Instances that scaling has decided on; zero: it sleeps.
+    #[serde(default)]
+    pub scaled: Option<u32>,
 }
 
 /// One app as this server runs it.
@@ -58,18 +77,19 @@ pub struct AppState {
     next: Option<Next>,
     switching: Option<Switching>,
     leaving: BTreeMap<InstanceId, Leaving>,
+    retreat: Option<Retreat>,
+    hook: Option<HookRun>,
+    hooks: Vec<HookRecord>,
+    /// What a former run left of commands, until its rollout asks for it.
+    found_hooks: Vec<FoundHook>,
+    /// How far a former run had come with the rollout under way.
+    progressed: Option<Progress>,
+    pace: Pace,
+    /// Since when a request waits for the app to wake, and the routes that end it.
+    waking: Option<(Duration, Option<u64>)>,
     rollouts: BTreeMap<DeploymentId, RolloutStatus>,
     upstreams: Vec<Upstream>,
     generation: u64,
-}
-
-/// A group brought up beside the serving one.
-#[derive(Debug, Clone)]
-struct Next {
-    group: Group,
-    /// From the first start to healthy; `None` before it, and for a release that needs no deployment.
-    deadline: Option<Duration>,
-    health_timeout: Duration,
 }
 
 /// The routes lead to the new group, but the proxy has not confirmed it yet.
@@ -88,6 +108,8 @@ struct Leaving {
     slot: Slot,
     grace: Duration,
     stage: LeavingStage,
+    /// It is no instance but a command that nobody waits for any more.
+    hook: Option<HookKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +143,13 @@ impl AppState {
             next: None,
             switching: None,
             leaving: BTreeMap::new(),
+            retreat: None,
+            hook: None,
+            hooks: record.hooks,
+            found_hooks: Vec::new(),
+            progressed: record.progress,
+            pace: Pace::restored(record.scaled),
+            waking: None,
             rollouts: record.rollouts.into_iter().map(|status| (status.deployment.clone(), status)).collect(),
             upstreams: Vec::new(),
             generation: 0,
@@ -137,6 +166,7 @@ impl AppState {
             Event::Adopt(adopted) => {
                 self.adopted.insert(adopted.instance.clone(), adopted);
             }
+            Event::FoundHook(found) => self.found_hooks.push(found),
             Event::Desired(spec) => {
                 self.first_desired(&spec, now);
                 for release in spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)) {
@@ -162,22 +192,57 @@ impl AppState {
                     slot.probed(result);
                 }
             }
-            Event::RoutesApplied(generation) => self.routes_applied(generation, now),
+            Event::RoutesApplied(generation) => self.routes_applied(generation, now, actions),
             Event::RoutesRefused(generation, error) => {
                 if self.switching.as_ref().is_some_and(|switching| generation >= switching.generation) {
                     self.revert_switch(sentence::routes_refused(&error), now, actions);
                 }
+                self.advance_refused(generation, &error, now, actions);
             }
             Event::InFlight { instance, count, at } => self.in_flight(&instance, count, at, now, actions),
+            Event::Traffic(side, traffic) => self.count_traffic(&side, &traffic),
+            Event::Load(load) => {
+                if let Some(spec) = &self.desired
+                    && let Some(scale) = &spec.scale
+                {
+                    if self.next.is_some() || self.switching.is_some() || self.waking.is_some() {
+                        self.pace.busy(now.at);
+                    }
+                    self.pace.take(scale, spec.instances, &load, now.at);
+                }
+            }
+            Event::Wake => {
+                if let Some(spec) = &self.desired
+                    && let Some(scale) = &spec.scale
+                    && self.pace.wake(scale, spec.instances, now.at)
+                {
+                    self.waking = Some((now.at, None));
+                }
+            }
             Event::Tick => {}
         }
+    }
+
+    /// Instances that the app should have.
+    fn count(&self, spec: &AppSpec) -> usize {
+        let count = match &spec.scale {
+            Some(scale) => self.pace.count(scale, spec.instances),
+            None => spec.instances.max(1),
+        };
+        usize::try_from(count).unwrap_or(1)
+    }
+
+    /// Instances that a release needs before it may take over: one, though the app sleeps.
+    fn total(&self) -> usize {
+        self.desired.as_ref().map_or(1, |spec| self.count(spec).max(1))
     }
 
     /// Gives the groups of a former run their instances back; those of nobody are drained.
     fn first_desired(&mut self, spec: &AppSpec, now: Now) {
         if let Some((release, deployment)) = self.restored.take() {
             let mut group = Group::new(release, deployment);
-            group.adopt(&mut self.adopted, now.at);
+            let candidate = spec.candidate.as_ref().map(|rollout| &rollout.deployment);
+            group.adopt(&mut self.adopted, candidate, now.at);
             self.serving = Some(group);
         }
         if self.adopted.is_empty() {
@@ -197,7 +262,7 @@ impl AppState {
             let (release, deployment) = (orphan.release.clone(), orphan.deployment.clone());
             let stage = LeavingStage::draining(now, self.generation + 1, orphan.drain_timeout);
             let slot = Slot::adopted(&orphan, now.at);
-            self.leaving.insert(id, Leaving { release, deployment, slot, grace: orphan.stop_grace, stage });
+            self.leaving.insert(id, Leaving { release, deployment, slot, grace: orphan.stop_grace, stage, hook: None });
         }
     }
 
@@ -210,9 +275,15 @@ impl AppState {
     }
 
     fn exited(&mut self, id: &InstanceId, exit: Exit, now: Now, actions: &mut Vec<Action>) {
-        if self.leaving.remove(id).is_some() {
+        if let Some(left) = self.leaving.remove(id) {
+            if let (Some(kind), Some(deployment)) = (left.hook, left.deployment) {
+                actions.push(Action::Output { deployment, step: kind.step(), instance: id.clone() });
+            }
             actions.push(Action::Forget { instance: id.clone() });
             return;
+        }
+        if self.hook.as_ref().is_some_and(|hook| hook.instance == *id) {
+            return self.hook_exited(&exit, now, actions);
         }
         let rollout = self.next.as_ref().is_some_and(|next| {
             next.group.deployment.is_some() && next.deadline.is_some() && next.group.slots.contains_key(id)
@@ -220,6 +291,9 @@ impl AppState {
         let Some(slot) = self.slot(id) else { return };
         slot.exited(&exit, rollout, now.at);
         let crashes = slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW));
+        if self.crashed_when_admitted(id, sentence::crashed_in_switch(&exit), now, actions) {
+            return;
+        }
         if !rollout {
             self.crashed_in_switch(id, &exit, now, actions);
             return;
@@ -246,7 +320,18 @@ impl AppState {
         }
     }
 
-    fn routes_applied(&mut self, generation: u64, now: Now) {
+    fn routes_applied(&mut self, generation: u64, now: Now, actions: &mut Vec<Action>) {
+        if let Some((since, Some(wanted))) = self.waking
+            && generation >= wanted
+        {
+            self.waking = None;
+            let took = now.at.saturating_sub(since);
+            let healthy =
+                self.serving.iter_mut().flat_map(|group| group.slots.values_mut()).filter(|slot| slot.healthy());
+            healthy.for_each(|slot| slot.detail = sentence::woken(took));
+            actions.push(Action::Woken { took });
+        }
+        self.advance_confirmed(generation, now);
         if let Some(switching) = self.switching.take_if(|switching| generation >= switching.generation) {
             let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
             self.finish_step(deployment.as_ref(), Step::Switch, StepState::Done, now);
@@ -283,7 +368,7 @@ impl AppState {
         }
         self.say(next.group.deployment.clone(), step, failure.message.clone(), actions);
         self.finish(next.group.deployment.as_ref(), WorkState::Failed, Some(failure), now);
-        self.stop_group(next.group, now, actions);
+        self.withdraw(next.group, &next.admitted, now, actions);
     }
 
     /// Gives the routes back to the instances that had them; what had taken over is drained.
@@ -292,16 +377,18 @@ impl AppState {
         let Some(refused) = std::mem::replace(&mut self.serving, switching.previous) else { return };
         self.say(refused.deployment.clone(), Step::Switch, failure.message.clone(), actions);
         self.finish(refused.deployment.as_ref(), WorkState::Failed, Some(failure), now);
-        self.leave(refused, false, now);
+        let all: BTreeSet<InstanceId> = refused.slots.keys().cloned().collect();
+        self.withdraw(refused, &all, now, actions);
     }
 
     fn remove_all(&mut self, now: Now, actions: &mut Vec<Action>) {
-        if let Some(next) = self.next.take() {
-            self.finish(next.group.deployment.as_ref(), WorkState::Cancelled, None, now);
-            self.stop_group(next.group, now, actions);
-        }
+        self.stop_hook(now, actions);
+        self.hooks.clear();
+        self.clear_found_hooks(now, actions);
+        let next = self.next.take().map(|next| next.group);
         let previous = self.switching.take().and_then(|switching| switching.previous);
-        for group in [previous, self.serving.take()].into_iter().flatten() {
+        let retreat = self.retreat.take().map(|retreat| retreat.group);
+        for group in [next, previous, retreat, self.serving.take()].into_iter().flatten() {
             self.finish(group.deployment.as_ref(), WorkState::Cancelled, None, now);
             self.leave(group, false, now);
         }
@@ -312,6 +399,7 @@ impl AppState {
                 slot: Slot::adopted(&adopted, now.at),
                 grace: adopted.stop_grace,
                 stage: LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO },
+                hook: None,
             };
             leaving.stop(&id, now, actions);
             self.leaving.insert(id, leaving);
@@ -323,18 +411,41 @@ impl AppState {
         let now = context.now;
         if let Some(spec) = self.desired.clone() {
             self.aim(&spec, now, actions);
-            let instances = usize::try_from(spec.instances.max(1)).unwrap_or(1);
-            for surplus in self.scale(instances, context) {
-                self.leave_slot(surplus, now);
+            self.drain_strays(now);
+            self.check_hooks(context, actions);
+            self.clear_found_hooks(now, actions);
+            let idle = spec.scale.as_ref().map(|scale| scale.idle_timeout).unwrap_or_default();
+            // Again, as what failed in the first round may have to be made up for.
+            for _ in 0..2 {
+                let (count, total) = (self.count(&spec), self.total());
+                self.begin_batch(total);
+                for surplus in self.scale(count, idle, context) {
+                    self.leave_slot(surplus, now);
+                }
+                self.start_due(now, actions);
+                self.check_next(total, now, actions);
             }
-            self.start_due(now, actions);
-            self.check_next(now, actions);
+            self.check_retreat(self.total(), now);
         }
         if self.switch_due().is_some_and(|deadline| now.at >= deadline) {
             self.revert_switch(sentence::routes_unconfirmed(SWITCH_TIMEOUT), now, actions);
         }
         self.check_leaving(now, actions);
-        self.check_drained(now, actions);
+        self.check_drained(context, actions);
+        self.drop_hook(now, actions);
+    }
+
+    /// Instances of a rollout that had failed already when the agent came back belong to nobody.
+    fn drain_strays(&mut self, now: Now) {
+        if self.next.is_some() || self.switching.is_some() {
+            return;
+        }
+        for (id, stray) in std::mem::take(&mut self.adopted) {
+            let (release, deployment) = (stray.release.clone(), stray.deployment.clone());
+            let stage = LeavingStage::draining(now, self.generation + 1, stray.drain_timeout);
+            let slot = Slot::adopted(&stray, now.at);
+            self.leaving.insert(id, Leaving { release, deployment, slot, grace: stray.stop_grace, stage, hook: None });
+        }
     }
 
     /// Decides which group should serve and makes it, or gives up one that is no longer wanted.
@@ -354,11 +465,16 @@ impl AppState {
                 same && (deployment.is_none() || group.deployment.as_ref() == deployment)
             })
         };
-        if let Some(next) = self.next.take_if(|next| !matches(&next.group)) {
+        // Of the same release again: the serving group is what is wanted, unless the new deployment itself is.
+        let restart =
+            want.is_some_and(|(_, deployment, _)| deployment.is_none()) && self.serving.as_ref().is_some_and(&matches);
+        let unwanted = |group: &Group| !matches(group) || (restart && group.deployment.is_some());
+        if let Some(next) = self.next.take_if(|next| unwanted(&next.group)) {
             let deployment = next.group.deployment.clone();
-            self.say(deployment.clone(), Step::Health, sentence::CANCELLED.into(), actions);
+            let step = self.running_step(deployment.as_ref()).unwrap_or(Step::Health);
+            self.say(deployment.clone(), step, sentence::CANCELLED.into(), actions);
             self.finish(deployment.as_ref(), WorkState::Cancelled, Some(sentence::cancelled()), now);
-            self.stop_group(next.group, now, actions);
+            self.withdraw(next.group, &next.admitted, now, actions);
         }
         let cancelled = self.switching.as_ref().is_some_and(|switching| {
             switching.previous.as_ref().is_some_and(&matches) && !self.serving.as_ref().is_some_and(&matches)
@@ -379,30 +495,54 @@ impl AppState {
         self.forget_rollouts(candidate.map(|c| &c.deployment), now);
         let Some((release, deployment, health_timeout)) = want.filter(|_| !settled) else { return };
         let mut group = Group::new(release.clone(), deployment.cloned());
-        group.adopt(&mut self.adopted, now.at);
+        group.adopt(&mut self.adopted, candidate.map(|c| &c.deployment), now.at);
         if deployment.is_none() && self.serving.is_none() {
             self.serving = Some(group);
             return;
         }
-        self.begin_rollout(deployment, release, now, actions);
+        let asked = candidate.filter(|_| deployment.is_some());
+        let hook = asked.and_then(|rollout| rollout.release_command.clone());
+        let hook = hook.filter(|_| !self.hook_has_ended(HookKind::Release, deployment));
+        self.begin_rollout(deployment, release, hook.is_some(), now, actions);
         // Instances of a former run of the agent were started already: their limit runs from now.
         let deadline = health_timeout.filter(|_| !group.slots.is_empty()).map(|limit| now.at + limit);
-        self.next = Some(Next { group, deadline, health_timeout: health_timeout.unwrap_or(Duration::MAX) });
+        let mut next = Next {
+            group,
+            deadline,
+            health_timeout: health_timeout.unwrap_or(Duration::MAX),
+            hook,
+            batch: asked.map_or(0, |rollout| usize::try_from(rollout.batch).unwrap_or(0)),
+            canary: asked.and_then(|rollout| rollout.canary.clone()),
+            wanted: 0,
+            admitted: BTreeSet::new(),
+            retired: 0,
+            tried: 0,
+            stage: Stage::Starting,
+        };
+        self.resume(&mut next);
+        self.next = Some(next);
     }
 
-    /// Adds missing copies; returns those that are too many.
-    fn scale(&mut self, instances: usize, context: &mut Context<'_>) -> Vec<(InstanceId, Leaving)> {
+    /// Adds missing copies; returns those that are too many. An app of none keeps a place for the one that wakes.
+    fn scale(&mut self, count: usize, idle: Duration, context: &mut Context<'_>) -> Vec<(InstanceId, Leaving)> {
         let at = context.now.at;
         let generation = self.generation + 1;
         let mut surplus = Vec::new();
-        for group in self.serving.iter_mut().chain(self.next.iter_mut().map(|next| &mut next.group)) {
-            while group.slots.len() < instances {
+        let retired = self.next.as_ref().map_or(0, |next| next.retired);
+        let serving = self.serving.as_mut().map(|group| (group, count.saturating_sub(retired), count == 0));
+        let next = self.next.as_mut().map(|next| (next.wanted(count.max(1)), &mut next.group));
+        for (group, count, sleeps) in serving.into_iter().chain(next.map(|(wanted, group)| (group, wanted, false))) {
+            group.wake(at, sleeps);
+            while group.slots.len() < count {
                 group.slots.insert((context.new_instance)(), Slot::waiting(at));
             }
-            while group.slots.len() > instances {
+            while group.running_places() > count {
                 let Some((id, slot)) = group.take_weakest() else { break };
                 let stage = LeavingStage::draining(context.now, generation, group.release.drain_timeout);
                 surplus.push((id, group.leaving(slot, stage)));
+            }
+            if sleeps && group.slots.is_empty() {
+                group.slots.insert((context.new_instance)(), Slot::asleep(at, idle));
             }
         }
         surplus
@@ -418,27 +558,6 @@ impl AppState {
         }
     }
 
-    fn check_next(&mut self, now: Now, actions: &mut Vec<Action>) {
-        let Some(next) = &self.next else { return };
-        let deployment = next.group.deployment.clone();
-        let running = next.group.slots.values().all(|slot| matches!(slot.process, Process::Running { .. }));
-        if running && self.running_step(deployment.as_ref()) == Some(Step::Start) {
-            self.say(deployment.clone(), Step::Health, sentence::waiting(&next.group), actions);
-            self.finish_step(deployment.as_ref(), Step::Start, StepState::Done, now);
-            self.begin_step(deployment.as_ref(), Step::Health, now);
-        }
-        let Some(next) = &self.next else { return };
-        if next.group.slots.values().all(Slot::healthy) {
-            self.switch(now, actions);
-        } else if next.deadline.is_some_and(|deadline| now.at >= deadline) {
-            let waiting = next.group.slots.iter().find(|(_, slot)| !slot.healthy());
-            let Some((id, slot)) = waiting else { return };
-            let failure = sentence::deadline(slot, &next.group.release.health.path, next.health_timeout);
-            let id = id.clone();
-            self.fail_next(failure, Some(&id), now, actions);
-        }
-    }
-
     /// When an unconfirmed switch is taken back. One that no deployment asked for waits for the proxy.
     fn switch_due(&self) -> Option<Duration> {
         let asked = self.serving.as_ref().is_some_and(|group| group.deployment.is_some());
@@ -448,9 +567,14 @@ impl AppState {
     fn switch(&mut self, now: Now, actions: &mut Vec<Action>) {
         let Some(next) = self.next.take() else { return };
         let deployment = next.group.deployment.clone();
-        self.finish_step(deployment.as_ref(), Step::Health, StepState::Done, now);
-        self.begin_step(deployment.as_ref(), Step::Switch, now);
+        self.begin_switch(deployment.as_ref(), now);
         self.say(deployment, Step::Switch, sentence::healthy(&next.group), actions);
+        if let Some(spec) = &self.desired
+            && let Some(scale) = &spec.scale
+        {
+            // What was just deployed is looked at: it stays awake for a while, though nobody has asked yet.
+            self.pace.wake(scale, spec.instances, now.at);
+        }
         let previous = self.serving.replace(next.group);
         let (generation, deadline) = (self.generation + 1, now.at + SWITCH_TIMEOUT);
         self.switching = Some(Switching { generation, deadline, previous });
@@ -460,7 +584,7 @@ impl AppState {
         let mut gone = Vec::new();
         for (id, leaving) in &mut self.leaving {
             let due = match leaving.stage {
-                _ if matches!(leaving.slot.process, Process::Waiting { .. }) => {
+                _ if leaving.slot.has_no_process() => {
                     gone.push(id.clone());
                     false
                 }
@@ -476,18 +600,39 @@ impl AppState {
         }
     }
 
-    /// A rollout succeeds once nothing of what it replaced is left.
-    fn check_drained(&mut self, now: Now, actions: &mut Vec<Action>) {
+    /// A rollout succeeds once nothing of what it replaced is left, and the command that follows has ended.
+    fn check_drained(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+        let now = context.now;
         let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
-        if self.switching.is_some() || self.running_step(deployment.as_ref()) != Some(Step::Drain) {
+        let step = self.running_step(deployment.as_ref());
+        let rollout = self.desired.as_ref().and_then(|spec| spec.candidate.clone());
+        let hook = rollout.filter(|rollout| Some(&rollout.deployment) == deployment.as_ref());
+        let hook = hook.and_then(|rollout| Some((rollout.deployment, rollout.after_command?, rollout.release)));
+        if step == Some(Step::After) && self.hook.is_none() {
+            // A former run of the agent had begun it.
+            match hook {
+                Some((deployment, hook, release)) => {
+                    self.run_hook(HookKind::After, deployment, &hook, release, context, actions);
+                }
+                None => self.finish(deployment.as_ref(), WorkState::Succeeded, None, now),
+            }
+            return;
+        }
+        if self.switching.is_some() || step != Some(Step::Drain) {
             return;
         }
         if self.leaving.values().any(|leaving| leaving.deployment != deployment) {
             return;
         }
         self.finish_step(deployment.as_ref(), Step::Drain, StepState::Done, now);
-        self.finish(deployment.as_ref(), WorkState::Succeeded, None, now);
-        self.say(deployment, Step::Drain, sentence::LIVE.into(), actions);
+        self.say(deployment.clone(), Step::Drain, sentence::LIVE.into(), actions);
+        match hook {
+            Some((id, hook, release)) => {
+                self.begin_step(Some(&id), Step::After, now);
+                self.run_hook(HookKind::After, id, &hook, release, context, actions);
+            }
+            None => self.finish(deployment.as_ref(), WorkState::Succeeded, None, now),
+        }
     }
 
     /// Drains a group that had the routes. `confirmed`: the proxy knows already that it drains.
@@ -520,14 +665,17 @@ impl AppState {
     fn each_group(&mut self, mut change: impl FnMut(&mut Group)) {
         let next = self.next.iter_mut().map(|next| &mut next.group);
         let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
-        self.serving.iter_mut().chain(next).chain(previous).for_each(&mut change);
+        let retreat = self.retreat.iter_mut().map(|retreat| &mut retreat.group);
+        self.serving.iter_mut().chain(next).chain(previous).chain(retreat).for_each(&mut change);
     }
 
     fn slot(&mut self, id: &InstanceId) -> Option<&mut Slot> {
         let next = self.next.iter_mut().map(|next| &mut next.group);
         let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
-        let mut groups = self.serving.iter_mut().chain(next).chain(previous);
+        let retreat = self.retreat.iter_mut().map(|retreat| &mut retreat.group);
+        let mut groups = self.serving.iter_mut().chain(next).chain(previous).chain(retreat);
         let found = groups.find_map(|group| group.slots.get_mut(id));
+        let found = found.or_else(|| self.hook.as_mut().filter(|hook| hook.instance == *id).map(|hook| &mut hook.slot));
         found.or_else(|| self.leaving.get_mut(id).map(|leaving| &mut leaving.slot))
     }
 }

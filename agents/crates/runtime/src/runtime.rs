@@ -3,6 +3,7 @@
 
 mod actions;
 mod adopt;
+mod commands;
 mod driver;
 mod files;
 mod launch;
@@ -15,7 +16,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fairlead_base::Folders;
 use fairlead_model::{
@@ -28,7 +29,7 @@ use crate::cgroup::CgroupFolders;
 use crate::identity::Identities;
 use crate::instance::InstanceSpec;
 use crate::isolation::Isolation;
-use crate::rollout::{Event, Upstream};
+use crate::rollout::{Event, Load, Traffic, Upstream};
 use driver::Driver;
 
 /// Lines of deployments' logs that wait for the agent; a rollout writes some dozen.
@@ -113,6 +114,17 @@ pub struct View {
     pub rollouts: Vec<RolloutStatus>,
     /// What to sample.
     pub processes: Vec<RunningProcess>,
+    /// Apps that were woken by a request since the agent began.
+    pub wakes: BTreeMap<AppKey, Wakes>,
+}
+
+/// How often an app was woken, and how long its first requests waited for that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wakes {
+    /// Times.
+    pub count: u64,
+    /// From the first request to routes that lead to a healthy instance, all together.
+    pub total: Duration,
 }
 
 /// What comes out of the runtime.
@@ -135,6 +147,8 @@ enum Message {
     RoutesApplied(u64),
     RoutesRefused(u64, String),
     InFlight(Instant, Vec<(InstanceId, u32)>),
+    Traffic(Vec<(String, Traffic)>),
+    Loads(Vec<(AppKey, Load)>),
     App(AppKey, Event),
     Launched(Arc<InstanceSpec>),
     StopAll(oneshot::Sender<()>),
@@ -170,6 +184,21 @@ impl Runtime {
     /// Exchanges in flight by instance, as the proxy counts; zeros matter.
     pub fn in_flight(&self, counts: Vec<(InstanceId, u32)>) {
         self.send(Message::InFlight(Instant::now(), counts));
+    }
+
+    /// Requests since the last call that the sides of canaries had, as `Upstream::side` names them.
+    pub fn traffic(&self, sides: Vec<(String, Traffic)>) {
+        self.send(Message::Traffic(sides));
+    }
+
+    /// What apps were asked and used in the last second; zeros matter.
+    pub fn loads(&self, loads: Vec<(AppKey, Load)>) {
+        self.send(Message::Loads(loads));
+    }
+
+    /// A request waits for an app that has no instance.
+    pub fn wake(&self, key: AppKey) {
+        self.send(Message::App(key, Event::Wake));
     }
 
     /// Stops every instance and returns when they are gone. They start again with the next run of the agent.

@@ -408,6 +408,10 @@ mod tests {
             secrets: None,
             cgroup: None,
             restarts: 0,
+            hook: None,
+            process: "web".into(),
+            sandbox: Default::default(),
+            liveness: None,
             health: HealthCheck {
                 path: "/".into(),
                 interval: Duration::from_secs(1),

@@ -1,6 +1,8 @@
 //! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
 #![cfg(test)]
 
+#[path = "runtime/parts.rs"]
+mod parts;
 #[path = "runtime/processes.rs"]
 mod processes;
 #[path = "runtime/sandbox.rs"]
@@ -487,6 +489,22 @@ async fn an_app_has_its_own_user_its_own_tmp_and_no_way_to_more() {
     assert!(server.folders.homes().join("app_a-env_p/kept").exists());
     let process = server.output.view.borrow().processes[0].clone();
     assert_eq!(process.pid, status.pid);
+    server.end().await;
+}
+
+/// One byte, not none: with zero a core handler that is a pipe still sees the memory (core(5)).
+#[tokio::test]
+async fn neither_an_app_nor_its_shim_leaves_its_memory_to_a_core_handler() {
+    let mut server = Server::new().await;
+    server.desire([live(release(1, &["serve", "one"]))]);
+    let status = server.healthy(1).await.remove(0);
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", status.pid)).unwrap();
+    let shim: u32 = stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    for pid in [status.pid, shim] {
+        let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+        assert_eq!(core.split_whitespace().take(2).collect::<Vec<_>>(), ["1", "1"], "{limits}");
+    }
     server.end().await;
 }
 

@@ -199,7 +199,7 @@ impl Config {
             upstreams.push(ProxyUpstream { instance_id, address, weight, ..ProxyUpstream::default() });
         }
         let traffic = app_traffic_message(&app.traffic);
-        Ok(ProxyApp { app_key: name.to_owned(), upstreams, measured: true, traffic })
+        Ok(ProxyApp { app_key: name.to_owned(), upstreams, measured: true, traffic, ..ProxyApp::default() })
     }
 
     fn route(&self, index: usize, route: &Route) -> Result<ProxyRoute, LoadError> {

@@ -15,13 +15,14 @@ use fairlead_tls::LocalAuthority;
 use fairlead_wire::ReportParts;
 use fairlead_wire::agent;
 use fairlead_wire::local::ProxyStats;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::metrics::Metrics;
 
 use super::benchmarks::{BenchmarkEvent, Benchmarks};
 use super::builds::{BuildEvent, Builds};
+use super::loads;
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
 use super::router::Routed;
@@ -40,6 +41,7 @@ pub(crate) struct Sources {
     pub(crate) view: watch::Receiver<Arc<View>>,
     pub(crate) routed: watch::Receiver<Routed>,
     pub(crate) stats: mpsc::Receiver<ProxyStats>,
+    pub(crate) wakes: broadcast::Receiver<String>,
     pub(crate) runtime_log: mpsc::Receiver<(DeploymentId, LogLine)>,
     pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
     pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
@@ -80,6 +82,13 @@ impl Reconciler {
                     proxy_speaks = true;
                     self.count_in_flight(&stats, from.routed.borrow().generation);
                     self.sample(&stats, &from.view);
+                    false
+                }
+                // One that was missed is called again.
+                Ok(app) = from.wakes.recv() => {
+                    if let Some(key) = loads::app_key(&app) {
+                        self.runtime.wake(key);
+                    }
                     false
                 }
                 Some(line) = from.runtime_log.recv() => { self.log(line); false }
@@ -166,7 +175,16 @@ impl Reconciler {
 
     fn sample(&mut self, stats: &ProxyStats, view: &watch::Receiver<Arc<View>>) {
         self.metrics.add(stats);
+        self.metrics.wakes(&view.borrow().wakes);
         let frame = self.samples.frame(stats, &view.borrow(), self.keeper.pid());
+        let sides = loads::sides(stats);
+        if !sides.is_empty() {
+            self.runtime.traffic(sides);
+        }
+        let loads = self.applied.as_ref().map(|state| loads::loads(state, stats, &frame)).unwrap_or_default();
+        if !loads.is_empty() {
+            self.runtime.loads(loads);
+        }
         if !self.pushes.frame(frame) {
             tracing::warn!("the disk can't follow; one second of samples is lost");
         }

@@ -8,6 +8,9 @@ use fairlead_runtime::rollout::Upstream;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 
+/// How long a request waits for an app that sleeps. Browsers and most clients wait longer.
+const WAKE_TIMEOUT_MS: u32 = 30_000;
+
 /// Hosts that need a certificate of the local authority: names that only mean this machine (RFC 6761, section 6.3).
 pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
     let hosts = state.routes.iter().map(|route| route.host.as_str());
@@ -26,7 +29,10 @@ pub(crate) fn snapshot(
         let app = match &route.target {
             RouteTarget::App(key) => {
                 let traffic = state.apps.get(key).and_then(|spec| app_traffic_message(&spec.traffic));
-                Some(ProxyApp { traffic, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
+                let sleepy =
+                    state.apps.get(key).and_then(|spec| spec.scale.as_ref()).is_some_and(|s| s.instances_min == 0);
+                let wake_timeout_ms = if sleepy { WAKE_TIMEOUT_MS } else { 0 };
+                Some(ProxyApp { traffic, wake_timeout_ms, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
             }
             RouteTarget::Address(address) => Some(fixed(*address)),
             RouteTarget::Redirect(_) => None,
@@ -57,13 +63,14 @@ fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
         address: upstream.address.to_string(),
         draining: upstream.draining,
         drain_timeout_ms: u32::try_from(upstream.drain_timeout.as_millis()).unwrap_or(u32::MAX),
-        ..ProxyUpstream::default()
+        weight: Some(upstream.weight),
+        side: upstream.side.clone(),
     };
     ProxyApp {
         app_key: fairlead_wire::app_key(key),
         upstreams: upstreams.iter().map(upstream).collect(),
         measured: true,
-        traffic: None,
+        ..ProxyApp::default()
     }
 }
 
@@ -75,7 +82,7 @@ fn fixed(address: SocketAddr) -> ProxyApp {
         draining: false,
         ..ProxyUpstream::default()
     };
-    ProxyApp { app_key, upstreams: vec![upstream], measured: false, traffic: None }
+    ProxyApp { app_key, upstreams: vec![upstream], measured: false, ..ProxyApp::default() }
 }
 
 #[cfg(test)]
@@ -108,10 +115,19 @@ mod tests {
         let instance = InstanceId::parse("ins_1").unwrap();
         let upstreams = BTreeMap::from([(
             key,
-            vec![Upstream { instance, address, draining: true, drain_timeout: Duration::from_secs(30) }],
+            vec![Upstream {
+                instance,
+                address,
+                draining: true,
+                drain_timeout: Duration::from_secs(30),
+                weight: 7,
+                side: "dep_1/new".into(),
+            }],
         )]);
         let made = snapshot(&state, &upstreams, Vec::new());
-        assert!(made.apps.iter().any(|app| app.upstreams.iter().any(|upstream| upstream.draining)));
+        let upstreams: Vec<&ProxyUpstream> = made.apps.iter().flat_map(|app| &app.upstreams).collect();
+        assert!(upstreams.iter().any(|one| one.draining && one.weight == Some(7) && one.side == "dep_1/new"));
+        assert!(made.apps.iter().all(|app| app.wake_timeout_ms == 0));
         assert_eq!(local_hosts(&state).into_iter().collect::<Vec<_>>(), ["a.localhost", "fairlead.localhost"]);
     }
 }

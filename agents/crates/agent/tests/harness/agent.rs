@@ -27,7 +27,7 @@ const APP: &str = r"
 require('node:http').createServer((request, response) => {
   response.setHeader('content-type', 'application/json');
   const path = request.url === '/secret' ? process.env.SESSION_KEY : request.url;
-  response.end(JSON.stringify({ pid: process.pid, path }));
+  setTimeout(() => response.end(JSON.stringify({ pid: process.pid, path })), Number(process.env.DELAY_MS ?? 0));
 }).listen(Number(process.env.PORT), '127.0.0.1');
 ";
 
@@ -35,6 +35,7 @@ require('node:http').createServer((request, response) => {
 pub(crate) struct Server {
     _dir: tempfile::TempDir,
     pub(crate) folders: Folders,
+    digest: String,
     pub(crate) https: SocketAddr,
     http: SocketAddr,
 }
@@ -46,6 +47,11 @@ impl Server {
 
     /// With an app that has secrets.
     pub(crate) fn prepare_with(secrets: Option<wire::SealedSecrets>) -> Self {
+        Self::prepare_changed(|state| release_of(state).secrets = secrets)
+    }
+
+    /// With the state changed as told.
+    pub(crate) fn prepare_changed(change: impl FnOnce(&mut wire::DesiredState)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         // Apps run as users of their own and must pass through.
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o711)).unwrap();
@@ -53,8 +59,16 @@ impl Server {
         folders.create().unwrap();
         let digest = pack_app(&folders.artifacts());
         enrolled(&folders);
-        std::fs::write(folders.desired_state(), signed_state(&digest, secrets).encode_to_vec()).unwrap();
-        Self { _dir: dir, folders, https: free_address(), http: free_address() }
+        let server = Self { _dir: dir, folders, digest, https: free_address(), http: free_address() };
+        server.sync(1, change);
+        server
+    }
+
+    /// What the next `run` finds as if it had been synced.
+    pub(crate) fn sync(&self, version: u64, change: impl FnOnce(&mut wire::DesiredState)) {
+        let mut state = state(&self.digest, version);
+        change(&mut state);
+        std::fs::write(self.folders.desired_state(), signed(&state).encode_to_vec()).unwrap();
     }
 
     pub(crate) fn command(&self, more: &[&str]) -> Command {
@@ -254,7 +268,12 @@ fn pack_app(artifacts: &Path) -> String {
     hex
 }
 
-fn signed_state(digest: &str, secrets: Option<wire::SealedSecrets>) -> wire::SignedState {
+/// The live release of the state's app.
+pub(crate) fn release_of(state: &mut wire::DesiredState) -> &mut wire::ReleaseSpec {
+    state.apps[0].live.as_mut().unwrap()
+}
+
+fn state(digest: &str, number: u64) -> wire::DesiredState {
     let release = wire::ReleaseSpec {
         release_id: "rel_test".into(),
         number: 1,
@@ -263,12 +282,11 @@ fn signed_state(digest: &str, secrets: Option<wire::SealedSecrets>) -> wire::Sig
         health: Some(wire::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 2_000, ..Default::default() }),
         drain_timeout_ms: 5_000,
         stop_grace_ms: 5_000,
-        secrets,
         ..wire::ReleaseSpec::default()
     };
     let target = wire::AppTarget { app_id: "app_a".into(), environment_id: "env_p".into() };
-    let state = wire::DesiredState {
-        version: Some(wire::Version { epoch: 1, number: 1 }),
+    wire::DesiredState {
+        version: Some(wire::Version { epoch: 1, number }),
         server_id: "srv_test".into(),
         requires: vec!["app".into(), "route".into()],
         apps: vec![wire::AppSpec {
@@ -288,7 +306,10 @@ fn signed_state(digest: &str, secrets: Option<wire::SealedSecrets>) -> wire::Sig
             policy: None,
         }],
         ..wire::DesiredState::default()
-    };
+    }
+}
+
+fn signed(state: &wire::DesiredState) -> wire::SignedState {
     let state = state.encode_to_vec();
     let message = [b"fairlead-state-v1\n".as_slice(), &state].concat();
     wire::SignedState { signature: signer().sign(&message).as_ref().to_vec(), state, key_id: "key_test".into() }

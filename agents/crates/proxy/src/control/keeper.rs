@@ -13,13 +13,13 @@ use std::time::Duration;
 use fairlead_base::{Backoff, clock};
 use fairlead_wire::local::{ProxyDrain, ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event};
 use tokio::process::Child;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::link::{self, Adopted, Channel};
 use super::process::Process;
 use super::replace::{is_wanted, others, replace};
-use super::retiring::{EXIT_TIMEOUT, Retired, Retiring};
+use super::retiring::{EXIT_TIMEOUT, Heard, Retired, Retiring};
 use super::spawn::spawn;
 use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
 use crate::core::DrainOrder;
@@ -27,6 +27,8 @@ use crate::worker::tell;
 
 /// Frames of a minute may wait for a slow reader; more are dropped.
 const STATS_WAITING_MAX: usize = 64;
+/// Calls for apps that sleep that may wait; what is lost is said again within a second.
+const WAKES_WAITING_MAX: usize = 256;
 /// For exchanges in flight of a proxy that can't be spoken to and is replaced.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// A process whose channel closed because it ended is seen to have ended within this.
@@ -70,6 +72,7 @@ enum Request {
 #[derive(Debug)]
 pub struct ProxyKeeper {
     requests: mpsc::Sender<Request>,
+    wakes: broadcast::Sender<String>,
     pid: Arc<AtomicU32>,
     https: Option<SocketAddr>,
     http: Option<SocketAddr>,
@@ -83,6 +86,7 @@ impl ProxyKeeper {
         let (stats, receiver) = mpsc::channel(STATS_WAITING_MAX);
         let keeper = Self {
             requests,
+            wakes: kept.wakes.clone(),
             pid: Arc::clone(&kept.pid),
             https: kept.sockets.address(ListenerKind::Https),
             http: kept.sockets.address(ListenerKind::Http),
@@ -125,6 +129,11 @@ impl ProxyKeeper {
         }
     }
 
+    /// Keys of apps that sleep and that requests wait for, from now on.
+    pub fn wakes(&self) -> broadcast::Receiver<String> {
+        self.wakes.subscribe()
+    }
+
     /// The proxy's process; another one after a crash.
     pub fn pid(&self) -> u32 {
         self.pid.load(Ordering::Relaxed)
@@ -163,6 +172,7 @@ struct Kept {
     /// When another proxy is to take this one's place.
     upgrade_at: Option<Instant>,
     upgrades: Vec<oneshot::Sender<Result<(), String>>>,
+    wakes: broadcast::Sender<String>,
 }
 
 impl Kept {
@@ -234,6 +244,7 @@ impl Kept {
             retiring: Retiring::new(),
             upgrade_at: None,
             upgrades: Vec::new(),
+            wakes: broadcast::channel(WAKES_WAITING_MAX).0,
         }
     }
 
@@ -257,6 +268,9 @@ impl Kept {
                     Ok(None) | Err(_) => true,
                 },
                 heard = self.retiring.hear() => {
+                    if let Heard::Wake(app) = &heard {
+                        self.call(app.clone());
+                    }
                     self.retiring.note(heard);
                     false
                 }
@@ -310,7 +324,14 @@ impl Kept {
         match event {
             Some(proxy_event::Body::Applied(applied)) => self.applied(&applied),
             Some(proxy_event::Body::Stats(frame)) => self.pass_on(frame, stats),
+            Some(proxy_event::Body::Wake(wake)) => self.call(wake.app_key),
             _ => {}
+        }
+    }
+
+    fn call(&self, app: String) {
+        if self.wakes.send(app).is_err() {
+            tracing::debug!("nobody starts apps that sleep");
         }
     }
 

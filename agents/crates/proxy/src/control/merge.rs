@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairlead_wire::local::{
-    ProxyAppStats, ProxyBalanceStats, ProxyInstanceStats, ProxyRouteStats, ProxyRouteTraffic, ProxyStats,
+    ProxyAppStats, ProxyBalanceStats, ProxyInstanceStats, ProxyRouteStats, ProxyRouteTraffic, ProxySideStats,
+    ProxyStats,
 };
 
 /// What one draining proxy adds to the next frame: counts since the last one, and what is in flight now.
@@ -59,6 +60,7 @@ impl Share {
             access_log_dropped: std::mem::take(&mut frame.access_log_dropped),
             routes: std::mem::take(&mut frame.routes),
             served: std::mem::take(&mut frame.served),
+            sides: std::mem::take(&mut frame.sides),
             ..ProxyStats::default()
         };
         for app in &mut frame.apps {
@@ -85,6 +87,7 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
         access_log_dropped,
         routes,
         served,
+        sides,
     } = other;
     sum.malformed_requests += malformed_requests;
     sum.accept_pauses += accept_pauses;
@@ -101,6 +104,12 @@ fn add_counts(sum: &mut ProxyStats, other: &ProxyStats) {
         match sum.served.iter_mut().find(|known| known.app_key == route.app_key && known.route == route.route) {
             Some(known) => add_served(known, route),
             None => sum.served.push(route.clone()),
+        }
+    }
+    for side in sides {
+        match sum.sides.iter_mut().find(|known| known.side == side.side) {
+            Some(known) => add_side(known, side),
+            None => sum.sides.push(side.clone()),
         }
     }
     for app in apps {
@@ -170,6 +179,14 @@ fn add_served(sum: &mut ProxyRouteTraffic, other: &ProxyRouteTraffic) {
     sum.requests = sum.requests.saturating_add(*requests);
     sum.errors = sum.errors.saturating_add(*errors);
     sum.client_errors = sum.client_errors.saturating_add(*client_errors);
+    sum.latency_sum_us += latency_sum_us;
+    add_latency((&mut sum.latency_index, &mut sum.latency_count), (latency_index, latency_count));
+}
+
+fn add_side(sum: &mut ProxySideStats, other: &ProxySideStats) {
+    let ProxySideStats { side: _, requests, errors, latency_index, latency_count, latency_sum_us } = other;
+    sum.requests = sum.requests.saturating_add(*requests);
+    sum.errors = sum.errors.saturating_add(*errors);
     sum.latency_sum_us += latency_sum_us;
     add_latency((&mut sum.latency_index, &mut sum.latency_count), (latency_index, latency_count));
 }

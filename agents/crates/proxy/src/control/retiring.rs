@@ -24,6 +24,8 @@ const COMMANDS_MAX: usize = 16;
 /// What is heard of one.
 pub(super) enum Heard {
     Stats(u32, ProxyStats),
+    /// A request there waits for this app.
+    Wake(String),
     Ended(u32),
 }
 
@@ -82,9 +84,10 @@ impl Retiring {
 
     /// Notes what was heard.
     pub(super) fn note(&mut self, heard: Heard) {
-        let (Heard::Stats(pid, _) | Heard::Ended(pid)) = &heard;
+        let (Heard::Stats(pid, _) | Heard::Ended(pid)) = &heard else { return };
         let Some(old) = self.all.iter_mut().find(|old| old.pid == *pid) else { return };
         match heard {
+            Heard::Wake(_) => {}
             Heard::Stats(_, frame) => old.share.add(frame),
             Heard::Ended(_) => {
                 old.ended = true;
@@ -127,10 +130,13 @@ async fn retire(
         tokio::select! {
             received = channel.receive() => match received {
                 Ok(Some(event)) => {
-                    if let Some(proxy_event::Body::Stats(frame)) = event.body {
-                        // Without a keeper nobody counts; it drains all the same.
-                        heard.send(Heard::Stats(pid, frame)).ok();
-                    }
+                    let told = match event.body {
+                        Some(proxy_event::Body::Stats(frame)) => Some(Heard::Stats(pid, frame)),
+                        Some(proxy_event::Body::Wake(wake)) => Some(Heard::Wake(wake.app_key)),
+                        _ => None,
+                    };
+                    // Without a keeper nobody counts; it drains all the same.
+                    told.map(|told| heard.send(told).ok());
                 }
                 // It closes the channel when it ends.
                 Ok(None) | Err(_) => break,

@@ -10,11 +10,12 @@ use fairlead_base::{CancellationToken, clock};
 use fairlead_tls::{CertificateStore, Tickets};
 use fairlead_wire::local::{
     ProxyAppStats, ProxyBalanceStats, ProxyCommand, ProxyEvent, ProxyHello, ProxyInstanceStats, ProxyRouteStats,
-    ProxyRouteTraffic, ProxySnapshot, ProxyStats, SnapshotApplied, proxy_command, proxy_event,
+    ProxyRouteTraffic, ProxySideStats, ProxySnapshot, ProxyStats, ProxyWake, SnapshotApplied, proxy_command,
+    proxy_event,
 };
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep_until, timeout};
 
 use crate::access_log::{LogFile, Message};
@@ -62,6 +63,8 @@ pub(crate) struct ControlServer {
     /// What the cores count by.
     pub(crate) shared: Arc<Shared>,
     pub(crate) collected_at: Instant,
+    /// Apps that requests wait for.
+    pub(crate) wakes: mpsc::UnboundedReceiver<Box<str>>,
 }
 
 impl ControlServer {
@@ -98,9 +101,15 @@ impl ControlServer {
                         tokio::time::sleep(STATS_EVERY).await;
                     }
                 },
+                Some(app) = self.wakes.recv() => self.wake(app).await,
                 _ = ticks.tick() => self.report().await?,
             }
         }
+    }
+
+    /// Without a `run` nobody hears it; it is said again for as long as requests wait.
+    async fn wake(&mut self, app: Box<str>) {
+        self.send(proxy_event::Body::Wake(ProxyWake { app_key: app.into() })).await;
     }
 
     async fn greet(&mut self) {
@@ -257,6 +266,7 @@ impl ControlServer {
                             continue 'orders;
                         }
                     }
+                    Some(app) = self.wakes.recv() => self.wake(app).await,
                     _ = ticks.tick() => self.report().await?,
                 }
             }
@@ -322,6 +332,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     let mut apps: BTreeMap<Box<str>, AppStats> = BTreeMap::new();
     let mut routes: BTreeMap<Box<str>, RouteNumbers> = BTreeMap::new();
     let mut served = ServedBy::new();
+    let mut sides: BTreeMap<Box<str>, ServedNumbers> = BTreeMap::new();
     let mut instances: BTreeMap<Box<str>, u32> = BTreeMap::new();
     let mut stats = ProxyStats {
         duration_ms: saturate(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
@@ -346,6 +357,9 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
         for route in core.served {
             served.entry((route.app, route.route)).or_default().merge(&route.numbers);
         }
+        for side in core.sides {
+            sides.entry(side.app).or_default().merge(&side.numbers);
+        }
         for (instance, in_flight) in core.instances {
             *instances.entry(instance).or_default() += in_flight;
         }
@@ -355,6 +369,7 @@ fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {
     let instance = |(id, in_flight): (Box<str>, u32)| ProxyInstanceStats { instance_id: id.into(), in_flight };
     stats.served = busiest(served).map(|((app, route), numbers)| served_stats(app, &route, &numbers)).collect();
     stats.instances = instances.into_iter().map(instance).collect();
+    stats.sides = sides.into_iter().map(|(side, numbers)| side_stats(side, &numbers)).collect();
     stats
 }
 
@@ -426,6 +441,18 @@ fn served_stats(app_key: Box<str>, route: &str, numbers: &ServedNumbers) -> Prox
         requests: saturate(numbers.requests),
         errors: saturate(numbers.errors),
         client_errors: saturate(numbers.client_errors),
+        latency_index,
+        latency_count,
+        latency_sum_us: numbers.latency.sum_us(),
+    }
+}
+
+fn side_stats(side: Box<str>, numbers: &ServedNumbers) -> ProxySideStats {
+    let (latency_index, latency_count) = numbers.latency.sparse().unzip();
+    ProxySideStats {
+        side: side.into(),
+        requests: saturate(numbers.requests),
+        errors: saturate(numbers.errors),
         latency_index,
         latency_count,
         latency_sum_us: numbers.latency.sum_us(),

@@ -5,6 +5,7 @@
 mod bounds;
 mod fleet;
 mod seat;
+mod sleep;
 mod waiting;
 
 use std::cell::{Cell, RefCell};
@@ -21,6 +22,7 @@ pub(crate) use waiting::Waiting;
 use super::{Alarms, AppNumbers, AppStats};
 use crate::upstream::Instance;
 use fleet::{Choice, Fleet};
+use sleep::Sleep;
 use waiting::{Waiter, Waiters};
 
 /// An app on one core. Lives on while exchanges of it do, even when no route leads to it any more.
@@ -42,6 +44,8 @@ pub(crate) struct App {
     waiting: Cell<u32>,
     admission: Cell<Admission>,
     budget: Cell<RetryBudget>,
+    /// Of an app that may have no instance because nobody asks.
+    sleep: RefCell<Option<Sleep>>,
 }
 
 /// What a request wants of its app.
@@ -89,6 +93,7 @@ impl App {
             waiting: Cell::new(0),
             admission: Cell::default(),
             budget: Cell::default(),
+            sleep: RefCell::default(),
         })
     }
 
@@ -145,8 +150,8 @@ impl App {
                 let (serving, slot) = self.seat(instance);
                 Acquired::Here(serving, slot)
             }
-            Choice::Nobody => Acquired::Refused(Refusal::NoInstance),
-            Choice::Later => self.enqueue(asks),
+            Choice::Nobody if !self.call() => Acquired::Refused(Refusal::NoInstance),
+            Choice::Nobody | Choice::Later => self.enqueue(asks),
         }
     }
 
@@ -172,6 +177,10 @@ impl App {
         if self.waiting.get() > 0 {
             self.expire();
             self.dispatch();
+        }
+        if self.sleeps() {
+            // A line that waits for the first instance says nothing of what the app keeps up with.
+            return;
         }
         let bounds = self.bounds.get();
         let mut admission = self.admission.get();
@@ -253,6 +262,7 @@ impl App {
                     admission.waited(waited_ms);
                     self.admission.set(admission);
                 }
+                Choice::Nobody if self.call() => break,
                 Choice::Nobody => {
                     waiters.settle(place, Err(Refusal::NoInstance), 0);
                 }
@@ -267,7 +277,7 @@ impl App {
     fn expire(&self) {
         let mut waiters = self.waiters.borrow_mut();
         let now_ms = self.clock.exact_ms();
-        let timeout_ms = u64::from(self.bounds.get().queue_timeout_ms);
+        let timeout_ms = self.wait_ms();
         while let (Some(place), Some(since_ms)) = (waiters.front(), waiters.oldest_since_ms()) {
             if now_ms.saturating_sub(since_ms) < timeout_ms {
                 break;

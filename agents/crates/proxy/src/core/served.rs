@@ -38,6 +38,16 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// One that belongs to a side of a canary instead.
+    pub(crate) fn side(name: &str) -> Rc<Self> {
+        Rc::new(Self { route: Arc::from(""), app: name.into(), numbers: RefCell::default() })
+    }
+
+    /// Whose they are.
+    pub(crate) fn name(&self) -> &str {
+        &self.app
+    }
+
     /// Counts one exchange, as its app does.
     pub(crate) fn count(&self, status: Option<u16>, latency_us: Option<u64>) {
         let mut numbers = self.numbers.borrow_mut();
@@ -108,6 +118,13 @@ impl ServedRoutes {
         self.retired.retain(|served| take(served, &mut stats));
         stats
     }
+}
+
+/// The same of sides. Those that no instance has any more are forgotten once they are told.
+pub(crate) fn collect_sides(sides: &mut Vec<Rc<Served>>) -> Vec<ServedStats> {
+    let mut stats = Vec::new();
+    sides.retain(|side| take(side, &mut stats));
+    stats
 }
 
 /// Takes what a route counted; `false` when there is nothing, and nothing to come.

@@ -140,6 +140,8 @@ pub(crate) struct CoreStats {
     pub(crate) routes: Vec<RouteStats>,
     /// Those with any requests.
     pub(crate) served: Vec<ServedStats>,
+    /// Sides of canaries with any requests.
+    pub(crate) sides: Vec<ServedStats>,
     /// (instance id, exchanges in flight).
     pub(crate) instances: Vec<(Box<str>, u32)>,
     pub(crate) open_connections: u32,

@@ -43,6 +43,7 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         Destination::Redirect(policy) => (None, policy, None),
         Destination::NoPath => return Err(to_https(core, https_port, host, line).unwrap_or_else(Reply::not_found)),
         Destination::NoHost => return Err(Reply::not_found()),
+        Destination::Ambiguous => return Err(Reply::ambiguous()),
     };
     let asker = Asker { address: client.ip(), https_port, host, body };
     match policy.judge(&asker, line, headers, &core.good_answers) {

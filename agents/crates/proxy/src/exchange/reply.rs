@@ -58,6 +58,11 @@ impl Reply {
         Self::new(404, "Not Found", "nothing is served at this address.")
     }
 
+    /// For a path that a route's policy could be passed by with.
+    pub(crate) fn ambiguous() -> Self {
+        Self::new(400, "Bad Request", "the path can be read in two ways; write it without escapes, `//` and dots.")
+    }
+
     pub(crate) fn request_timeout() -> Self {
         Self::new(408, "Request Timeout", "the request did not arrive in time.")
     }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::core::{App, Served};
+use crate::upstream::Instance;
 
 /// Counts one exchange while it lives.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(crate) struct Tally {
     app: Rc<App>,
     /// Its route's numbers.
     served: Option<Rc<Served>>,
+    /// Those of the side of a canary that it is at.
+    side: Option<Rc<Served>>,
     began: Instant,
     status: Option<u16>,
     /// Set early for responses that stay open for hours, whose end says nothing about the app.
@@ -28,6 +31,7 @@ impl Tally {
         Self {
             app,
             served,
+            side: None,
             began: Instant::now(),
             status: None,
             latency_us: None,
@@ -35,6 +39,11 @@ impl Tally {
             bytes_received: 0,
             bytes_sent: 0,
         }
+    }
+
+    /// The instance that it is at now.
+    pub(crate) fn at(&mut self, instance: &Instance) {
+        self.side = instance.side();
     }
 
     /// The status that the client gets.
@@ -80,7 +89,7 @@ impl Drop for Tally {
             return;
         }
         let latency_us = self.status.map(|_| self.latency_us.unwrap_or_else(|| self.elapsed_us()));
-        if let Some(served) = &self.served {
+        for served in self.served.iter().chain(&self.side) {
             served.count(self.status, latency_us);
         }
         let mut numbers = self.app.numbers.borrow_mut();

@@ -11,6 +11,7 @@ use super::downstream::H1Client;
 use super::head::{fields, header_slots, may_have_ended, parse_request};
 use crate::core::{Alarm, Core};
 use crate::exchange::{self, Begun, Downstream, Ended, Origin, Reply};
+use crate::limits::Limits;
 use crate::transport::{Received, Transport};
 
 /// Bytes of a refused request that are read away.
@@ -110,11 +111,9 @@ fn poll_begin(
             if !std::mem::replace(in_head, true) {
                 alarm.set(client.core.limits.head_timeout);
             }
-            // The first piece is always looked at; later ones only when they may end the head.
-            let worth_parsing = *parsed_bytes == 0
-                || may_have_ended(&client.input, *parsed_bytes)
-                || client.input.len() > client.core.limits.target_bytes_max;
-            if worth_parsing && let Some(begun) = begin(client, origin)? {
+            if is_worth_parsing(&client.input, *parsed_bytes, &client.core.limits)
+                && let Some(begun) = begin(client, origin)?
+            {
                 return Poll::Ready(Ok(begun));
             }
             *parsed_bytes = client.input.len();
@@ -135,6 +134,17 @@ fn poll_begin(
             }
         }
     }
+}
+
+/// Whether a head that was looked at up to `parsed` may be decided by what has come since: each look is at all of it, so a client
+/// that sends byte by byte must not get one for each. The first piece is always looked at, later ones when they may end the head
+/// or it outgrows a bound.
+fn is_worth_parsing(input: &[u8], parsed: usize, limits: &Limits) -> bool {
+    let outgrew = |bound: usize| (parsed..input.len()).contains(&bound);
+    parsed == 0
+        || may_have_ended(input, parsed)
+        || outgrew(limits.target_bytes_max)
+        || input.len() > limits.head_bytes_max
 }
 
 /// Takes a whole head off the input, if there is one.
@@ -178,5 +188,29 @@ pub(crate) fn or_alarm<T>(poll: Poll<T>, alarm: &Alarm, cx: &mut Context<'_>) ->
     match poll {
         Poll::Ready(value) => Poll::Ready(Some(value)),
         Poll::Pending => alarm.poll(cx).map(|()| None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_head_that_comes_byte_by_byte_is_looked_at_a_few_times_only() {
+        let limits = Limits::default();
+        let head = format!("GET / HTTP/1.1\r\nhost: a.test\r\nx: {}\r\n\r\n", "x".repeat(limits.head_bytes_max - 100));
+        assert!(head.len() > limits.target_bytes_max);
+        let looks = |bytes: &[u8]| {
+            (0..bytes.len()).filter(|parsed| is_worth_parsing(&bytes[..parsed + 1], *parsed, &limits)).count()
+        };
+        assert!((2..8).contains(&looks(head.as_bytes())), "{} looks", looks(head.as_bytes()));
+        // And one that never ends is looked at as soon as it is too long.
+        let endless = "x".repeat(limits.head_bytes_max + 1);
+        assert!(is_worth_parsing(endless.as_bytes(), limits.head_bytes_max, &limits));
+        assert!(is_worth_parsing(
+            endless[..limits.target_bytes_max + 1].as_bytes(),
+            limits.target_bytes_max - 7,
+            &limits
+        ));
     }
 }

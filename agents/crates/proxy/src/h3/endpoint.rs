@@ -2,6 +2,7 @@
 //! core's connections, so that what many streams have to say leaves together.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -82,12 +83,14 @@ pub(crate) async fn serve(
         sleep: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
         alarm,
         drained: false,
+        step: None,
         table: Table {
             driver: Driver::new(),
             quic,
             place,
             connections: Vec::new(),
             half_open: 0,
+            arrivals: VecDeque::new(),
             replies: Vec::new(),
             core,
         },
@@ -106,6 +109,8 @@ struct Serving {
     sleep: Pin<Box<Sleep>>,
     alarm: Alarm,
     drained: bool,
+    /// The turn of the first that waits to be accepted.
+    step: Option<Pin<Box<dyn Future<Output = ()>>>>,
     table: Table,
 }
 
@@ -118,6 +123,8 @@ struct Table {
     /// By the number that QUIC gave them.
     connections: Vec<Option<Rc<H3Connection>>>,
     half_open: u32,
+    /// Those whose handshake waits for its turn.
+    arrivals: VecDeque<Incoming>,
     /// Datagrams of no connection: Retry, resets, refusals.
     replies: Vec<(Transmit, Vec<u8>)>,
 }
@@ -128,6 +135,7 @@ impl Serving {
         for _ in 0..ROUNDS_MAX {
             let now = Instant::now();
             let more = self.receive(now, cx);
+            self.accept(now, cx);
             self.fire(now, cx);
             self.sweep(cx);
             self.send(now, cx);
@@ -163,6 +171,24 @@ impl Serving {
             Poll::Pending => {}
         }
         more
+    }
+
+    /// Begins handshakes, in turn with those of TCP and with the requests of this core: each takes as long as dozens of them.
+    fn accept(&mut self, now: Instant, cx: &mut Context<'_>) {
+        while !self.table.arrivals.is_empty() {
+            let core = &self.table.core;
+            let step = self.step.get_or_insert_with(|| {
+                let core = Rc::clone(core);
+                Box::pin(async move { core.handshakes.step().await })
+            });
+            if step.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.step = None;
+            if let Some(incoming) = self.table.arrivals.pop_front() {
+                self.table.accept(now, incoming);
+            }
+        }
     }
 
     /// Looks after connections whose time has come.
@@ -288,28 +314,40 @@ impl Table {
                 let Some(connection) = self.connection(handle.0) else { return };
                 connection.hear(event);
             }
-            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
+            Some(DatagramEvent::NewConnection(incoming)) => self.arrive(incoming),
             Some(DatagramEvent::Response(transmit)) => self.replies.push((transmit, reply)),
             None => {}
         }
     }
 
-    fn accept(&mut self, now: Instant, incoming: Incoming) {
+    /// Nothing dear is done before its turn: it is turned away at once, or waits.
+    fn arrive(&mut self, incoming: Incoming) {
+        let waiting = u32::try_from(self.arrivals.len()).unwrap_or(u32::MAX);
+        let half_open = self.half_open.saturating_add(waiting);
         let limits = &self.core.limits;
         let mut reply = Vec::new();
         if self.is_leaving() || self.core.open_connections.get() >= limits.connections_max {
             let transmit = self.quic.refuse(incoming, &mut reply);
             return self.replies.push((transmit, reply));
         }
-        if self.half_open >= limits.half_open_max.saturating_mul(HALF_OPEN_FACTOR) {
+        if half_open >= limits.half_open_max.saturating_mul(HALF_OPEN_FACTOR) {
             return self.quic.ignore(incoming);
         }
         // Under load a client has to show first that it gets what is sent to the address it claims (RFC 9000, 8.1.2).
-        if self.half_open >= limits.half_open_max && incoming.may_retry() && !incoming.remote_address_validated() {
+        if half_open >= limits.half_open_max && incoming.may_retry() && !incoming.remote_address_validated() {
             if let Ok(transmit) = self.quic.retry(incoming, &mut reply) {
                 self.replies.push((transmit, reply));
             }
             return;
+        }
+        self.arrivals.push_back(incoming);
+    }
+
+    fn accept(&mut self, now: Instant, incoming: Incoming) {
+        let mut reply = Vec::new();
+        if self.is_leaving() {
+            let transmit = self.quic.refuse(incoming, &mut reply);
+            return self.replies.push((transmit, reply));
         }
         let Some(open) = OpenConnection::enter(&self.core, incoming.remote_address().ip()) else {
             let transmit = self.quic.refuse(incoming, &mut reply);

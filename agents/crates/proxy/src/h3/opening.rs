@@ -251,6 +251,42 @@ fn says_grpc(fields: &Fields) -> bool {
 mod tests {
     use super::*;
 
+    /// A whole HEADERS frame.
+    fn head(method: &[u8]) -> Bytes {
+        let (mut block, mut frame) = (Vec::new(), Vec::new());
+        fairlead_h3::encode_prefix(&mut block);
+        let fields: [(&[u8], &[u8]); 4] =
+            [(b":method", method), (b":scheme", b"https"), (b":authority", b"a.test"), (b":path", b"/")];
+        fields.iter().for_each(|(name, value)| fairlead_h3::encode_field(name, value, &mut block));
+        let mut buffer = [0; fairlead_h3::FRAME_HEADER_BYTES_MAX];
+        frame.extend_from_slice(fairlead_h3::header(false, block.len() as u64, &mut buffer));
+        frame.extend_from_slice(&block);
+        frame.into()
+    }
+
+    #[test]
+    fn a_head_that_waits_for_its_end_is_decoded_once_however_often_it_is_asked() {
+        for (method, awaits) in [(&b"GET"[..], true), (b"POST", false)] {
+            let mut opening = Opening {
+                since_ms: 0,
+                reader: MessageReader::new(1 << 14),
+                head_bytes_max: 1 << 14,
+                input: Bytes::new(),
+                block: None,
+                awaits_end: None,
+                fault: None,
+            };
+            assert!(opening.awaits_end() && opening.awaits_end.is_none(), "nothing is known before the head");
+            opening.push(head(method));
+            assert_eq!(opening.awaits_end(), awaits);
+            // A block that can't be decoded any more is not looked at again.
+            opening.block = Some(Bytes::from_static(&[0xff; 8]));
+            // A frame without bytes that nobody knows.
+            opening.push(Bytes::from_static(&[0x21, 0]));
+            assert_eq!(opening.awaits_end(), awaits);
+        }
+    }
+
     #[test]
     fn a_head_that_comes_byte_by_byte_is_moved_a_few_times_only() {
         let (mut input, mut moves, mut place) = (Bytes::new(), 0, std::ptr::null());

@@ -139,7 +139,13 @@ impl Proxy {
                 ..ProxyRoute::default()
             }],
             certificates: self.certificates.clone(),
-            apps: vec![ProxyApp { app_key: APP.to_owned(), upstreams, measured: true, traffic: self.traffic.clone() }],
+            apps: vec![ProxyApp {
+                app_key: APP.to_owned(),
+                upstreams,
+                measured: true,
+                traffic: self.traffic.clone(),
+                ..ProxyApp::default()
+            }],
             ..ProxySnapshot::default()
         }
     }
@@ -225,6 +231,7 @@ fn add(sum: &mut ProxyStats, stats: ProxyStats) {
     }
     sum.routes.extend(stats.routes);
     sum.served.extend(stats.served);
+    sum.sides.extend(stats.sides);
     sum.instances = stats.instances;
     sum.open_connections = stats.open_connections;
     sum.malformed_requests += stats.malformed_requests;

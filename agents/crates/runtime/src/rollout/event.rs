@@ -4,6 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use fairlead_model::{AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step};
+use serde::{Deserialize, Serialize};
+
+use super::canary::Traffic;
+use super::scale::Load;
 
 /// The two clocks of one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub struct Context<'a> {
 pub enum Event {
     /// An instance of a former run of the agent still runs. Comes before the first `Desired`.
     Adopt(Adopted),
+    /// What a former run of the agent left of a rollout's command. Comes before the first `Desired`.
+    FoundHook(FoundHook),
     /// What should be.
     Desired(Box<AppSpec>),
     /// The app should not be on this server.
@@ -73,6 +79,12 @@ pub enum Event {
         /// When the report came, by the clock of `Now::at`: it may have waited since.
         at: Duration,
     },
+    /// Requests that one side of a canary had since the last report.
+    Traffic(String, Traffic),
+    /// What the app was asked and used in the last second.
+    Load(Load),
+    /// A request waits for an app that sleeps.
+    Wake,
     /// A deadline passed, or nothing did: always safe.
     Tick,
 }
@@ -108,6 +120,56 @@ impl Adopted {
         let version = release.secrets.as_ref().map(|secrets| &secrets.version);
         self.release == release.id && self.secrets.as_ref() == version
     }
+}
+
+/// Which of a rollout's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HookKind {
+    /// Before the first new instance starts.
+    Release,
+    /// Once all are live.
+    After,
+}
+
+impl HookKind {
+    /// The step of the deployment that it is.
+    pub fn step(self) -> Step {
+        match self {
+            Self::Release => Step::Release,
+            Self::After => Step::After,
+        }
+    }
+}
+
+/// A command that a former run of the agent started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundHook {
+    /// What ran it.
+    pub instance: InstanceId,
+    /// What it is of.
+    pub release: ReleaseId,
+    /// The deployment it ran for.
+    pub deployment: DeploymentId,
+    /// Which.
+    pub kind: HookKind,
+    /// Of its release.
+    pub stop_grace: Duration,
+    /// What became of it.
+    pub outcome: HookOutcome,
+}
+
+/// What became of a command while no agent ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookOutcome {
+    /// It still runs.
+    Running {
+        /// Since when.
+        started_unix_ms: u64,
+    },
+    /// It has ended.
+    Ended(Exit),
+    /// It may have begun, and nobody saw its end.
+    Lost,
 }
 
 /// How a process ended.
@@ -161,6 +223,33 @@ pub enum Action {
         /// How often it was restarted before.
         restarts: u32,
     },
+    /// Run a command of the release to its end, as an instance without a port; answered by `Started` and `Exited`.
+    Run {
+        /// What it runs as.
+        instance: InstanceId,
+        /// Of which release.
+        release: Box<ReleaseSpec>,
+        /// For which deployment.
+        deployment: DeploymentId,
+        /// Which.
+        kind: HookKind,
+        /// Program and arguments.
+        command: Vec<String>,
+    },
+    /// Put what a command has written since into the deployment's log.
+    Output {
+        /// Whose log.
+        deployment: DeploymentId,
+        /// Under which step.
+        step: Step,
+        /// Whose output.
+        instance: InstanceId,
+    },
+    /// An app that slept serves again.
+    Woken {
+        /// From the first request to a route that leads to a healthy instance.
+        took: Duration,
+    },
     /// End it: SIGTERM, SIGKILL after the grace; answered by `Exited`.
     Stop {
         /// Which.
@@ -204,4 +293,8 @@ pub struct Upstream {
     pub draining: bool,
     /// How long its exchanges may go on then; zero when it does not drain, or is being stopped.
     pub drain_timeout: Duration,
+    /// Share of new exchanges against the app's other instances; 100 where nothing is said.
+    pub weight: u32,
+    /// The side of a canary whose requests are counted apart; empty for none.
+    pub side: String,
 }

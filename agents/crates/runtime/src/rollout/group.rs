@@ -49,6 +49,8 @@ pub(super) struct Slot {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Process {
+    /// Not to be started before somebody asks.
+    Asleep,
     /// To be started at this time.
     Waiting { at: Duration },
     /// Asked for.
@@ -69,11 +71,31 @@ impl Group {
         Self { release, deployment, slots: BTreeMap::new(), prepare: Prepare::Needed { at: Duration::ZERO } }
     }
 
-    /// Takes what a former run of the agent started for this release (and deployment, if it has one).
-    pub(super) fn adopt(&mut self, adopted: &mut BTreeMap<InstanceId, Adopted>, at: Duration) {
+    /// The same group without instances.
+    pub(super) fn without_slots(&self) -> Self {
+        Self {
+            release: self.release.clone(),
+            deployment: self.deployment.clone(),
+            slots: BTreeMap::new(),
+            prepare: self.prepare.clone(),
+        }
+    }
+
+    /// Takes what a former run of the agent started for this release (and deployment, if it has one). A candidate of the same
+    /// release keeps its own.
+    pub(super) fn adopt(
+        &mut self,
+        adopted: &mut BTreeMap<InstanceId, Adopted>,
+        candidate: Option<&DeploymentId>,
+        at: Duration,
+    ) {
         let (release, deployment) = (&self.release, &self.deployment);
         let (ours, others) = std::mem::take(adopted).into_iter().partition(|(_, adopted)| {
-            adopted.runs(release) && (deployment.is_none() || adopted.deployment == *deployment)
+            let theirs = match deployment {
+                Some(_) => adopted.deployment == *deployment,
+                None => candidate.is_none() || adopted.deployment.as_ref() != candidate,
+            };
+            adopted.runs(release) && theirs
         });
         *adopted = others;
         let ours: BTreeMap<InstanceId, Adopted> = ours;
@@ -89,12 +111,29 @@ impl Group {
 
     pub(super) fn leaving(&self, slot: Slot, stage: LeavingStage) -> Leaving {
         let (release, deployment) = (self.release.id.clone(), self.deployment.clone());
-        Leaving { release, deployment, slot, grace: self.release.stop_grace, stage }
+        Leaving { release, deployment, slot, grace: self.release.stop_grace, stage, hook: None }
+    }
+
+    /// Places that are to have an instance.
+    pub(super) fn running_places(&self) -> usize {
+        self.slots.values().filter(|slot| slot.process != Process::Asleep).count()
+    }
+
+    /// Instances that slept are to start, unless they go on sleeping.
+    pub(super) fn wake(&mut self, at: Duration, sleeps: bool) {
+        for slot in self.slots.values_mut().filter(|slot| !sleeps && slot.process == Process::Asleep) {
+            (slot.process, slot.detail) = (Process::Waiting { at }, String::new());
+        }
     }
 
     /// The copy that is missed least.
     pub(super) fn take_weakest(&mut self) -> Option<(InstanceId, Slot)> {
-        let id = self.slots.iter().min_by_key(|(_, slot)| slot.healthy()).map(|(id, _)| id.clone())?;
+        let id = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| slot.process != Process::Asleep)
+            .min_by_key(|(_, slot)| slot.healthy())
+            .map(|(id, _)| id.clone())?;
         self.slots.remove_entry(&id)
     }
 
@@ -114,20 +153,20 @@ impl Group {
         }
     }
 
+    /// Whether the release's folder is there; asks for it if not.
+    pub(super) fn ready(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
+        if matches!(self.prepare, Prepare::Needed { at: due } if at >= due) {
+            self.prepare = Prepare::Asked;
+            actions.push(Action::Prepare(Box::new(self.release.clone())));
+        }
+        self.prepare == Prepare::Done
+    }
+
     /// Starts what is due; true when something was started.
     pub(super) fn start_due(&mut self, at: Duration, actions: &mut Vec<Action>) -> bool {
         let due = |slot: &Slot| matches!(slot.process, Process::Waiting { at: due } if at >= due);
-        if !self.slots.values().any(due) {
+        if !self.slots.values().any(due) || !self.ready(at, actions) {
             return false;
-        }
-        match self.prepare {
-            Prepare::Needed { at: due } if at >= due => {
-                self.prepare = Prepare::Asked;
-                actions.push(Action::Prepare(Box::new(self.release.clone())));
-                return false;
-            }
-            Prepare::Needed { .. } | Prepare::Asked => return false,
-            Prepare::Done => {}
         }
         for (id, slot) in self.slots.iter_mut().filter(|(_, slot)| due(slot)) {
             slot.process = Process::Starting;
@@ -172,6 +211,20 @@ impl Slot {
             row: 0,
             given_up: false,
         }
+    }
+
+    /// A place whose instance starts when somebody asks.
+    pub(super) fn asleep(at: Duration, idle: Duration) -> Self {
+        Self { process: Process::Asleep, detail: sentence::asleep(idle), ..Self::waiting(at) }
+    }
+
+    /// It has no process, and none is being started.
+    pub(super) fn has_no_process(&self) -> bool {
+        matches!(self.process, Process::Waiting { .. } | Process::Asleep)
+    }
+
+    pub(super) fn unhealthy(&self) -> bool {
+        matches!(self.process, Process::Running { health: Health::Unhealthy, .. })
     }
 
     /// It served before the agent came back, so it goes on serving until a check says otherwise.
@@ -259,6 +312,7 @@ impl Slot {
     pub(super) fn state(&self) -> InstanceState {
         match &self.process {
             Process::Waiting { .. } if self.given_up => InstanceState::GivenUp,
+            Process::Asleep => InstanceState::Asleep,
             Process::Waiting { .. } if self.last_exit.is_some() => InstanceState::Crashed,
             Process::Waiting { .. } | Process::Starting => InstanceState::Starting,
             Process::Running { health, .. } => match health {

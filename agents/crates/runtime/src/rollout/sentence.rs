@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fairlead_model::Failure;
+use fairlead_model::{Failure, Hook};
 
-use super::event::{Exit, ProbeFailure};
+use super::event::{Exit, HookKind, ProbeFailure};
 use super::group::{Group, Process, Slot};
 
 pub(super) const CANCELLED: &str = "The deployment was cancelled; what served before goes on serving.";
@@ -176,4 +176,91 @@ pub(super) fn routes_unconfirmed(limit: Duration) -> Failure {
             seconds(limit)
         ),
     )
+}
+
+fn named(kind: HookKind) -> &'static str {
+    match kind {
+        HookKind::Release => "release command",
+        HookKind::After => "command after the release",
+    }
+}
+
+/// What a failed command leaves behind.
+fn left(kind: HookKind) -> &'static str {
+    match kind {
+        HookKind::Release => "Nothing was changed: what served before goes on serving. Its output is in the log.",
+        HookKind::After => "The release is live all the same. Its output is in the log.",
+    }
+}
+
+pub(super) fn hook_begins(kind: HookKind, hook: &Hook) -> String {
+    format!("Running the {}: {}", named(kind), hook.command.join(" "))
+}
+
+pub(super) fn hook_done(kind: HookKind) -> String {
+    format!("The {} has ended well.", named(kind))
+}
+
+pub(super) fn hook_failed(kind: HookKind, exit: &Exit) -> Failure {
+    let how = match exit {
+        Exit { start_error: Some(error), .. } => error.clone(),
+        Exit { out_of_memory: true, .. } => "It used more memory than the app's limit.".to_owned(),
+        Exit { signal: Some(signal), .. } => format!("It was ended by signal {signal}."),
+        Exit { code: Some(code), .. } => format!("It ended with exit code {code}."),
+        _ => "It ended while nobody watched it.".to_owned(),
+    };
+    failure("rollout.command_failed", format!("The {} failed. {how} {}", named(kind), left(kind)))
+}
+
+pub(super) fn hook_late(kind: HookKind, limit: Duration) -> Failure {
+    let message = format!("The {} did not end within {} and was stopped. {}", named(kind), seconds(limit), left(kind));
+    failure("rollout.command_failed", message)
+}
+
+pub(super) fn hook_lost(kind: HookKind) -> Failure {
+    let message = format!(
+        "The {} was cut off with the agent, and nobody can tell how far it came; it is not run twice. {} Check what it did, then deploy again.",
+        named(kind),
+        left(kind)
+    );
+    failure("rollout.command_failed", message)
+}
+
+pub(super) fn trying(percent: u32, hold: Duration) -> String {
+    format!("Sending {percent} % of the requests to the new instances for {}.", seconds(hold))
+}
+
+pub(super) fn canary_passed(percent: u32, requests: u64, errors: u64, decided: bool) -> String {
+    let few = if decided { "" } else { " These are too few to judge by." };
+    format!("At {percent} %: {requests} requests to the new instances, {errors} of them failed.{few}")
+}
+
+pub(super) fn canary_bad(percent: u32, figures: &str) -> Failure {
+    failure(
+        "rollout.canary_failed",
+        format!(
+            "At {percent} % of the requests, {figures}. The old release has all requests again; see the app's logs for why."
+        ),
+    )
+}
+
+pub(super) fn admitting(count: usize, total: usize) -> String {
+    format!("{count} of {total} new instances are healthy; leading requests to them in place of as many old ones.")
+}
+
+pub(super) fn sick_when_admitted(detail: &str) -> Failure {
+    failure(
+        "rollout.unhealthy",
+        format!(
+            "A new instance was healthy, but no longer is, now that it has requests. {detail} The old release takes over again."
+        ),
+    )
+}
+
+pub(super) fn asleep(idle: Duration) -> String {
+    format!("Asleep: nobody asked for {}. The next request wakes it.", seconds(idle))
+}
+
+pub(super) fn woken(took: Duration) -> String {
+    format!("Woken by a request in {:.2} s.", took.as_secs_f64())
 }

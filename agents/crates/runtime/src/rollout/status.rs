@@ -7,9 +7,14 @@ use fairlead_model::{
     Step, StepState, StepStatus, WorkState,
 };
 
+use super::advance::Next;
+use super::canary::weights;
 use super::event::{Action, Now, Upstream};
 use super::group::{Process, Slot};
 use super::{AppState, LeavingStage, Record};
+
+/// The weight of an instance where nothing is shared out.
+const WEIGHT: u32 = 100;
 
 impl AppState {
     /// Where the app's routes lead, by instance.
@@ -32,12 +37,15 @@ impl AppState {
         Record {
             serving: serving.map(|group| (group.release.clone(), group.deployment.clone())).or_else(restored),
             rollouts: self.rollouts.values().cloned().collect(),
+            hooks: self.hooks.clone(),
+            progress: self.progress().or_else(|| self.progressed.clone().filter(|_| self.desired.is_none())),
+            scaled: self.pace.count,
         }
     }
 
     /// Nothing is left of it: it may be dropped.
     pub fn gone(&self) -> bool {
-        let idle = self.serving.is_none() && self.next.is_none() && self.switching.is_none();
+        let idle = self.serving.is_none() && self.next.is_none() && self.switching.is_none() && self.hook.is_none();
         self.desired.is_none() && idle && self.leaving.is_empty() && self.adopted.is_empty()
     }
 
@@ -47,7 +55,9 @@ impl AppState {
         let leaving = self.leaving.values().map(|leaving| leaving.stage.due());
         groups
             .filter_map(|group| group.due())
-            .chain(self.next.iter().filter_map(|next| next.deadline))
+            .chain(self.next.iter().filter_map(Next::due))
+            .chain(self.hook.iter().map(|hook| hook.deadline))
+            .chain(self.retreat.iter().map(|retreat| retreat.until))
             .chain(self.switch_due())
             .chain(leaving)
             .min()
@@ -56,7 +66,8 @@ impl AppState {
     /// Releases whose folders are in use.
     pub fn releases(&self) -> impl Iterator<Item = &ReleaseId> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
-        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous);
+        let retreat = self.retreat.iter().map(|retreat| &retreat.group);
+        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous).chain(retreat);
         groups
             .map(|group| &group.release.id)
             .chain(self.leaving.values().map(|leaving| &leaving.release))
@@ -66,11 +77,12 @@ impl AppState {
     /// Every instance as it is reported.
     pub fn instances(&self) -> Vec<InstanceStatus> {
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
-        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous);
+        let retreat = self.retreat.iter().map(|retreat| &retreat.group);
+        let groups = self.serving.iter().chain(self.next.iter().map(|next| &next.group)).chain(previous).chain(retreat);
         let current = groups.flat_map(|group| {
             group.slots.iter().map(|(id, slot)| status(&self.key, id, slot, &group.release.id, slot.state()))
         });
-        let leaving = self.leaving.iter().map(|(id, leaving)| {
+        let leaving = self.leaving.iter().filter(|(_, leaving)| leaving.hook.is_none()).map(|(id, leaving)| {
             let state = match leaving.stage {
                 LeavingStage::Draining { .. } | LeavingStage::Stopping { .. } => InstanceState::Draining,
             };
@@ -92,6 +104,9 @@ impl AppState {
             let usable = group.slots.iter().filter(|(_, slot)| if healthy { slot.healthy() } else { slot.routable() });
             upstreams.extend(usable.filter_map(|(id, slot)| upstream(id, slot, None)));
         }
+        let retreat = self.retreat.iter().flat_map(|retreat| &retreat.group.slots).filter(|(_, slot)| slot.healthy());
+        upstreams.extend(retreat.filter_map(|(id, slot)| upstream(id, slot, None)));
+        self.publish_admitted(&mut upstreams);
         let previous = self.switching.iter().filter_map(|switching| switching.previous.as_ref());
         upstreams.extend(previous.flat_map(|group| {
             group.slots.iter().filter_map(|(id, slot)| upstream(id, slot, Some(group.release.drain_timeout)))
@@ -102,6 +117,28 @@ impl AppState {
             self.upstreams = upstreams;
             self.generation += 1;
         }
+        if let Some((_, served @ None)) = &mut self.waking
+            && self.upstreams.iter().any(|upstream| !upstream.draining)
+        {
+            *served = Some(self.generation);
+        }
+    }
+
+    /// New instances that get requests beside the old ones; of a canary, their share.
+    fn publish_admitted(&self, upstreams: &mut Vec<Upstream>) {
+        let Some(next) = self.next.as_ref().filter(|next| !next.admitted.is_empty()) else { return };
+        let slots = next.group.slots.iter().filter(|(id, slot)| next.admitted.contains(*id) && slot.routable());
+        let mut new: Vec<Upstream> = slots.filter_map(|(id, slot)| upstream(id, slot, None)).collect();
+        let weights = next.trial_percent().and_then(|percent| weights(percent, upstreams.len(), new.len()));
+        if let (Some((of_old, of_new)), Some([old_side, new_side])) = (weights, self.sides()) {
+            for upstream in &mut *upstreams {
+                (upstream.weight, upstream.side) = (of_old, old_side.clone());
+            }
+            for upstream in &mut new {
+                (upstream.weight, upstream.side) = (of_new, new_side.clone());
+            }
+        }
+        upstreams.append(&mut new);
     }
 
     pub(super) fn say(&self, deployment: Option<DeploymentId>, step: Step, text: String, actions: &mut Vec<Action>) {
@@ -114,19 +151,25 @@ impl AppState {
         &mut self,
         deployment: Option<&DeploymentId>,
         release: &ReleaseSpec,
+        hook: bool,
         now: Now,
         actions: &mut Vec<Action>,
     ) {
         let Some(deployment) = deployment else { return };
-        let status = RolloutStatus {
-            deployment: deployment.clone(),
-            state: WorkState::Running,
-            steps: vec![begun(Step::Start, now)],
-            failure: None,
-        };
-        self.rollouts.insert(deployment.clone(), status);
+        // A former run of the agent may have done the command already.
+        let former = self.rollouts.remove(deployment).map(|status| status.steps).unwrap_or_default();
+        let mut steps: Vec<StepStatus> = former.into_iter().filter(|step| step.step == Step::Release).collect();
+        if !hook {
+            steps.push(begun(Step::Start, now));
+        } else if steps.is_empty() {
+            steps.push(begun(Step::Release, now));
+        }
+        let step = if hook { Step::Release } else { Step::Start };
+        let (deployment, state) = (deployment.clone(), WorkState::Running);
+        self.rollouts
+            .insert(deployment.clone(), RolloutStatus { deployment: deployment.clone(), state, steps, failure: None });
         let text = format!("Starting release {} beside what serves now.", release.number);
-        self.say(Some(deployment.clone()), Step::Start, text, actions);
+        self.say(Some(deployment), step, text, actions);
     }
 
     pub(super) fn running_step(&self, deployment: Option<&DeploymentId>) -> Option<Step> {
@@ -183,6 +226,8 @@ impl AppState {
         if candidate.is_some_and(|candidate| !self.rollouts.contains_key(candidate)) {
             self.rollouts.retain(|id, status| !stale.contains(id) && status.state == WorkState::Running);
         }
+        let rollouts = &self.rollouts;
+        self.hooks.retain(|hook| rollouts.contains_key(&hook.deployment));
     }
 }
 
@@ -196,7 +241,14 @@ fn upstream(id: &InstanceId, slot: &Slot, drains: Option<Duration>) -> Option<Up
         return None;
     }
     let (draining, drain_timeout) = (drains.is_some(), drains.unwrap_or_default());
-    slot.address.map(|address| Upstream { instance: id.clone(), address, draining, drain_timeout })
+    slot.address.map(|address| Upstream {
+        instance: id.clone(),
+        address,
+        draining,
+        drain_timeout,
+        weight: WEIGHT,
+        side: String::new(),
+    })
 }
 
 fn status(key: &AppKey, id: &InstanceId, slot: &Slot, release: &ReleaseId, state: InstanceState) -> InstanceStatus {

@@ -9,6 +9,8 @@ use fairlead_model::{
 
 use super::*;
 
+mod parts;
+
 /// A machine with a clock of its own, and everything it has asked for so far.
 struct World {
     state: Option<AppState>,

@@ -42,6 +42,15 @@ impl Driver {
                 let process = WEB.to_owned();
                 self.start(key, Start { instance, process, release: *release, deployment, restarts });
             }
+            Action::Run { instance, release, deployment, kind, command } => {
+                self.run_command(key, instance, *release, deployment, kind, command);
+            }
+            Action::Output { deployment, step, instance } => self.end_output(deployment, step, &instance),
+            Action::Woken { took } => {
+                tracing::info!(app = %key, took_ms = took.as_millis(), "woken by a request");
+                let wakes = self.wakes.entry(key.clone()).or_default();
+                (wakes.count, wakes.total) = (wakes.count + 1, wakes.total + took);
+            }
             Action::Stop { instance, grace } => self.stop(key, &instance, grace),
             Action::Forget { instance } => self.forget(&instance),
             Action::Tail { deployment, step, instance } => self.tail(&deployment, step, &instance),
@@ -70,6 +79,7 @@ impl Driver {
         }
         if let Event::Started { pid, port, .. } = event
             && managed.process == WEB
+            && !managed.is_command
         {
             let folder = self.options.folders.instances().join(instance.as_str());
             let target = |check: &HealthCheck, which| HealthTarget {
@@ -151,19 +161,17 @@ impl Driver {
             self.exited(key, &instance, Exit { start_error: Some(error), ..Exit::default() });
             return;
         };
+        let (folder, key) = (self.release_folder(&release), key.clone());
+        self.launch(Order { instance, key, process, release, folder, deployment, restarts, port, hook: None });
+    }
+
+    /// Has a shim start what is ordered.
+    pub(super) fn launch(&mut self, order: Order) {
         let (stop, stops) = mpsc::unbounded_channel();
-        let (health, grace, folder) = (release.health.clone(), release.stop_grace, self.release_folder(&release));
-        let liveness = release.liveness.clone();
-        let order = Order {
-            instance: instance.clone(),
-            key: key.clone(),
-            process: process.clone(),
-            release,
-            folder,
-            deployment,
-            restarts,
-            port,
-        };
+        let (health, liveness) = (order.release.health.clone(), order.release.liveness.clone());
+        let (grace, process) = (order.release.stop_grace, order.process.clone());
+        let (instance, key, port, is_command) =
+            (order.instance.clone(), order.key.clone(), order.port, order.hook.is_some());
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
         let task = tokio::spawn(async move {
             let (id, key) = (order.instance.clone(), order.key.clone());
@@ -182,7 +190,7 @@ impl Driver {
             }
         });
         let managed = Managed {
-            key: key.clone(),
+            key,
             port,
             process,
             health,
@@ -193,6 +201,7 @@ impl Driver {
             stop,
             task,
             probe: None,
+            is_command,
         };
         self.instances.insert(instance, managed);
     }
@@ -214,6 +223,7 @@ impl Driver {
             send_change(&messages, &followed.key, &followed.instance, port, Change::Exited(exit));
         });
         let (health, grace) = (spec.health.clone(), spec.stop_grace);
+        let is_command = spec.hook.is_some();
         let managed = Managed {
             key,
             port,
@@ -226,6 +236,7 @@ impl Driver {
             stop,
             task,
             probe: None,
+            is_command,
         };
         self.instances.insert(id, managed);
         self.adopted.push(started);
@@ -281,7 +292,7 @@ impl Driver {
         self.log(deployment, LogLine { unix_ms: clock::unix_ms(), step, stream, text });
     }
 
-    fn log(&self, deployment: &DeploymentId, line: LogLine) {
+    pub(super) fn log(&self, deployment: &DeploymentId, line: LogLine) {
         // Waiting for the log would let a slow link hold up the apps.
         if let Err(error) = self.log.try_send((deployment.clone(), line)) {
             tracing::warn!(%deployment, %error, "a line of the deployment's log was dropped");

@@ -1,11 +1,11 @@
 //! What a former run of the agent left: instances that still run are adopted, the rest is cleared away.
 
-use fairlead_model::InstanceId;
+use fairlead_model::{DeploymentId, InstanceId};
 
 use super::driver::Driver;
 use super::{Event, RuntimeError, files};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
-use crate::rollout::Adopted;
+use crate::rollout::{Adopted, FoundHook, HookKind, HookOutcome};
 use crate::supervisor::{AttachError, Attached};
 
 impl Driver {
@@ -32,6 +32,10 @@ impl Driver {
                     continue;
                 }
             };
+            if let (Some(kind), Some(deployment)) = (spec.hook, spec.deployment.clone()) {
+                self.find_command(folder, spec, kind, deployment).await;
+                continue;
+            }
             match self.supervisor.attach(&id).await {
                 Ok(attached) if attached.status.running => self.take_over(folder, spec, attached),
                 Ok(_) => tracing::debug!(instance = %id, "ended while it was adopted"),
@@ -46,6 +50,47 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// A command is never run again: whether it runs, how it ended, or that nobody knows is for its rollout to hear.
+    async fn find_command(
+        &mut self,
+        folder: InstanceFolder,
+        spec: InstanceSpec,
+        kind: HookKind,
+        deployment: DeploymentId,
+    ) {
+        let attached = match self.supervisor.attach(&spec.instance).await {
+            Ok(attached) => Some(attached).filter(|attached| attached.status.running),
+            Err(error) => self.silent(&folder, &spec, &error),
+        };
+        let outcome = match &attached {
+            Some(attached) => HookOutcome::Running { started_unix_ms: attached.status.started_unix_ms },
+            None => match folder.exit() {
+                Ok(Some(record)) => HookOutcome::Ended(record.into()),
+                Ok(None) => HookOutcome::Lost,
+                Err(error) => {
+                    tracing::warn!(instance = %spec.instance, %error, "the end of a command can't be read");
+                    HookOutcome::Lost
+                }
+            },
+        };
+        let event = Event::FoundHook(FoundHook {
+            instance: spec.instance.clone(),
+            release: spec.release.clone(),
+            deployment: deployment.clone(),
+            kind,
+            stop_grace: spec.stop_grace,
+            outcome,
+        });
+        match attached {
+            Some(attached) => {
+                self.follow_adopted(folder, spec.clone(), attached);
+                self.follow_output(spec.instance.clone(), deployment, kind.step());
+            }
+            None => self.supervisor.clean(&spec).await,
+        }
+        self.adopt_event(&spec.key, event);
     }
 
     /// A shim that can't be reached is not dead for that: its app goes on serving.

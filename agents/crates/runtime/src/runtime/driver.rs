@@ -11,8 +11,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
+use super::commands::Followed;
 use super::files::Records;
-use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View};
+use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View, Wakes};
 use crate::instance::{InstanceSpec, WEB};
 use crate::ports::Ports;
 use crate::rollout::{Adopted, AppState, Context, Now, Record, step};
@@ -34,6 +35,8 @@ pub(super) struct Managed {
     pub(super) stop: mpsc::UnboundedSender<Duration>,
     pub(super) task: JoinHandle<()>,
     pub(super) probe: Option<JoinHandle<()>>,
+    /// A command, which is not checked.
+    pub(super) is_command: bool,
 }
 
 pub(super) struct Driver {
@@ -48,6 +51,10 @@ pub(super) struct Driver {
     pub(super) workers: BTreeMap<AppKey, Workers>,
     pub(super) desired: BTreeMap<AppKey, AppSpec>,
     pub(super) instances: HashMap<InstanceId, Managed>,
+    /// Commands that run, and their output.
+    pub(super) followed: HashMap<InstanceId, Followed>,
+    /// How often apps were woken, and how long that took.
+    pub(super) wakes: BTreeMap<AppKey, Wakes>,
     /// Per app: the last of its generations that went out, and those the proxy has not confirmed, as (view's, own).
     told: BTreeMap<AppKey, u64>,
     sent: BTreeMap<AppKey, Vec<(u64, u64)>>,
@@ -79,6 +86,8 @@ impl Driver {
             log,
             desired: BTreeMap::new(),
             instances: HashMap::new(),
+            followed: HashMap::new(),
+            wakes: BTreeMap::new(),
             told: BTreeMap::new(),
             sent: BTreeMap::new(),
             origin: Instant::now(),
@@ -146,6 +155,19 @@ impl Driver {
                     if let Some(key) = self.instances.get(&instance).map(|managed| managed.key.clone()) {
                         self.event(&key, Event::InFlight { instance, count, at }).await;
                     }
+                }
+            }
+            Message::Traffic(sides) => {
+                for (side, traffic) in sides {
+                    let key = self.apps.iter().find(|(_, app)| app.watches(&side)).map(|(key, _)| key.clone());
+                    if let Some(key) = key {
+                        self.event(&key, Event::Traffic(side, traffic)).await;
+                    }
+                }
+            }
+            Message::Loads(loads) => {
+                for (key, load) in loads {
+                    self.event(&key, Event::Load(load)).await;
                 }
             }
             Message::App(key, event) => self.event(&key, event).await,
@@ -239,6 +261,7 @@ impl Driver {
         self.follow_workers(key);
         if gone {
             self.told.remove(key);
+            self.wakes.remove(key);
             self.sent.remove(key);
             self.prune();
         }
@@ -301,7 +324,7 @@ impl Driver {
             return;
         }
         let old = self.view.borrow().clone();
-        let mut view = View { generation: old.generation, ..View::default() };
+        let mut view = View { generation: old.generation, wakes: self.wakes.clone(), ..View::default() };
         for (key, state) in &self.apps {
             view.instances.extend(state.instances());
             view.rollouts.extend(state.rollouts().cloned());

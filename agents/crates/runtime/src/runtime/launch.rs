@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::RuntimeOptions;
 use crate::cgroup::Limits;
 use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
-use crate::rollout::Exit;
+use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
 use crate::volumes;
 
@@ -32,6 +32,8 @@ pub(super) struct Order {
     pub(super) deployment: Option<DeploymentId>,
     pub(super) restarts: u32,
     pub(super) port: u16,
+    /// It is a command, which listens nowhere.
+    pub(super) hook: Option<HookKind>,
 }
 
 /// An instance that is ready to be started.
@@ -125,6 +127,7 @@ fn build(
         secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
         cgroup,
         restarts: order.restarts,
+        hook: order.hook,
         health: order.release.health,
         liveness: order.release.liveness,
         drain_timeout: order.release.drain_timeout,
@@ -169,7 +172,7 @@ fn environment(
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
-    if order.process == WEB {
+    if order.process == WEB && order.hook.is_none() {
         environment.insert("PORT".to_owned(), order.port.to_string());
     } else {
         environment.remove("PORT");

@@ -19,6 +19,28 @@ async fn main() -> io::Result<ExitCode> {
             writeln!(io::stderr(), "something broke on purpose")?;
             return Ok(ExitCode::from(3));
         }
+        "migrate" => {
+            // One line each time it runs, in what its app keeps.
+            use std::os::unix::fs::MetadataExt;
+            let home = std::env::var("HOME").unwrap_or_default();
+            let words = arguments.get(1..).unwrap_or_default();
+            let mut ran = std::fs::File::options().create(true).append(true).open(format!("{home}/migrations"))?;
+            writeln!(ran, "{}", words.join(" "))?;
+            let user = std::fs::metadata("/proc/self")?.uid();
+            let greeting = std::env::var("GREETING").unwrap_or_default();
+            writeln!(io::stdout(), "migrating as {user} with {greeting}, port {port:?}")?;
+            return match words.first().map(String::as_str) {
+                Some("fails") => Ok(ExitCode::from(4)),
+                Some("waits") => {
+                    // Until the test says go on.
+                    while !std::path::Path::new(&format!("{home}/go-on")).exists() {
+                        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    }
+                    Ok(ExitCode::SUCCESS)
+                }
+                _ => Ok(ExitCode::SUCCESS),
+            };
+        }
         "never-listens" => std::future::pending().await,
         "wrong-port" => {
             let listener = TcpListener::bind("127.0.0.1:0").await?;

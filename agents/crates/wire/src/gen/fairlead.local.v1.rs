@@ -30,7 +30,7 @@ pub mod proxy_command {
 /// Sent by `proxy` to `run`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ProxyEvent {
-    #[prost(oneof = "proxy_event::Body", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "proxy_event::Body", tags = "1, 2, 3, 4, 5")]
     pub body: ::core::option::Option<proxy_event::Body>,
 }
 /// Nested message and enum types in `ProxyEvent`.
@@ -45,6 +45,9 @@ pub mod proxy_event {
         Listeners(super::Listeners),
         #[prost(message, tag = "4")]
         Stats(super::ProxyStats),
+        /// Sent at once, and again each second for as long as requests wait.
+        #[prost(message, tag = "5")]
+        Wake(super::ProxyWake),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -55,6 +58,12 @@ pub struct ProxyHello {
     pub agent_version: ::prost::alloc::string::String,
     #[prost(uint32, tag = "3")]
     pub pid: u32,
+}
+/// A request waits for an app that sleeps.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProxyWake {
+    #[prost(string, tag = "1")]
+    pub app_key: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TakeListeners {}
@@ -143,6 +152,9 @@ pub struct ProxyApp {
     pub measured: bool,
     #[prost(message, optional, tag = "4")]
     pub traffic: ::core::option::Option<crate::traffic::AppTraffic>,
+    /// Not zero: it may sleep. A request without an instance to go to waits in line for so long, and `run` is told.
+    #[prost(uint32, tag = "5")]
+    pub wake_timeout_ms: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyUpstream {
@@ -160,6 +172,9 @@ pub struct ProxyUpstream {
     /// Share of new exchanges against the app's other instances. Absent: 100; zero: none.
     #[prost(uint32, optional, tag = "5")]
     pub weight: ::core::option::Option<u32>,
+    /// Its requests are counted under this name; empty: they are not.
+    #[prost(string, tag = "6")]
+    pub side: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyCertificate {
@@ -212,6 +227,26 @@ pub struct ProxyStats {
     /// The busiest ones with any; what is beyond them counts for the app's empty route.
     #[prost(message, repeated, tag = "12")]
     pub served: ::prost::alloc::vec::Vec<ProxyRouteTraffic>,
+    /// Those with any.
+    #[prost(message, repeated, tag = "13")]
+    pub sides: ::prost::alloc::vec::Vec<ProxySideStats>,
+}
+/// Requests of one side of a canary.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProxySideStats {
+    #[prost(string, tag = "1")]
+    pub side: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub requests: u32,
+    /// Answered with 5xx, or cut.
+    #[prost(uint32, tag = "3")]
+    pub errors: u32,
+    #[prost(uint32, repeated, tag = "4")]
+    pub latency_index: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint64, repeated, tag = "5")]
+    pub latency_count: ::prost::alloc::vec::Vec<u64>,
+    #[prost(uint64, tag = "6")]
+    pub latency_sum_us: u64,
 }
 /// Requests of one route that its app was to answer.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

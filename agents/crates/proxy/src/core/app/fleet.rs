@@ -130,6 +130,11 @@ impl Fleet {
         self.balancer.is_empty()
     }
 
+    /// Nobody takes anything, and none is about to.
+    pub(super) fn has_no_members(&self) -> bool {
+        self.members.is_empty()
+    }
+
     pub(super) fn count(&self, is: impl Fn(&Standing) -> bool) -> u32 {
         let counted = self.members.iter().filter(|member| is(&member.instance.standing)).count();
         u32::try_from(counted).unwrap_or(u32::MAX)

@@ -1,0 +1,358 @@
+//! How a rollout goes from its first healthy instances to the switch: all at once, some at a time, and on a share of the
+//! requests first. Owns who is let to the requests, and the way back when one of them fails; starts and stops nothing itself.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fairlead_model::{Canary, DeploymentId, Failure, Hook, InstanceId, Step, StepState};
+use serde::{Deserialize, Serialize};
+
+use super::canary::{Traffic, Verdict, judge};
+use super::event::{Action, Now};
+use super::group::{Group, Process, Slot};
+use super::{AppState, SWITCH_TIMEOUT, sentence};
+
+/// New instances that failed after old ones had gone serve on for at most so long, until the old release is back in number.
+const RETREAT_LIMIT: Duration = Duration::from_secs(600);
+
+/// How far a rollout has come, on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub(super) deployment: DeploymentId,
+    /// New instances that get requests beside the old ones.
+    pub(super) admitted: BTreeSet<InstanceId>,
+    /// Old instances that were stopped for them.
+    pub(super) retired: usize,
+    /// Percents of the canary that were passed.
+    pub(super) tried: usize,
+}
+
+/// A group brought up beside the serving one.
+#[derive(Debug, Clone)]
+pub(super) struct Next {
+    pub(super) group: Group,
+    /// From the first start to healthy; `None` before it, and for a release that needs no deployment.
+    pub(super) deadline: Option<Duration>,
+    pub(super) health_timeout: Duration,
+    /// To be run before anything starts.
+    pub(super) hook: Option<Hook>,
+    /// Instances replaced at a time; zero for all.
+    pub(super) batch: usize,
+    pub(super) canary: Option<Canary>,
+    /// Instances it should have by now.
+    pub(super) wanted: usize,
+    pub(super) admitted: BTreeSet<InstanceId>,
+    pub(super) retired: usize,
+    pub(super) tried: usize,
+    pub(super) stage: Stage,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Stage {
+    /// Waits until all it has are healthy.
+    Starting,
+    /// The proxy is to confirm that they get requests.
+    Admitting { generation: u64, deadline: Duration },
+    /// They get a share of the requests and are watched.
+    Trying(Box<Trial>),
+}
+
+/// One percent of a canary.
+#[derive(Debug, Clone)]
+pub(super) struct Trial {
+    generation: u64,
+    /// For the proxy to confirm the share.
+    deadline: Duration,
+    /// When it did.
+    since: Option<Duration>,
+    old: Traffic,
+    new: Traffic,
+}
+
+/// A group that failed, but is needed until the old one has as many instances as before.
+#[derive(Debug, Clone)]
+pub(super) struct Retreat {
+    pub(super) group: Group,
+    pub(super) until: Duration,
+}
+
+impl Next {
+    /// Instances to have now, of `total`.
+    pub(super) fn wanted(&mut self, total: usize) -> usize {
+        if self.hook.is_some() {
+            return 0;
+        }
+        let all = self.batch == 0 || self.batch >= total;
+        self.wanted = if all { total } else { self.wanted.clamp(self.batch, total) };
+        self.wanted
+    }
+
+    fn percent(&self) -> Option<u32> {
+        self.canary.as_ref()?.percents.get(self.tried).copied()
+    }
+
+    pub(super) fn trial_percent(&self) -> Option<u32> {
+        matches!(self.stage, Stage::Trying(_)).then(|| self.percent()).flatten()
+    }
+
+    /// When the machine must look again.
+    pub(super) fn due(&self) -> Option<Duration> {
+        let staged = match &self.stage {
+            Stage::Starting => None,
+            Stage::Admitting { deadline, .. } => Some(*deadline),
+            Stage::Trying(trial) => Some(match (trial.since, &self.canary) {
+                (Some(since), Some(canary)) => since.saturating_add(canary.hold),
+                _ => trial.deadline,
+            }),
+        };
+        [self.deadline, staged].into_iter().flatten().min()
+    }
+}
+
+impl AppState {
+    /// What is on record of the rollout under way.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        let next = self.next.as_ref().filter(|next| !next.admitted.is_empty() || next.tried > 0)?;
+        Some(Progress {
+            deployment: next.group.deployment.clone()?,
+            admitted: next.admitted.clone(),
+            retired: next.retired,
+            tried: next.tried,
+        })
+    }
+
+    /// Goes on where a former run of the agent was.
+    pub(super) fn resume(&self, next: &mut Next) {
+        let Some(progress) = &self.progressed else { return };
+        if next.group.deployment.as_ref() == Some(&progress.deployment) {
+            let present = |id: &&InstanceId| next.group.slots.contains_key(*id);
+            next.admitted = progress.admitted.iter().filter(present).cloned().collect();
+            next.retired = progress.retired.min(next.admitted.len());
+            next.tried = progress.tried;
+        }
+        next.wanted = next.group.slots.len();
+    }
+
+    /// Names of the two sides of a canary, as the proxy counts for them.
+    pub(super) fn sides(&self) -> Option<[String; 2]> {
+        let next = self.next.as_ref().filter(|next| next.trial_percent().is_some())?;
+        let deployment = next.group.deployment.as_ref()?;
+        Some([format!("{deployment}/old"), format!("{deployment}/new")])
+    }
+
+    /// Whether it waits to hear of this side.
+    pub fn watches(&self, side: &str) -> bool {
+        self.sides().is_some_and(|sides| sides.iter().any(|known| known == side))
+    }
+
+    pub(super) fn count_traffic(&mut self, side: &str, traffic: &Traffic) {
+        let Some([old, new]) = self.sides() else { return };
+        let Some(Next { stage: Stage::Trying(trial), .. }) = &mut self.next else { return };
+        if trial.since.is_none() {
+            return;
+        }
+        if side == old {
+            trial.old.merge(traffic);
+        } else if side == new {
+            trial.new.merge(traffic);
+        }
+    }
+
+    /// The proxy has confirmed a table.
+    pub(super) fn advance_confirmed(&mut self, generation: u64, now: Now) {
+        let Some(next) = &mut self.next else { return };
+        match &mut next.stage {
+            Stage::Admitting { generation: wanted, .. } if generation >= *wanted => {
+                next.retired = next.admitted.len();
+                (next.stage, next.deadline) = (Stage::Starting, None);
+            }
+            Stage::Trying(trial) if generation >= trial.generation && trial.since.is_none() => {
+                trial.since = Some(now.at)
+            }
+            _ => {}
+        }
+    }
+
+    /// The proxy refuses a table that the rollout waits for.
+    pub(super) fn advance_refused(&mut self, generation: u64, error: &str, now: Now, actions: &mut Vec<Action>) {
+        let waits = self.next.as_ref().is_some_and(|next| match &next.stage {
+            Stage::Starting => false,
+            Stage::Admitting { generation: wanted, .. } => generation >= *wanted,
+            Stage::Trying(trial) => trial.since.is_none() && generation >= trial.generation,
+        });
+        if waits {
+            self.fail_next(sentence::routes_refused(error), None, now, actions);
+        }
+    }
+
+    /// The next ones begin once those that the last ones replaced have gone.
+    pub(super) fn begin_batch(&mut self, total: usize) {
+        let leaving = self.leaving.values().any(|leaving| leaving.hook.is_none());
+        let old = self.serving.as_ref().map_or(0, |group| group.slots.len());
+        let Some(next) = self.next.as_mut().filter(|next| matches!(next.stage, Stage::Starting) && !leaving) else {
+            return;
+        };
+        if next.batch > 0
+            && next.retired > 0
+            && next.retired == next.group.slots.len()
+            && old + next.retired == total
+            && next.retired < total
+        {
+            next.wanted = (next.retired + next.batch).min(total);
+        }
+    }
+
+    pub(super) fn check_next(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
+        let Some(next) = self.next.as_ref().filter(|next| next.hook.is_none()) else { return };
+        let deployment = next.group.deployment.clone();
+        let running = next.group.slots.values().all(|slot| matches!(slot.process, Process::Running { .. }));
+        if running && self.running_step(deployment.as_ref()) == Some(Step::Start) {
+            self.say(deployment.clone(), Step::Health, sentence::waiting(&next.group), actions);
+            self.finish_step(deployment.as_ref(), Step::Start, StepState::Done, now);
+            self.begin_step(deployment.as_ref(), Step::Health, now);
+        }
+        let Some(next) = &self.next else { return };
+        let sick = next.admitted.iter().find(|id| next.group.slots.get(*id).is_some_and(Slot::unhealthy)).cloned();
+        if let Some(id) = sick {
+            let detail = next.group.slots.get(&id).map(|slot| slot.detail.clone()).unwrap_or_default();
+            return self.fail_next(sentence::sick_when_admitted(&detail), Some(&id), now, actions);
+        }
+        match &next.stage {
+            Stage::Trying(trial) => self.check_trial(&trial.clone(), total, now, actions),
+            Stage::Admitting { deadline, .. } if now.at >= *deadline => {
+                self.fail_next(sentence::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
+            }
+            Stage::Admitting { .. } => {}
+            Stage::Starting if next.group.slots.values().all(Slot::healthy) => self.go_on(total, now, actions),
+            Stage::Starting if next.deadline.is_some_and(|deadline| now.at >= deadline) => {
+                let waiting = next.group.slots.iter().find(|(_, slot)| !slot.healthy());
+                let Some((id, slot)) = waiting else { return };
+                let failure = sentence::deadline(slot, &next.group.release.health.path, next.health_timeout);
+                let id = id.clone();
+                self.fail_next(failure, Some(&id), now, actions);
+            }
+            Stage::Starting => {}
+        }
+    }
+
+    /// All that were started are healthy: a share for them, or the next ones, or the switch.
+    fn go_on(&mut self, total: usize, now: Now, actions: &mut Vec<Action>) {
+        let generation = self.generation + 1;
+        let Some(next) = &mut self.next else { return };
+        next.deadline = None;
+        let deployment = next.group.deployment.clone();
+        let old_serve = self.serving.as_ref().is_some_and(|group| group.slots.values().any(Slot::routable));
+        if let Some(percent) = next.percent().filter(|_| old_serve) {
+            next.admitted = next.group.slots.keys().cloned().collect();
+            let deadline = now.at + SWITCH_TIMEOUT;
+            let (old, new) = (Traffic::default(), Traffic::default());
+            next.stage = Stage::Trying(Box::new(Trial { generation, deadline, since: None, old, new }));
+            let hold = next.canary.as_ref().map(|canary| canary.hold).unwrap_or_default();
+            if self.running_step(deployment.as_ref()) != Some(Step::Canary) {
+                self.finish_step(deployment.as_ref(), Step::Health, StepState::Done, now);
+                self.begin_step(deployment.as_ref(), Step::Canary, now);
+            }
+            return self.say(deployment, Step::Canary, sentence::trying(percent, hold), actions);
+        }
+        if next.group.slots.len() >= total {
+            return self.switch(now, actions);
+        }
+        if next.retired == next.group.slots.len() {
+            // Those that they replaced are leaving.
+            return;
+        }
+        next.admitted = next.group.slots.keys().cloned().collect();
+        next.stage = Stage::Admitting { generation, deadline: now.at + SWITCH_TIMEOUT };
+        let text = sentence::admitting(next.admitted.len(), total);
+        self.begin_switch(deployment.as_ref(), now);
+        self.say(deployment, Step::Switch, text, actions);
+    }
+
+    /// A rollout by parts switches more than once.
+    pub(super) fn begin_switch(&mut self, deployment: Option<&DeploymentId>, now: Now) {
+        if self.running_step(deployment) != Some(Step::Switch) {
+            self.finish_step(deployment, Step::Health, StepState::Done, now);
+            self.begin_step(deployment, Step::Switch, now);
+        }
+    }
+
+    fn check_trial(&mut self, trial: &Trial, total: usize, now: Now, actions: &mut Vec<Action>) {
+        let Some(Next { group, canary: Some(canary), tried, .. }) = &self.next else { return };
+        let (deployment, percent) =
+            (group.deployment.clone(), canary.percents.get(*tried).copied().unwrap_or_default());
+        let Some(since) = trial.since else {
+            if now.at >= trial.deadline {
+                self.fail_next(sentence::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
+            }
+            return;
+        };
+        let verdict = judge(canary, &trial.old, &trial.new);
+        if let Verdict::Bad(figures) = verdict {
+            return self.fail_next(sentence::canary_bad(percent, &figures), None, now, actions);
+        }
+        if now.at < since.saturating_add(canary.hold) {
+            return;
+        }
+        let decided = verdict == Verdict::Well;
+        let text = sentence::canary_passed(percent, trial.new.requests, trial.new.errors, decided);
+        self.say(deployment.clone(), Step::Canary, text, actions);
+        if let Some(next) = &mut self.next {
+            next.tried += 1;
+            next.stage = Stage::Starting;
+            if next.percent().is_none() {
+                self.finish_step(deployment.as_ref(), Step::Canary, StepState::Done, now);
+            }
+        }
+        self.go_on(total, now, actions);
+    }
+
+    /// Takes a group back that may have requests. Where old instances have gone for it already, it serves on until they are back.
+    pub(super) fn withdraw(
+        &mut self,
+        mut group: Group,
+        admitted: &BTreeSet<InstanceId>,
+        now: Now,
+        actions: &mut Vec<Action>,
+    ) {
+        let total = self.total();
+        let slots = std::mem::take(&mut group.slots);
+        let (with, without) = slots.into_iter().partition(|(id, _)| admitted.contains(id));
+        let mut idle = group.without_slots();
+        (group.slots, idle.slots) = (with, without);
+        self.stop_group(idle, now, actions);
+        let short = self.serving.as_ref().is_some_and(|serving| serving.slots.len() < total);
+        if short && group.slots.values().any(Slot::healthy) {
+            if let Some(former) = self.retreat.replace(Retreat { group, until: now.at + RETREAT_LIMIT }) {
+                self.leave(former.group, false, now);
+            }
+        } else {
+            self.leave(group, false, now);
+        }
+    }
+
+    /// Ends a retreat once the old release is back in number.
+    pub(super) fn check_retreat(&mut self, total: usize, now: Now) {
+        let back = self
+            .serving
+            .as_ref()
+            .is_some_and(|serving| serving.slots.len() >= total && serving.slots.values().all(Slot::healthy));
+        if let Some(retreat) = self.retreat.take_if(|retreat| back || now.at >= retreat.until) {
+            self.leave(retreat.group, false, now);
+        }
+    }
+
+    /// An instance that gets requests already ended by itself.
+    pub(super) fn crashed_when_admitted(
+        &mut self,
+        id: &InstanceId,
+        failure: Failure,
+        now: Now,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let admitted = self.next.as_ref().is_some_and(|next| next.admitted.contains(id));
+        if admitted {
+            self.fail_next(failure, Some(id), now, actions);
+        }
+        admitted
+    }
+}

@@ -1,0 +1,233 @@
+//! The commands of a rollout that run once: before its first instance starts, and after it is live. Owns the promise that
+//! neither runs twice, wherever the agent dies: what was begun is on record before it begins, and in doubt it counts as failed.
+
+use std::time::Duration;
+
+use fairlead_model::{DeploymentId, Hook, InstanceId, ReleaseSpec, Step, StepState, WorkState};
+use serde::{Deserialize, Serialize};
+
+use super::event::{Action, Context, Exit, FoundHook, HookKind, HookOutcome, Now};
+use super::group::{Health, Process, Slot};
+use super::{AppState, Leaving, LeavingStage, sentence};
+
+/// A command that has begun, on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookRecord {
+    pub(super) deployment: DeploymentId,
+    pub(super) kind: HookKind,
+    pub(super) instance: InstanceId,
+    /// Its end is known, good or bad.
+    pub(super) ended: bool,
+}
+
+/// A command that runs.
+#[derive(Debug, Clone)]
+pub(super) struct HookRun {
+    pub(super) kind: HookKind,
+    pub(super) deployment: DeploymentId,
+    pub(super) instance: InstanceId,
+    pub(super) slot: Slot,
+    /// When it is stopped.
+    pub(super) deadline: Duration,
+    limit: Duration,
+    release: ReleaseSpec,
+}
+
+impl AppState {
+    /// Starts and ends commands as the rollout goes.
+    pub(super) fn check_hooks(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+        let now = context.now;
+        self.drop_hook(now, actions);
+        if let Some(hook) = self.hook.as_ref().filter(|hook| now.at >= hook.deadline) {
+            let (kind, deployment) = (hook.kind, hook.deployment.clone());
+            let failure = sentence::hook_late(kind, hook.limit);
+            self.end_hook_record(kind, &deployment);
+            self.stop_hook(now, actions);
+            self.hook_failed(kind, &deployment, failure, now, actions);
+        }
+        let Some(next) = self.next.as_mut().filter(|next| next.hook.is_some() && self.hook.is_none()) else { return };
+        let (Some(deployment), Some(hook)) = (next.group.deployment.clone(), next.hook.clone()) else { return };
+        if next.group.ready(now.at, actions) {
+            let release = next.group.release.clone();
+            self.run_hook(HookKind::Release, deployment, &hook, release, context, actions);
+        }
+    }
+
+    /// Ends a command whose rollout is over.
+    pub(super) fn drop_hook(&mut self, now: Now, actions: &mut Vec<Action>) {
+        if self.hook.as_ref().is_some_and(|hook| !self.hook_is_wanted(hook)) {
+            self.stop_hook(now, actions);
+        }
+    }
+
+    /// Whether a command has begun and ended already.
+    pub(super) fn hook_has_ended(&self, kind: HookKind, deployment: Option<&DeploymentId>) -> bool {
+        self.hooks.iter().any(|hook| hook.kind == kind && Some(&hook.deployment) == deployment && hook.ended)
+    }
+
+    fn hook_is_wanted(&self, hook: &HookRun) -> bool {
+        let group = match hook.kind {
+            HookKind::Release => self.next.as_ref().map(|next| &next.group),
+            HookKind::After => self.serving.as_ref(),
+        };
+        group.is_some_and(|group| group.deployment.as_ref() == Some(&hook.deployment))
+    }
+
+    /// Runs a command, or takes up what a former run of the agent left of it.
+    pub(super) fn run_hook(
+        &mut self,
+        kind: HookKind,
+        deployment: DeploymentId,
+        hook: &Hook,
+        release: ReleaseSpec,
+        context: &mut Context<'_>,
+        actions: &mut Vec<Action>,
+    ) {
+        let now = context.now;
+        let known = self.hooks.iter().find(|record| record.kind == kind && record.deployment == deployment).cloned();
+        if known.as_ref().is_some_and(|record| record.ended) {
+            return self.hook_done(kind, &deployment, now);
+        }
+        let instance = known.as_ref().map_or_else(&mut *context.new_instance, |record| record.instance.clone());
+        let found = self.found_hooks.iter().position(|found| found.instance == instance);
+        let found = found.map(|at| self.found_hooks.remove(at));
+        let mut run = HookRun {
+            kind,
+            deployment: deployment.clone(),
+            instance: instance.clone(),
+            slot: Slot::waiting(now.at),
+            deadline: now.at.saturating_add(hook.timeout),
+            limit: hook.timeout,
+            release: release.clone(),
+        };
+        match found.map(|found| found.outcome) {
+            None => {
+                if known.is_none() {
+                    self.hooks.push(HookRecord {
+                        deployment: deployment.clone(),
+                        kind,
+                        instance: instance.clone(),
+                        ended: false,
+                    });
+                }
+                run.slot.process = Process::Starting;
+                self.hook = Some(run);
+                self.say(Some(deployment.clone()), kind.step(), sentence::hook_begins(kind, hook), actions);
+                let command = hook.command.clone();
+                actions.push(Action::Run { instance, release: Box::new(release), deployment, kind, command });
+            }
+            Some(HookOutcome::Running { started_unix_ms }) => {
+                let ran = Duration::from_millis(now.unix_ms.saturating_sub(started_unix_ms));
+                run.deadline = now.at.saturating_add(hook.timeout.saturating_sub(ran));
+                run.slot.process = Process::Running { since: now.at, health: Health::Unknown };
+                self.hook = Some(run);
+            }
+            Some(HookOutcome::Ended(exit)) => {
+                self.hook = Some(run);
+                self.hook_exited(&exit, now, actions);
+            }
+            Some(HookOutcome::Lost) => {
+                self.end_hook_record(kind, &deployment);
+                actions.push(Action::Output {
+                    deployment: deployment.clone(),
+                    step: kind.step(),
+                    instance: instance.clone(),
+                });
+                actions.push(Action::Forget { instance });
+                self.hook_failed(kind, &deployment, sentence::hook_lost(kind), now, actions);
+            }
+        }
+    }
+
+    /// The command has ended by itself.
+    pub(super) fn hook_exited(&mut self, exit: &Exit, now: Now, actions: &mut Vec<Action>) {
+        let Some(HookRun { kind, deployment, instance, .. }) = self.hook.take() else { return };
+        self.end_hook_record(kind, &deployment);
+        let step = kind.step();
+        actions.push(Action::Output { deployment: deployment.clone(), step, instance: instance.clone() });
+        actions.push(Action::Forget { instance });
+        if exit.code == Some(0) && exit.start_error.is_none() {
+            self.say(Some(deployment.clone()), step, sentence::hook_done(kind), actions);
+            self.hook_done(kind, &deployment, now);
+        } else {
+            self.hook_failed(kind, &deployment, sentence::hook_failed(kind, exit), now, actions);
+        }
+    }
+
+    fn hook_done(&mut self, kind: HookKind, deployment: &DeploymentId, now: Now) {
+        self.finish_step(Some(deployment), kind.step(), StepState::Done, now);
+        match kind {
+            HookKind::Release => {
+                self.begin_step(Some(deployment), Step::Start, now);
+                if let Some(next) = &mut self.next {
+                    next.hook = None;
+                }
+            }
+            HookKind::After => self.finish(Some(deployment), WorkState::Succeeded, None, now),
+        }
+    }
+
+    /// Before the release is live nothing has changed, and nothing will. After it, only the log tells.
+    fn hook_failed(
+        &mut self,
+        kind: HookKind,
+        deployment: &DeploymentId,
+        failure: fairlead_model::Failure,
+        now: Now,
+        actions: &mut Vec<Action>,
+    ) {
+        match kind {
+            HookKind::Release => self.fail_next(failure, None, now, actions),
+            HookKind::After => {
+                self.say(Some(deployment.clone()), Step::After, failure.message, actions);
+                self.finish_step(Some(deployment), Step::After, StepState::Failed, now);
+                self.finish(Some(deployment), WorkState::Succeeded, None, now);
+            }
+        }
+    }
+
+    fn end_hook_record(&mut self, kind: HookKind, deployment: &DeploymentId) {
+        let theirs = |record: &&mut HookRecord| record.kind == kind && record.deployment == *deployment;
+        self.hooks.iter_mut().filter(theirs).for_each(|record| record.ended = true);
+    }
+
+    /// Ends a command that nobody waits for any more.
+    pub(super) fn stop_hook(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let Some(hook) = self.hook.take() else { return };
+        self.end_hook_record(hook.kind, &hook.deployment);
+        let mut leaving = Leaving {
+            release: hook.release.id.clone(),
+            deployment: Some(hook.deployment),
+            slot: hook.slot,
+            grace: hook.release.stop_grace,
+            stage: LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO },
+            hook: Some(hook.kind),
+        };
+        leaving.stop(&hook.instance, now, actions);
+        self.leaving.insert(hook.instance, leaving);
+    }
+
+    /// Ends what a former run of the agent left of commands whose rollout is over.
+    pub(super) fn clear_found_hooks(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let (hooks, rollouts) = (&self.hooks, &self.rollouts);
+        let open = |found: &FoundHook| {
+            let runs = rollouts.get(&found.deployment).is_some_and(|status| status.state == WorkState::Running);
+            runs && hooks.iter().any(|record| record.instance == found.instance && !record.ended)
+        };
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut self.found_hooks).into_iter().partition(open);
+        self.found_hooks = kept;
+        for FoundHook { instance, release, deployment, kind, stop_grace, outcome } in gone {
+            let HookOutcome::Running { .. } = outcome else {
+                actions.push(Action::Forget { instance });
+                continue;
+            };
+            let mut slot = Slot::waiting(now.at);
+            slot.process = Process::Running { since: now.at, health: Health::Unknown };
+            let stage = LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO };
+            let mut leaving =
+                Leaving { release, deployment: Some(deployment), slot, grace: stop_grace, stage, hook: Some(kind) };
+            leaving.stop(&instance, now, actions);
+            self.leaving.insert(instance, leaving);
+        }
+    }
+}
