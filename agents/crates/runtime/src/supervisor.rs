@@ -405,9 +405,13 @@ mod tests {
             user: None,
             group: None,
             private_tmp: None,
+            process: "web".into(),
+            sandbox: Default::default(),
             secrets: None,
+            log: None,
             cgroup: None,
             restarts: 0,
+            liveness: None,
             health: HealthCheck {
                 path: "/".into(),
                 interval: Duration::from_secs(1),

@@ -46,7 +46,19 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 7] = ["app", "benchmark", "benchmark.http3", "build", "route", "secret", "traffic"];
+pub const CAPABILITIES: [&str; 11] = [
+    "app",
+    "benchmark",
+    "benchmark.http3",
+    "build",
+    "liveness",
+    "logs",
+    "route",
+    "secret",
+    "traffic",
+    "volume",
+    "worker",
+];
 
 /// The proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

@@ -11,6 +11,7 @@ use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
+use crate::app_logs;
 use crate::cgroup::Limits;
 use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::Exit;
@@ -100,6 +101,10 @@ fn build(
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
+    let log = app_logs::folder_for(&options.folders, &order.key, &order.process, &order.instance, &order.release.id);
+    if let Some(of_process) = log.parent() {
+        make_folder(of_process, 0o700, None)?;
+    }
     let volumes = make_volumes(options, &order, user)?;
     let sandbox = Sandbox {
         devices,
@@ -123,6 +128,7 @@ fn build(
         group,
         private_tmp,
         secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
+        log: Some(log),
         cgroup,
         restarts: order.restarts,
         health: order.release.health,
