@@ -378,8 +378,16 @@ const table = {
   'rollout.canary_failed': failed(
     'The new release did worse on its share of the requests than the old one, which has all of them again. The log has the figures.',
   ),
+  'rollout.disk_full': failed("The server's disk has no room for the release. Free some space, then deploy again.", {
+    retryable: true,
+  }),
   'rollout.cancelled': failed('The roll-out was cancelled.'),
   'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
+  'log.query_invalid': failed('The logs cannot be searched like that. The detail beside it says why.'),
+  'log.busy': failed('This server searches its logs for others already. Try again in a moment.', { retryable: true }),
+  'log.unreadable': failed("The server could not read the app's logs. The detail beside it says why.", {
+    retryable: true,
+  }),
   'secret.unopenable': failed(
     "The app's secrets could not be opened on this server. Deploy again; if that does not help, set the secrets anew.",
   ),

@@ -1,9 +1,11 @@
 //! `run`: wires link, runtime, builds, benchmarks, proxy and samples together, and ends them in order.
 //! What follows from what is the reconciler's; this file only composes.
 
+mod app_logs;
 mod benchmarks;
 mod builds;
 mod certificates;
+mod disk;
 mod frame;
 mod loads;
 mod local_state;
@@ -38,9 +40,11 @@ use crate::command::Outcome;
 use crate::host_info;
 use crate::metrics::Metrics;
 
+use app_logs::AppLogs;
 use benchmarks::Benchmarks;
 use builds::Builds;
 use certificates::Certificates;
+use disk::Disk;
 use local_state::LocalState;
 use logs::LogCollector;
 use reconciler::{Reconciler, Sources};
@@ -151,6 +155,9 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     clear_abandoned_builds(options.clone(), saved.as_deref()).await;
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone());
     let (benchmarks, benchmark_events) = Benchmarks::new();
+    let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
+    let (disk, disk_report) = Disk::new(folders.clone(), ends.desired.clone());
+    let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(Routed::default());
     let router = Router {
         keeper: keeper.clone(),
@@ -179,11 +186,23 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         pushes: ends.pushes,
         report: ends.report,
         applied: saved,
+        folders: folders.clone(),
     };
-    let sources =
-        Sources { desired: ends.desired, view, routed, stats, wakes, runtime_log: log, build_events, benchmark_events };
+    let sources = Sources {
+        desired: ends.desired,
+        view,
+        routed,
+        stats,
+        wakes,
+        runtime_log: log,
+        build_events,
+        benchmark_events,
+        disk: disk_report,
+    };
     reconciler.run(sources, shutdown).await;
 
+    app_logs.abort();
+    disk.abort();
     router.abort();
     if let Err(error) = router.await
         && !error.is_cancelled()

@@ -15,11 +15,28 @@ use client::{Client, Flow};
 use fairlead_wire::agent::SealedSecrets;
 
 #[test]
+fn after_a_power_cut_the_app_and_its_worker_come_back_by_themselves_and_what_they_wrote_is_kept() {
+    let server = Server::prepare();
+    let client = Client::new(&server);
+    let mut run = server.start();
+    let (first, worker) = (run.until_served(&client), server.until_works(None));
+    run.kill_with_all(&server);
+    assert!(server.processes().is_empty());
+    let mut run = server.start();
+    assert_ne!(run.until_served(&client).pid, first.pid);
+    server.until_works(Some(worker));
+    let kept = server.folders.app_logs().join("app_a-env_p/queue");
+    assert_eq!(std::fs::read_dir(kept).unwrap().count(), 2, "what the first one wrote outlives it");
+    run.terminate();
+}
+
+#[test]
 fn an_app_is_served_from_the_saved_state_without_a_control_plane_and_again_after_a_restart() {
     let server = Server::prepare();
     let mut run = server.start();
     let client = Client::new(&server);
     let first = run.until_served(&client);
+    let worker = server.until_works(None);
     assert_eq!(client.get("/hello?x=1").unwrap().path, "/hello?x=1");
     run.terminate();
     let meanwhile = client.get("/").expect("the app is served while `run` is away");
@@ -27,6 +44,8 @@ fn an_app_is_served_from_the_saved_state_without_a_control_plane_and_again_after
     let mut run = server.start();
     run.until_serving();
     assert_eq!(run.until_served(&client).pid, first.pid, "the instance was adopted, not started anew");
+    assert_eq!(server.until_works(None), worker);
+    assert!(server.processes().iter().any(|(pid, _)| *pid == worker), "the worker was adopted as well");
     run.terminate();
     let mut last = server.start_with(&["--stop-apps-on-exit"]);
     last.until_serving();

@@ -33,6 +33,7 @@ impl Folders {
             (self.authority(), 0o700),
             (self.run(), 0o700),
             (self.logs(), 0o700),
+            (self.app_logs(), 0o700),
         ] {
             DirBuilder::new().recursive(true).mode(mode).create(&path)?;
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode))?;
@@ -128,6 +129,16 @@ impl Folders {
     /// The proxy's access log and its closed segments.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
+    }
+
+    /// What apps wrote, by app and environment, process and instance.
+    pub fn app_logs(&self) -> PathBuf {
+        self.logs().join("apps")
+    }
+
+    /// How full the disk was in the last day.
+    pub fn disk_history(&self) -> PathBuf {
+        self.state().join("disk.json")
     }
 
     /// Held locked by the one `run` of this folder.

@@ -16,6 +16,7 @@ pub use dial::{DialError, Endpoint};
 pub use enrol::{EnrolError, Enrolment, enrol};
 pub use key::{AgentKey, KeyError, state_signature_valid};
 pub use link::{Desired, Link, LinkEnds, LinkError, LinkOptions, PushSender};
+pub use session::LogRequest;
 pub use socket::SocketError;
 pub use spool::{Spool, SpoolLimits};
 pub use trust::TrustError;

@@ -15,13 +15,15 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::config::AgentConfig;
 use crate::dial::{DialError, Endpoint, Socket};
 use crate::key::{AgentKey, KeyError};
-use crate::session::{Action, Closed, Event, Session};
+use crate::session::{Action, Closed, Event, LogRequest, Session};
 use crate::socket::{self, SocketError};
 use crate::spool::{Spool, SpoolLimits};
 use crate::trust::{Trust, TrustError, Verdict};
 
 /// Pushes waiting for the spool; a full queue holds log readers back and drops frames.
 const PUSH_QUEUE: usize = 256;
+/// Answers of logs on their way; each holds a few hundred KiB at most.
+const ANSWER_QUEUE: usize = 4;
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MOST: Duration = Duration::from_secs(15);
 /// After an answer that trying again will not change, like a server that was deleted.
@@ -103,6 +105,10 @@ pub struct LinkEnds {
     pub pushes: PushSender,
     /// Whether a session is open.
     pub connected: watch::Receiver<bool>,
+    /// What is asked of the apps' logs.
+    pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
+    /// The answers; whoever answers waits while the connection is slow. What nobody waits for any more is dropped.
+    pub log_answers: mpsc::Sender<agent::LogLines>,
 }
 
 /// The link of an enrolled agent.
@@ -117,6 +123,8 @@ pub struct Link {
     report: watch::Receiver<Option<agent::Report>>,
     pushes: mpsc::Receiver<push::Body>,
     connected: watch::Sender<bool>,
+    log_requests: mpsc::UnboundedSender<LogRequest>,
+    log_answers: mpsc::Receiver<agent::LogLines>,
     spool_failing: bool,
 }
 
@@ -145,9 +153,31 @@ impl Link {
         let (report_end, report) = watch::channel(None);
         let (pushes_end, pushes) = PushSender::channel(PUSH_QUEUE);
         let (connected, connected_end) = watch::channel(false);
-        let ends = LinkEnds { desired: desired_end, report: report_end, pushes: pushes_end, connected: connected_end };
-        let spool_failing = false;
-        Ok((Self { endpoint, key, trust, spool, options, desired, report, pushes, connected, spool_failing }, ends))
+        let (log_requests, log_requests_end) = mpsc::unbounded_channel();
+        let (log_answers_end, log_answers) = mpsc::channel(ANSWER_QUEUE);
+        let ends = LinkEnds {
+            desired: desired_end,
+            report: report_end,
+            pushes: pushes_end,
+            connected: connected_end,
+            log_requests: log_requests_end,
+            log_answers: log_answers_end,
+        };
+        let link = Self {
+            endpoint,
+            key,
+            trust,
+            spool,
+            options,
+            desired,
+            report,
+            pushes,
+            connected,
+            log_requests,
+            log_answers,
+            spool_failing: false,
+        };
+        Ok((link, ends))
     }
 
     /// Dials, serves and dials again until `shutdown`.
@@ -158,6 +188,8 @@ impl Link {
             let began = Instant::now();
             let ended = self.connection(&shutdown).await;
             let was_open = self.connected.send_replace(false);
+            self.ask(LogRequest::CancelAll);
+            while self.log_answers.try_recv().is_ok() {}
             if was_open {
                 told = None;
             }
@@ -227,6 +259,8 @@ impl Link {
                 () = shutdown.cancelled() => return Ok(Ended::Shutdown),
                 body = socket::next(socket) => Event::Received(body?),
                 Some(body) = self.pushes.recv() => { self.keep(body); continue }
+                // After `flush`: the next ones are taken once these have gone.
+                Some(lines) = self.log_answers.recv() => Event::Lines(Box::new(lines)),
                 Ok(()) = self.report.changed() => match self.latest_report() { Some(event) => event, None => continue },
                 () = sleep_until(deadline) => Event::Tick,
             };
@@ -266,6 +300,10 @@ impl Link {
                     None
                 }
                 Action::WantReport => self.latest_report(),
+                Action::Ask(request) => {
+                    self.ask(request);
+                    None
+                }
                 Action::Close(reason) => return Err(Ended::Closed(reason)),
             };
             if let Some(event) = answer {
@@ -296,6 +334,11 @@ impl Link {
                 });
             }
         }
+    }
+
+    fn ask(&self, request: LogRequest) {
+        // Nobody who keeps logs is there only while the agent ends.
+        self.log_requests.send(request).ok();
     }
 
     fn latest_report(&mut self) -> Option<Event> {

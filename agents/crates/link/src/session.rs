@@ -29,6 +29,8 @@ pub(crate) enum Event {
     Judged(Version),
     /// What is true changed, or the driver has the report that was asked for.
     Report(Box<agent::Report>),
+    /// Lines of an app's log that were asked for.
+    Lines(Box<agent::LogLines>),
     /// The driver read this push from the spool.
     Push(Box<agent::Push>),
     /// Time passed.
@@ -53,8 +55,21 @@ pub(crate) enum Action {
     Acknowledged(u64),
     /// A report is due; answer with `Report`.
     WantReport,
+    /// Hand this to whoever keeps the apps' logs; the answers come as `Lines`.
+    Ask(LogRequest),
     /// Close the connection; nothing more will be done on it.
     Close(Closed),
+}
+
+/// What the control plane wants of the apps' logs. Never kept: who asked waits, or has gone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LogRequest {
+    /// Look for these, and answer with lines that carry its id.
+    Query(Box<agent::LogQuery>),
+    /// Nobody waits any more for the answer to this one.
+    Cancel(String),
+    /// Nor for any other: the connection that they came by has ended.
+    CancelAll,
 }
 
 /// Why a session ended.
@@ -159,7 +174,8 @@ impl Session {
                 self.in_flight.push_back(push.sequence);
                 vec![send(agent_envelope::Body::Push(*push))]
             }
-            Event::Report(_) | Event::Push(_) => Vec::new(),
+            Event::Lines(lines) if self.is_open() => vec![send(agent_envelope::Body::LogLines(*lines))],
+            Event::Report(_) | Event::Push(_) | Event::Lines(_) => Vec::new(),
             Event::Tick => self.tick(now),
         };
         (self, actions)
@@ -201,6 +217,8 @@ impl Session {
                 vec![Action::Acknowledged(ack.sequence)]
             }
             (Phase::Open, Body::ReportAck(_)) => Vec::new(),
+            (Phase::Open, Body::LogQuery(query)) => vec![Action::Ask(LogRequest::Query(Box::new(query)))],
+            (Phase::Open, Body::LogCancel(cancel)) => vec![Action::Ask(LogRequest::Cancel(cancel.query_id))],
             (Phase::AwaitWelcome | Phase::Open, Body::Ping(ping)) => {
                 let pong = agent::Pong { ping_sent_unix_ms: ping.sent_unix_ms, agent_unix_ms: (self.clock)() };
                 vec![send(agent_envelope::Body::Pong(pong))]

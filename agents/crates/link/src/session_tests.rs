@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fairlead_model::Version;
 use fairlead_wire::agent::{self, agent_envelope, gateway_envelope::Body};
 
-use super::{Action, Closed, Event, PUSHES_IN_FLIGHT_MAX, Session};
+use super::{Action, Closed, Event, LogRequest, PUSHES_IN_FLIGHT_MAX, Session};
 
 fn start(now: Instant) -> Session {
     let (session, actions) = Session::start(agent::Hello::default(), Version { epoch: 1, number: 5 }, now, || 42);
@@ -108,4 +108,22 @@ fn a_message_out_of_turn_ends_the_session() {
     let now = Instant::now();
     let (_, actions) = start(now).step(Event::Received(Body::State(agent::SignedState::default())), now);
     assert!(matches!(actions.as_slice(), [Action::Close(Closed::OutOfTurn(_))]));
+}
+
+#[test]
+fn questions_about_logs_are_handed_on_and_answers_leave_only_while_the_session_is_open() {
+    let now = Instant::now();
+    let query = agent::LogQuery { query_id: "q1".into(), text: "x".into(), ..agent::LogQuery::default() };
+    let (session, actions) = open(now).step(Event::Received(Body::LogQuery(query.clone())), now);
+    assert_eq!(actions, [Action::Ask(LogRequest::Query(Box::new(query.clone())))]);
+    let lines = agent::LogLines { query_id: "q1".into(), done: true, ..agent::LogLines::default() };
+    let (session, actions) = session.step(Event::Lines(Box::new(lines.clone())), now);
+    assert_eq!(actions, [Action::Send(Box::new(agent_envelope::Body::LogLines(lines.clone())))]);
+    let cancel = agent::LogCancel { query_id: "q1".into() };
+    let (_, actions) = session.step(Event::Received(Body::LogCancel(cancel)), now);
+    assert_eq!(actions, [Action::Ask(LogRequest::Cancel("q1".into()))]);
+    let (session, actions) = start(now).step(Event::Lines(Box::new(lines)), now);
+    assert_eq!(actions, [], "an answer to a former connection");
+    let (_, actions) = session.step(Event::Received(Body::LogQuery(query)), now);
+    assert_eq!(actions, [Action::Close(Closed::OutOfTurn("a challenge was due"))]);
 }

@@ -8,7 +8,7 @@ mod fake;
 use std::sync::Arc;
 
 use fairlead_base::{CancellationToken, Folders};
-use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, SpoolLimits, enrol};
+use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, LogRequest, SpoolLimits, enrol};
 use fairlead_model::DesiredState;
 use fairlead_wire::agent::{self, agent_envelope::Body as FromAgent, gateway_envelope::Body as FromGateway, push};
 use tokio::task::JoinHandle;
@@ -191,5 +191,38 @@ async fn a_gateway_that_breaks_the_protocol_or_hangs_up_is_dialled_again() {
     peer.answer_sync(2).await;
     agent.state(2).await;
     assert!(*agent.ends.connected.borrow());
+    agent.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_about_logs_and_its_answer_cross_the_link_and_an_outage_ends_both() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let mut agent = Agent::start(&config, &folders);
+    let mut peer = gateway.session(1, 0).await;
+    let query = agent::LogQuery { query_id: "q1".into(), app_id: "app_a".into(), ..agent::LogQuery::default() };
+    peer.send(FromGateway::LogQuery(query.clone())).await;
+    assert_eq!(agent.ends.log_requests.recv().await, Some(LogRequest::Query(Box::new(query))));
+    // More than fits between the two: whoever answers waits for the link, and nothing is lost.
+    let answers = agent.ends.log_answers.clone();
+    let answering = tokio::spawn(async move {
+        for number in 0..40u64 {
+            let line = agent::AppLogLine { unix_ms: number, text: "x".repeat(64 * 1024), ..Default::default() };
+            let lines = agent::LogLines { query_id: "q1".into(), lines: vec![line], ..Default::default() };
+            answers.send(lines).await.unwrap();
+        }
+    });
+    let mut came = Vec::new();
+    while came.len() < 40 {
+        if let FromAgent::LogLines(lines) = peer.receive().await {
+            came.push(lines.lines[0].unix_ms);
+        }
+    }
+    answering.await.unwrap();
+    assert_eq!(came, (0..40).collect::<Vec<_>>());
+    peer.send(FromGateway::LogCancel(agent::LogCancel { query_id: "q1".into() })).await;
+    assert_eq!(agent.ends.log_requests.recv().await, Some(LogRequest::Cancel("q1".into())));
+    drop(peer);
+    assert_eq!(agent.ends.log_requests.recv().await, Some(LogRequest::CancelAll));
     agent.stop().await;
 }

@@ -91,6 +91,15 @@ impl Cgroups {
         }
     }
 
+    /// Which of the kernel's two kinds these are; `None`: there are none.
+    pub fn version(&self) -> Option<u8> {
+        match &self.parents {
+            Parents::Off(_) => None,
+            Parents::V1 { .. } => Some(1),
+            Parents::V2(_) => Some(2),
+        }
+    }
+
     /// Limits that can't be set though there are groups, in words a person reads.
     pub fn missing(&self) -> Vec<&'static str> {
         let (cpu, pids) = match &self.parents {

@@ -1,4 +1,4 @@
-//! An instance's folder: `spec.json` says what to run, `exit.json` how it ended, `log/` what it said.
+//! An instance's folder: `spec.json` says what to run and where what it says is kept, `exit.json` how it ended.
 //! Owns these formats, which a newer agent must still read. Never starts anything.
 
 use std::collections::BTreeMap;
@@ -48,6 +48,9 @@ pub struct InstanceSpec {
     /// What it is given beside its environment; `None` for nothing.
     #[serde(default)]
     pub secrets: Option<SecretsSpec>,
+    /// Where its segments go; `None`: into its own folder, as with an agent of an older version.
+    #[serde(default)]
+    pub log: Option<PathBuf>,
     /// Its limits; `None` where the kernel gives none.
     pub cgroup: Option<Cgroup>,
     /// How often it was restarted before this start.
@@ -141,8 +144,8 @@ impl InstanceFolder {
     }
 
     /// Segments of what the app wrote.
-    pub fn log(&self) -> PathBuf {
-        self.0.join("log")
+    pub fn log(&self, spec: &InstanceSpec) -> PathBuf {
+        spec.log.clone().unwrap_or_else(|| self.0.join("log"))
     }
 
     /// What the app sees as /tmp.

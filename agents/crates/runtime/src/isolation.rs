@@ -68,6 +68,11 @@ impl Isolation {
         Self { cgroups, private_tmp, private_dev: root, landlock, seccomp, off }
     }
 
+    /// The version of the control groups that limit apps, or why there are none.
+    pub fn limits(&self) -> Result<u8, &str> {
+        self.cgroups.version().ok_or_else(|| self.cgroups.off_reason().unwrap_or_default())
+    }
+
     /// What is off, in whole sentences; empty when isolation is whole.
     pub fn off(&self) -> &[String] {
         &self.off

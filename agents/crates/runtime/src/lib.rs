@@ -2,6 +2,7 @@
 //! Owns processes and their folders. Never routes a request itself, never speaks to the control plane, and runs
 //! nothing through a shell.
 
+mod app_logs;
 mod cgroup;
 mod health;
 mod identity;
@@ -19,6 +20,7 @@ mod supervisor;
 mod volumes;
 mod workers;
 
+pub use app_logs::{FoundLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
 pub use cgroup::{CgroupFolders, Cgroups, Limits};
 pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::Identities;

@@ -46,8 +46,22 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 10] =
-    ["app", "benchmark", "benchmark.http3", "build", "hook", "rollout", "route", "scale", "secret", "traffic"];
+pub const CAPABILITIES: [&str; 14] = [
+    "app",
+    "benchmark",
+    "benchmark.http3",
+    "build",
+    "hook",
+    "liveness",
+    "logs",
+    "rollout",
+    "route",
+    "scale",
+    "secret",
+    "traffic",
+    "volume",
+    "worker",
+];
 
 /// The proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

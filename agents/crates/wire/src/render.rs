@@ -19,6 +19,10 @@ pub struct ReportParts<'a> {
     pub builds: Vec<model::BuildStatus>,
     /// Benchmark runs in desired state.
     pub benchmarks: Vec<model::BenchmarkStatus>,
+    /// Persistent folders and what they hold.
+    pub volumes: Vec<(model::VolumeKey, u64)>,
+    /// The disk, once it was looked at.
+    pub disk: Option<agent::DiskStatus>,
 }
 
 /// A report as it is sent; `report_id` is given by the link.
@@ -31,9 +35,18 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         rollouts: parts.rollouts.into_iter().map(rollout).collect(),
         builds: parts.builds.into_iter().map(build).collect(),
         benchmarks: parts.benchmarks.into_iter().map(benchmark).collect(),
-        volumes: Vec::new(),
-        disk: None,
+        volumes: parts.volumes.into_iter().map(volume).collect(),
+        disk: parts.disk,
     }
+}
+
+fn volume((volume, used_bytes): (model::VolumeKey, u64)) -> agent::VolumeStatus {
+    let key = agent::VolumeKey {
+        app_id: volume.key.app.to_string(),
+        environment_id: volume.key.environment.to_string(),
+        name: volume.name,
+    };
+    agent::VolumeStatus { key: Some(key), used_bytes }
 }
 
 /// Consecutive lines of a deployment's log; `first_line` counts from 0.

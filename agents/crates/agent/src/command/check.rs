@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitCode;
 
 use fairlead_base::error::chain;
@@ -15,6 +16,9 @@ use crate::cli::CheckArgs;
 
 /// Below this a build or a log may fail at any moment.
 const DISK_FREE_BYTES_MIN: u64 = 1024 * 1024 * 1024;
+
+/// Below this the disk takes no build any more, whatever room it has.
+const FILES_FREE_MIN: u64 = 50_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,8 +38,9 @@ struct Finding {
 
 pub(crate) fn check(args: CheckArgs) -> Outcome {
     let folders = Folders::new(&args.data)?;
-    let mut findings = vec![disk(&folders)];
+    let mut findings = vec![system(), disk(&folders), files(&folders), clock(), groups(&folders)];
     findings.extend(programs());
+    findings.push(engine(&ENGINES.map(Path::new)));
     findings.extend(isolation(&folders));
     findings.extend(proxy(&folders, args.listen.https.iter().chain(&args.listen.http)));
     findings.push(link(&folders)?);
@@ -74,6 +79,88 @@ fn disk(folders: &Folders) -> Finding {
                 );
             }
             finding("disk", Verdict::Good, format!("{mebibytes} MiB free in {}", root.display()))
+        }
+    }
+}
+
+/// Older ones lack `cgroup.kill`, which ends an app at once whatever it forks.
+const KERNEL_MIN: (u32, u32) = (5, 14);
+
+fn system() -> Finding {
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let (detail, (major, minor)) = (format!("Linux {release} on {}", std::env::consts::ARCH), KERNEL_MIN);
+    if version < KERNEL_MIN {
+        return finding(
+            "system",
+            Verdict::Reduced,
+            format!("{detail}: {major}.{minor} or newer keeps apps better apart"),
+        );
+    }
+    finding("system", Verdict::Good, detail)
+}
+
+/// A disk may have room and yet take no more files.
+fn files(folders: &Folders) -> Finding {
+    match rustix::fs::statvfs(folders.root()) {
+        Err(error) => finding("files", Verdict::Bad, format!("{}: {error}", folders.root().display())),
+        // Some file systems count none.
+        Ok(disk) if disk.f_files == 0 || disk.f_favail >= FILES_FREE_MIN => {
+            finding("files", Verdict::Good, "there is room for more files")
+        }
+        Ok(disk) => finding(
+            "files",
+            Verdict::Bad,
+            format!(
+                "only {} more files fit on this disk: remove some, or make a file system with more inodes",
+                disk.f_favail
+            ),
+        ),
+    }
+}
+
+/// Certificates, tokens and logs all rest on the time (adjtimex(2)).
+#[allow(unsafe_code)]
+fn clock() -> Finding {
+    // SAFETY: all zeros is a valid `timex`: no mode is set, so the call only reads.
+    let state = unsafe {
+        let mut time: libc::timex = std::mem::zeroed();
+        libc::adjtimex(&raw mut time)
+    };
+    if state == libc::TIME_ERROR || state < 0 {
+        return finding(
+            "clock",
+            Verdict::Reduced,
+            "nothing keeps it right, as far as the kernel knows: install chrony or systemd-timesyncd",
+        );
+    }
+    finding("clock", Verdict::Good, "is kept right")
+}
+
+fn groups(folders: &Folders) -> Finding {
+    let isolation = Isolation::detect(folders);
+    match isolation.limits() {
+        Ok(version) => finding("limits", Verdict::Good, format!("by control groups of version {version}")),
+        Err(reason) => finding("limits", Verdict::Reduced, format!("apps have none: {reason}")),
+    }
+}
+
+/// Where container engines listen.
+const ENGINES: [&str; 3] = ["/var/run/docker.sock", "/run/podman/podman.sock", "/run/docker.sock"];
+
+fn engine(sockets: &[&Path]) -> Finding {
+    let answers = sockets.iter().find(|socket| UnixStream::connect(socket).is_ok());
+    match (answers, sockets.iter().find(|socket| socket.exists())) {
+        (Some(socket), _) => finding("engine", Verdict::Good, format!("listens on {}", socket.display())),
+        (None, Some(socket)) => finding(
+            "engine",
+            Verdict::Reduced,
+            format!("{} can't be connected to: start the container engine, or let this user in", socket.display()),
+        ),
+        (None, None) => {
+            finding("engine", Verdict::Reduced, "no Docker or Podman here: apps are built and run without containers")
         }
     }
 }
@@ -125,4 +212,36 @@ fn link(folders: &Folders) -> std::io::Result<Finding> {
         Ok(()) => finding("link", Verdict::Good, format!("{} reaches {}", config.server_name, config.control_url)),
         Err(error) => finding("link", Verdict::Bad, format!("{}; apps serve on meanwhile", chain(&error))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn an_engine_is_there_silent_or_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (missing, socket) = (dir.path().join("none.sock"), dir.path().join("engine.sock"));
+        assert_eq!(engine(&[&missing]).verdict, Verdict::Reduced);
+        assert!(engine(&[&missing]).detail.contains("without containers"));
+        let listener = UnixListener::bind(&socket).unwrap();
+        let found = engine(&[&missing, &socket]);
+        assert_eq!(found.verdict, Verdict::Good);
+        assert!(found.detail.contains("engine.sock"));
+        drop(listener);
+        assert!(engine(&[&missing, &socket]).detail.contains("start the container engine"));
+    }
+
+    #[test]
+    fn what_a_server_is_measured_by_has_a_verdict_each_and_nothing_is_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let findings = [system(), disk(&folders), files(&folders), clock(), groups(&folders)];
+        assert!(findings.iter().all(|finding| !finding.detail.is_empty() && finding.verdict != Verdict::Bad));
+        let gone = Folders::new(&dir.path().join("gone")).unwrap();
+        assert_eq!([disk(&gone), files(&gone)].map(|finding| finding.verdict), [Verdict::Bad; 2]);
+    }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_base::CancellationToken;
+use fairlead_base::{CancellationToken, Folders};
 use fairlead_bench::{ProxyTarget, Targets};
 use fairlead_link::{Desired, PushSender};
 use fairlead_model::{BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, diff};
@@ -22,6 +22,7 @@ use crate::metrics::Metrics;
 
 use super::benchmarks::{BenchmarkEvent, Benchmarks};
 use super::builds::{BuildEvent, Builds};
+use super::disk::DiskReport;
 use super::loads;
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
@@ -45,6 +46,7 @@ pub(crate) struct Sources {
     pub(crate) runtime_log: mpsc::Receiver<(DeploymentId, LogLine)>,
     pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
     pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
+    pub(crate) disk: watch::Receiver<DiskReport>,
 }
 
 /// Who is told what to do.
@@ -62,6 +64,7 @@ pub(crate) struct Reconciler {
     pub(crate) report: watch::Sender<Option<agent::Report>>,
     /// The state whose apps the runtime knows; none before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
+    pub(crate) folders: Folders,
 }
 
 impl Reconciler {
@@ -78,6 +81,7 @@ impl Reconciler {
                 Ok(()) = from.desired.changed() => { self.apply(&mut from); true }
                 Ok(()) = from.view.changed() => true,
                 Ok(()) = from.routed.changed() => true,
+                Ok(()) = from.disk.changed() => true,
                 Some(stats) = from.stats.recv() => {
                     proxy_speaks = true;
                     self.count_in_flight(&stats, from.routed.borrow().generation);
@@ -141,7 +145,36 @@ impl Reconciler {
             tracing::error!(%error, "local.json can't be saved");
         }
         self.start_work(&state, from);
+        self.delete_volumes(&state);
         self.applied = Some(state);
+    }
+
+    /// Takes the volumes that are to go out of reach; what they hold is removed in its own time. One that an app of this
+    /// very state still uses stays: a mistake must not cost anybody their data.
+    fn delete_volumes(&self, state: &DesiredState) {
+        for volume in &state.deleted_volumes {
+            let app = state.apps.get(&volume.key);
+            let releases = app
+                .into_iter()
+                .flat_map(|app| app.live.iter().chain(app.candidate.iter().map(|rollout| &rollout.release)));
+            if releases.flat_map(|release| &release.volumes).any(|used| used.name == volume.name) {
+                tracing::error!(app = %volume.key, volume = volume.name, "is to be deleted and in use: it stays");
+                continue;
+            }
+            match fairlead_runtime::set_aside_volume(&self.folders, volume) {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    tracing::info!(app = %volume.key, volume = volume.name, "deleted, as its owner asked");
+                    let folders = self.folders.clone();
+                    tokio::task::spawn_blocking(move || {
+                        if let Err(error) = fairlead_runtime::remove_set_aside_volumes(&folders) {
+                            tracing::warn!(%error, "a deleted volume could not be removed; it is tried again");
+                        }
+                    });
+                }
+                Err(error) => tracing::error!(app = %volume.key, volume = volume.name, %error, "can't be deleted"),
+            }
+        }
     }
 
     fn start_work(&mut self, state: &DesiredState, from: &Sources) {
@@ -203,11 +236,13 @@ impl Reconciler {
         let mut parts = ReportParts {
             applied: routed.version,
             refused: desired.refused.or(problem),
-            instances: view.instances.clone(),
+            instances: self.samples.with_uses(&view.instances),
             rollouts: view.rollouts.clone(),
             ..ReportParts::default()
         };
         if let Some(state) = &desired.state {
+            parts.disk = from.disk.borrow().status.clone();
+            parts.volumes = from.disk.borrow().volumes.clone();
             parts.builds = self.builds.statuses(state, &self.local);
             parts.benchmarks = self.benchmarks.statuses(state, &self.local);
         }

@@ -9,6 +9,8 @@ use fairlead_model::{Failure, ReleaseSpec};
 use fairlead_runtime::PrepareRelease;
 use tokio::task::spawn_blocking;
 
+use super::disk;
+
 /// Unpacks artifacts of the data folder.
 #[derive(Debug)]
 pub(crate) struct ArtifactReleases(pub(crate) Folders);
@@ -21,8 +23,12 @@ impl PrepareRelease for ArtifactReleases {
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         let (into, digest) = (folder.to_path_buf(), release.artifact_digest.clone());
         let artifact = fairlead_build::artifact_path(&self.0.artifacts(), &digest);
+        let folders = self.0.clone();
         let unpack = move || {
             let artifact = artifact.ok_or_else(|| missing(&digest))?;
+            if !into.is_dir() {
+                disk::room_for(&artifact, &folders)?;
+            }
             fairlead_build::unpack(&artifact, &digest, &into).map_err(|error| error.failure())
         };
         Box::pin(async move {

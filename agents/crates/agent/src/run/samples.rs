@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairlead_base::{Folders, clock, error::chain};
-use fairlead_model::InstanceId;
+use fairlead_model::{InstanceId, InstanceStatus};
 use fairlead_runtime::{CgroupFolders, RunningProcess, View};
-use fairlead_telemetry::{HostSample, HostSampler, ProcessSampler, SampleError, cpu_time_of, pss_bytes_of};
+use fairlead_telemetry::{
+    HostSample, HostSampler, ProcessSample, ProcessSampler, SampleError, cpu_time_of, pss_bytes_of,
+};
 use fairlead_wire::agent;
 use fairlead_wire::local::ProxyStats;
 
@@ -20,6 +22,8 @@ const MEMORY_INTERVAL: Duration = Duration::from_secs(15);
 pub(crate) struct Samples {
     host: HostSampler,
     instances: BTreeMap<InstanceId, ProcessSampler>,
+    /// Of the last second, as the report tells it.
+    uses: BTreeMap<InstanceId, ProcessSample>,
     clock: FrameClock,
     last: Instant,
     agent_cpu: BTreeMap<u32, Duration>,
@@ -33,6 +37,7 @@ impl Samples {
         Ok(Self {
             host: HostSampler::open(folders.root())?,
             instances: BTreeMap::new(),
+            uses: BTreeMap::new(),
             clock: FrameClock::default(),
             last: Instant::now(),
             agent_cpu: BTreeMap::new(),
@@ -85,6 +90,7 @@ impl Samples {
     fn app_uses(&mut self, view: &View) -> BTreeMap<String, AppUse> {
         self.instances.retain(|instance, _| view.processes.iter().any(|process| process.instance == *instance));
         let mut uses: BTreeMap<String, AppUse> = BTreeMap::new();
+        self.uses.clear();
         for process in &view.processes {
             let sum = uses.entry(fairlead_wire::app_key(&process.key)).or_default();
             // A process that ended just now has nothing to add; the runtime tells of its end.
@@ -92,13 +98,27 @@ impl Samples {
                 self.instances.remove(&process.instance);
                 continue;
             };
+            self.uses.insert(process.instance.clone(), sample);
             sum.cpu_millis = sum.cpu_millis.saturating_add(sample.cpu_millis);
             sum.memory_bytes = sum.memory_bytes.saturating_add(sample.memory_bytes);
         }
         uses
     }
 
-    fn sample(&mut self, process: &RunningProcess) -> Result<fairlead_telemetry::ProcessSample, SampleError> {
+    /// Each instance with what it used in the last second.
+    pub(crate) fn with_uses(&self, instances: &[InstanceStatus]) -> Vec<InstanceStatus> {
+        let with_use = |status: &InstanceStatus| {
+            let used = self.uses.get(&status.id);
+            InstanceStatus {
+                cpu_millis: used.map_or(0, |used| used.cpu_millis),
+                memory_bytes: used.map_or(0, |used| used.memory_bytes),
+                ..status.clone()
+            }
+        };
+        instances.iter().map(with_use).collect()
+    }
+
+    fn sample(&mut self, process: &RunningProcess) -> Result<ProcessSample, SampleError> {
         if !self.instances.contains_key(&process.instance) {
             self.instances.insert(process.instance.clone(), sampler(process)?);
         }

@@ -31,6 +31,13 @@ require('node:http').createServer((request, response) => {
 }).listen(Number(process.env.PORT), '127.0.0.1');
 ";
 
+/// A worker says who it is in the app's home.
+const WORKER: &str = r"
+require('node:fs').writeFileSync(process.env.HOME + '/worker', `${process.pid} ${process.env.PORT ?? 'none'}`);
+console.log('at work');
+setInterval(() => {}, 60_000);
+";
+
 /// A server that was enrolled and synced once, whose control plane is gone.
 pub(crate) struct Server {
     _dir: tempfile::TempDir,
@@ -97,6 +104,23 @@ impl Server {
             }
         });
         Run { child, lines }
+    }
+
+    /// Waits until another worker than this one works, and returns its pid.
+    pub(crate) fn until_works(&self, before: Option<i32>) -> i32 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let told = std::fs::read_to_string(self.folders.homes().join("app_a-env_p/worker")).unwrap_or_default();
+            if let Some((pid, port)) = told.split_once(' ')
+                && let Ok(pid) = pid.parse()
+                && Some(pid) != before
+            {
+                assert_eq!(port, "none", "a worker has no port");
+                return pid;
+            }
+            assert!(Instant::now() < deadline, "no worker works");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Processes of this server that live, whoever their parent is now.
@@ -257,10 +281,12 @@ fn enrolled(folders: &Folders) {
 
 fn pack_app(artifacts: &Path) -> String {
     let mut archive = tar::Builder::new(zstd::Encoder::new(Vec::new(), 1).unwrap());
-    let mut header = tar::Header::new_gnu();
-    header.set_size(APP.len() as u64);
-    header.set_mode(0o644);
-    archive.append_data(&mut header, "server.js", APP.as_bytes()).unwrap();
+    for (name, text) in [("server.js", APP), ("worker.js", WORKER)] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
     let packed = archive.into_inner().unwrap().finish().unwrap();
     let hash = digest::digest(&digest::SHA256, &packed);
     let hex: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -282,6 +308,12 @@ fn state(digest: &str, number: u64) -> wire::DesiredState {
         health: Some(wire::HealthCheck { path: "/".into(), interval_ms: 100, timeout_ms: 2_000, ..Default::default() }),
         drain_timeout_ms: 5_000,
         stop_grace_ms: 5_000,
+        workers: vec![wire::ProcessSpec {
+            name: "queue".into(),
+            command: vec!["node".into(), "worker.js".into()],
+            instances: 1,
+            ..wire::ProcessSpec::default()
+        }],
         ..wire::ReleaseSpec::default()
     };
     let target = wire::AppTarget { app_id: "app_a".into(), environment_id: "env_p".into() };

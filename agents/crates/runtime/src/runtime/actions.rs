@@ -271,7 +271,11 @@ impl Driver {
 
     fn tail(&self, deployment: &DeploymentId, step: Step, instance: &InstanceId) {
         let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
-        match output::tail(&folder.log(), TAIL_LINES, 0) {
+        let tail = folder.spec().and_then(|spec| match spec {
+            Some(spec) => output::tail(&folder.log(&spec), TAIL_LINES, 0),
+            None => Ok(Vec::new()),
+        });
+        match tail {
             Ok(lines) if lines.is_empty() => {
                 self.say(deployment, step, LogStream::System, "The app has written nothing.".to_owned());
             }

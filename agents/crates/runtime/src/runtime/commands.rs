@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::driver::Driver;
 use super::launch::Order;
-use crate::instance::{InstanceFolder, WEB};
+use crate::instance::WEB;
 use crate::output;
 use crate::rollout::HookKind;
 
@@ -121,7 +121,8 @@ impl Driver {
     }
 
     fn output_of(&self, instance: &InstanceId, deployment: DeploymentId, step: Step) -> Output {
-        let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str())).log();
+        // A command's own: it is no process of the app, whose logs are kept.
+        let folder = self.options.folders.instances().join(instance.as_str()).join("log");
         Output { folder, deployment, step, log: self.log.clone(), read: Mutex::default() }
     }
 }

@@ -297,11 +297,16 @@ impl Driver {
         if !self.applied {
             return;
         }
-        let serving = self.apps.get(key).and_then(|state| state.record().serving);
-        let wanted = serving.as_ref().is_some_and(|(release, _)| !release.workers.is_empty());
-        if !wanted && !self.workers.contains_key(key) {
+        // Most apps have none; what follows copies a release.
+        let named = self.desired.get(key).is_some_and(|spec| {
+            let candidate = spec.candidate.as_ref().map(|rollout| &rollout.release);
+            spec.live.iter().chain(candidate).any(|release| !release.workers.is_empty())
+        });
+        if !named && !self.workers.contains_key(key) {
             return;
         }
+        let serving = self.apps.get(key).and_then(|state| state.record().serving);
+        let wanted = serving.as_ref().is_some_and(|(release, _)| !release.workers.is_empty());
         // A release's folder is made whole or not at all.
         let ready = serving.as_ref().is_some_and(|(release, _)| self.release_folder(release).is_dir());
         let at = self.now().at;

@@ -11,6 +11,7 @@ use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
+use crate::app_logs;
 use crate::cgroup::Limits;
 use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::{Exit, HookKind};
@@ -102,6 +103,13 @@ fn build(
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
+    // What a command of a roll-out writes is in the deployment's log.
+    let log = order.hook.is_none().then(|| {
+        app_logs::folder_for(&options.folders, &order.key, &order.process, &order.instance, &order.release.id)
+    });
+    if let Some(of_process) = log.as_deref().and_then(Path::parent) {
+        make_folder(of_process, 0o700, None)?;
+    }
     let volumes = make_volumes(options, &order, user)?;
     let sandbox = Sandbox {
         devices,
@@ -125,6 +133,7 @@ fn build(
         group,
         private_tmp,
         secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
+        log,
         cgroup,
         restarts: order.restarts,
         hook: order.hook,

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 pub const SEGMENT_BYTES_MAX: u64 = 1024 * 1024;
 /// Segments kept; the oldest goes first.
 pub const SEGMENTS_MAX: usize = 8;
+/// What an app may write a second for long, and at once: more than anybody reads, less than would keep a disk busy.
+pub const RATE_BYTES_MAX: u64 = 1024 * 1024;
+/// See `RATE_BYTES_MAX`.
+pub const BURST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// A longer line is cut into several.
 pub const LINE_BYTES_MAX: usize = 4096;
 
@@ -31,6 +35,10 @@ pub struct LogWriter {
     partial: [Vec<u8>; 2],
     batch: Vec<u8>,
     dropped: u64,
+    /// Lines beyond the rate, and what may be written now.
+    skipped: u64,
+    room: u64,
+    room_at: u64,
 }
 
 impl LogWriter {
@@ -40,10 +48,20 @@ impl LogWriter {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        let number = segments(folder)?.last().map_or(0, |(number, _)| *number);
+        let number = newest_number(folder)?;
         let partial = [Vec::new(), Vec::new()];
-        let mut log =
-            Self { folder: folder.into(), file: None, number, size: 0, partial, batch: Vec::new(), dropped: 0 };
+        let mut log = Self {
+            folder: folder.into(),
+            file: None,
+            number,
+            size: 0,
+            partial,
+            batch: Vec::new(),
+            dropped: 0,
+            skipped: 0,
+            room: BURST_BYTES_MAX,
+            room_at: 0,
+        };
         log.rotate()?;
         Ok(log)
     }
@@ -61,7 +79,7 @@ impl LogWriter {
                 self.end_line(pipe, unix_ms);
             }
         }
-        self.write_batch();
+        self.write_batch(unix_ms);
     }
 
     /// Writes the last line of a pipe that ended without a line end.
@@ -71,7 +89,7 @@ impl LogWriter {
                 self.end_line(pipe, unix_ms);
             }
         }
-        self.write_batch();
+        self.write_batch(unix_ms);
     }
 
     fn end_line(&mut self, pipe: Pipe, unix_ms: u64) {
@@ -88,25 +106,50 @@ impl LogWriter {
         partial.clear();
     }
 
-    fn write_batch(&mut self) {
+    /// Whether the app is within its rate with what it has just written.
+    fn within_rate(&mut self, unix_ms: u64) -> bool {
+        let gained = unix_ms.saturating_sub(self.room_at).saturating_mul(RATE_BYTES_MAX) / 1000;
+        self.room = self.room.saturating_add(gained).min(BURST_BYTES_MAX);
+        self.room_at = self.room_at.max(unix_ms);
+        let size = self.batch.len() as u64;
+        let within = size <= self.room;
+        if within {
+            self.room -= size;
+        }
+        within
+    }
+
+    fn write_batch(&mut self, unix_ms: u64) {
         if self.batch.is_empty() {
             return;
         }
         let lines = self.batch.iter().filter(|byte| **byte == b'\n').count();
+        if !self.within_rate(unix_ms) {
+            self.skipped += lines as u64;
+            self.batch.clear();
+            return;
+        }
         if self.size >= SEGMENT_BYTES_MAX && self.rotate().is_err() {
             self.dropped += lines as u64;
             self.batch.clear();
             return;
         }
         if self.dropped > 0 {
-            let gap = format!("0 e {} lines are missing here: the disk was full\n", self.dropped);
+            let gap = format!("{unix_ms} e {} lines are missing here: the disk was full\n", self.dropped);
+            self.batch.splice(0..0, gap.into_bytes());
+        }
+        if self.skipped > 0 {
+            let gap = format!(
+                "{unix_ms} e {} lines are missing here: the app wrote more than 1 MiB a second\n",
+                self.skipped
+            );
             self.batch.splice(0..0, gap.into_bytes());
         }
         let written = self.file.as_mut().map(|file| file.write_all(&self.batch));
         match written {
             Some(Ok(())) => {
                 self.size += self.batch.len() as u64;
-                self.dropped = 0;
+                (self.dropped, self.skipped) = (0, 0);
             }
             _ => self.dropped += lines as u64,
         }
@@ -125,6 +168,17 @@ impl LogWriter {
         }
         Ok(())
     }
+}
+
+/// Also of those that are packed.
+fn newest_number(folder: &Path) -> io::Result<u64> {
+    let mut newest = 0;
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let digits = name.to_str().and_then(|name| name.split(['-', '.']).next());
+        newest = newest.max(digits.and_then(|digits| digits.parse().ok()).unwrap_or(0));
+    }
+    Ok(newest)
 }
 
 /// The segments of a folder, oldest first.
@@ -175,8 +229,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut log = LogWriter::open(dir.path()).unwrap();
         let chunk: Vec<u8> = std::iter::repeat_n(*b"0123456789abcde\n", 4096).flatten().collect();
-        for _ in 0..200 {
-            log.take(Pipe::Out, &chunk, 1);
+        // As fast as it may.
+        for at in 0..200 {
+            log.take(Pipe::Out, &chunk, at * 63);
         }
         let kept = segments(dir.path()).unwrap();
         assert_eq!(kept.len(), SEGMENTS_MAX);
@@ -185,5 +240,24 @@ mod tests {
         drop(log);
         LogWriter::open(dir.path()).unwrap().take(Pipe::Out, b"after a restart\n", 2);
         assert!(text(dir.path()).ends_with("2 o after a restart\n"));
+    }
+
+    #[test]
+    fn what_an_app_writes_beyond_its_rate_is_left_out_and_the_gap_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = LogWriter::open(dir.path()).unwrap();
+        let chunk = b"0123456789abcde\n".repeat(4096);
+        let bytes =
+            || -> u64 { segments(dir.path()).unwrap().iter().map(|(_, path)| fs::metadata(path).unwrap().len()).sum() };
+        // 64 MiB within one second.
+        for _ in 0..1000 {
+            log.take(Pipe::Out, &chunk, 1000);
+        }
+        assert!(bytes() <= BURST_BYTES_MAX + SEGMENT_BYTES_MAX, "{}", bytes());
+        log.take(Pipe::Out, b"calm again\n", 3000);
+        let text = text(dir.path());
+        let (gap, last) = (text.lines().rev().nth(1).unwrap(), text.lines().last().unwrap());
+        assert!(gap.starts_with("3000 e ") && gap.contains("lines are missing here: the app wrote more"), "{gap}");
+        assert_eq!(last, "3000 o calm again");
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let redactor =
         secrets.as_ref().and_then(|(_, bundle)| Redactor::new(bundle.secrets.iter().map(|one| one.value.as_slice())));
     let server = Server::open(socket).map_err(named("socket"))?;
-    let log = LogWriter::open(&folder.log()).map_err(named("log"))?;
+    let log = LogWriter::open(&folder.log(&spec)).map_err(named("log"))?;
     let log = Capture::new(log, redactor.as_ref());
     // A terminal's Ctrl-C is for the agent, which decides what becomes of its apps.
     setsid().map_err(|error| format!("session: {error}"))?;

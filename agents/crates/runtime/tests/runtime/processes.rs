@@ -181,7 +181,7 @@ async fn a_volume_outlives_releases_and_the_app_and_goes_only_when_it_is_named()
         let used = volumes_used(&server.folders).unwrap();
         used.into_iter().map(|(volume, _)| volume).collect::<Vec<_>>()
     };
-    assert_eq!(names(&server), [volume.clone()], "an app that is gone leaves its data");
+    assert_eq!(names(&server), std::slice::from_ref(&volume), "an app that is gone leaves its data");
     assert!(set_aside_volume(&server.folders, &volume).unwrap().is_some());
     remove_set_aside_volumes(&server.folders).unwrap();
     assert!(names(&server).is_empty());

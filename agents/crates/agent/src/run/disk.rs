@@ -1,0 +1,404 @@
+//! The server's disk: what Fairlead's own things take of it, when it will be full, and what can go. Owns the rules of what
+//! may be removed, which are about whose it is and for how long nobody needs it. Never touches volumes, homes or what runs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fairlead_base::{Folders, clock, file};
+use fairlead_link::Desired;
+use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
+use fairlead_runtime::{bytes_below, remove_set_aside_volumes, volumes_used};
+use fairlead_wire::agent;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How often the disk is looked at, and every how many looks what lies on it is counted.
+const LOOK_PAUSE: Duration = Duration::from_secs(60);
+const COUNT_EVERY: u32 = 15;
+/// What nobody names may still be needed: a build just finished, a state that comes late.
+const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The forecast rests on the last day, at most so many looks apart.
+const HISTORY: Duration = Duration::from_secs(24 * 60 * 60);
+const HISTORY_STEP: Duration = Duration::from_secs(10 * 60);
+/// Less than this says nothing about tomorrow.
+const HISTORY_MIN: Duration = Duration::from_secs(60 * 60);
+/// Further ahead a straight line is no forecast.
+const AHEAD_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Nearer than this a person is warned.
+const AHEAD_WARNED: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+/// Below either of these a person is warned, and what is only kept in case goes without its grace.
+const FREE_BYTES_LOW: u64 = 2 * 1024 * 1024 * 1024;
+const FREE_PERCENT_LOW: u64 = 5;
+/// What must stay free after a release was unpacked: for logs, state and the app's own writing.
+const FREE_BYTES_AFTER: u64 = 256 * 1024 * 1024;
+/// How much larger than its archive a release may be before unpacking would be stopped half way.
+const UNPACKED_RATIO: u64 = 5;
+
+/// What is told in the report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct DiskReport {
+    pub(crate) status: Option<agent::DiskStatus>,
+    pub(crate) volumes: Vec<(VolumeKey, u64)>,
+}
+
+/// One look at the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Look {
+    unix_ms: u64,
+    free_bytes: u64,
+}
+
+/// Looks, counts and clears, once a minute, as long as somebody listens.
+pub(crate) struct Disk {
+    folders: Folders,
+    desired: watch::Receiver<Desired>,
+    report: watch::Sender<DiskReport>,
+    history: Vec<Look>,
+    counted: Counted,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Counted {
+    artifacts: u64,
+    caches: u64,
+    logs: u64,
+    volumes: Vec<(VolumeKey, u64)>,
+}
+
+impl Disk {
+    pub(crate) fn new(folders: Folders, desired: watch::Receiver<Desired>) -> (Self, watch::Receiver<DiskReport>) {
+        let (report, receiver) = watch::channel(DiskReport::default());
+        let history = file::read_if_present(&folders.disk_history()).ok().flatten();
+        // What can't be read is a forecast that begins anew.
+        let history = history.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        (Self { folders, desired, report, history, counted: Counted::default() }, receiver)
+    }
+
+    pub(crate) async fn run(mut self) {
+        let mut looks = interval(LOOK_PAUSE);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut count = 0;
+        while !self.report.is_closed() {
+            looks.tick().await;
+            let desired = self.desired.borrow().state.clone();
+            let counts = count % COUNT_EVERY == 0;
+            count += 1;
+            let looked = spawn_blocking(move || {
+                let looked = self.look(desired, counts);
+                (self, looked)
+            });
+            match looked.await {
+                Ok((disk, Ok(report))) => {
+                    self = disk;
+                    self.report.send_if_modified(|told| std::mem::replace(told, report.clone()) != report);
+                }
+                Ok((disk, Err(error))) => {
+                    self = disk;
+                    tracing::warn!(%error, "the disk can't be looked at");
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the disk is looked at no more");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look(&mut self, desired: Option<Arc<DesiredState>>, counts: bool) -> io::Result<DiskReport> {
+        let now = clock::unix_ms();
+        let (free, total) = space(self.folders.root())?;
+        self.remember(Look { unix_ms: now, free_bytes: free });
+        if counts {
+            let low = is_low(free, total);
+            if let Some(state) = &desired {
+                prune(&self.folders, state, SystemTime::now(), low)?;
+            }
+            remove_set_aside_volumes(&self.folders)?;
+            self.counted = Counted {
+                artifacts: bytes_below(&self.folders.artifacts()),
+                caches: bytes_below(&self.folders.caches()),
+                logs: bytes_below(&self.folders.logs()),
+                volumes: volumes_used(&self.folders)?,
+            };
+        }
+        let full_unix_ms = forecast(&self.history);
+        let counted = &self.counted;
+        let status = agent::DiskStatus {
+            free_bytes: free,
+            total_bytes: total,
+            artifacts_bytes: counted.artifacts,
+            caches_bytes: counted.caches,
+            images_bytes: 0,
+            logs_bytes: counted.logs,
+            volumes_bytes: counted.volumes.iter().map(|(_, bytes)| bytes).sum(),
+            full_unix_ms,
+            warning: warning(free, total, now, full_unix_ms),
+        };
+        Ok(DiskReport { status: Some(status), volumes: counted.volumes.clone() })
+    }
+
+    fn remember(&mut self, look: Look) {
+        let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        if self.history.last().is_some_and(|last| look.unix_ms.saturating_sub(last.unix_ms) < millis(HISTORY_STEP)) {
+            return;
+        }
+        self.history.push(look);
+        let oldest = look.unix_ms.saturating_sub(millis(HISTORY));
+        self.history.retain(|one| one.unix_ms >= oldest && one.unix_ms <= look.unix_ms);
+        let saved = serde_json::to_vec(&self.history).map_err(io::Error::from);
+        if let Err(error) = saved.and_then(|bytes| file::replace(&self.folders.disk_history(), &bytes, 0o600)) {
+            tracing::warn!(%error, "the disk's history can't be saved; its forecast begins anew after a restart");
+        }
+    }
+}
+
+/// Free for this user, and in all.
+fn space(path: &Path) -> io::Result<(u64, u64)> {
+    let disk = rustix::fs::statvfs(path)?;
+    Ok((disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_blocks.saturating_mul(disk.f_frsize)))
+}
+
+fn is_low(free: u64, total: u64) -> bool {
+    free < FREE_BYTES_LOW || free < total / 100 * FREE_PERCENT_LOW
+}
+
+/// When the disk is full at the pace of what was seen (least squares); zero: not within a month, or nobody can tell.
+fn forecast(history: &[Look]) -> u64 {
+    let (Some(first), Some(last)) = (history.first(), history.last()) else { return 0 };
+    let span = last.unix_ms.saturating_sub(first.unix_ms);
+    if u128::from(span) < HISTORY_MIN.as_millis() {
+        return 0;
+    }
+    // From the first look on, so that the numbers stay small enough to be exact.
+    let points: Vec<(f64, f64)> = history
+        .iter()
+        .map(|look| ((look.unix_ms - first.unix_ms) as f64, first.free_bytes as f64 - look.free_bytes as f64))
+        .collect();
+    let count = points.len() as f64;
+    let (mean_x, mean_y) =
+        (points.iter().map(|(x, _)| x).sum::<f64>() / count, points.iter().map(|(_, y)| y).sum::<f64>() / count);
+    let covariance: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let variance: f64 = points.iter().map(|(x, _)| (x - mean_x) * (x - mean_x)).sum();
+    let bytes_per_ms = covariance / variance;
+    if !bytes_per_ms.is_finite() || bytes_per_ms <= 0.0 {
+        return 0;
+    }
+    let ahead = last.free_bytes as f64 / bytes_per_ms;
+    if ahead > AHEAD_MAX.as_millis() as f64 { 0 } else { last.unix_ms + ahead as u64 }
+}
+
+fn warning(free: u64, total: u64, now: u64, full: u64) -> String {
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1024.0 * 1024.0 * 1024.0));
+    if is_low(free, total) {
+        return format!(
+            "Only {} of {} are free on this server's disk. Free some space, or builds and logs will fail.",
+            gib(free),
+            gib(total)
+        );
+    }
+    let ahead = full.saturating_sub(now);
+    if full > 0 && u128::from(ahead) < AHEAD_WARNED.as_millis() {
+        let hours = (ahead / 3_600_000).max(1);
+        return format!(
+            "This server's disk fills up: at the pace of the last day it is full in about {hours} h. See what grows, or make it larger."
+        );
+    }
+    String::new()
+}
+
+/// Removes artifacts and caches that nobody names any more and that nobody touched for the grace. Of an older control
+/// plane, which names no artifacts it may come back to, they go only when space is short.
+fn prune(folders: &Folders, state: &DesiredState, now: SystemTime, low: bool) -> io::Result<()> {
+    let releases = state.apps.values().flat_map(|app| {
+        app.live
+            .iter()
+            .chain(app.candidate.iter().map(|rollout| &rollout.release))
+            .map(|release| &release.artifact_digest)
+    });
+    let named: BTreeSet<&str> = releases.chain(&state.kept_artifacts).map(|digest| digest_hex(digest)).collect();
+    if low || !state.kept_artifacts.is_empty() {
+        for path in old_entries(&folders.artifacts(), now)? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            // Named by its digest, with an ending; what is not is not ours.
+            let digest = name.split('.').next().unwrap_or_default().trim_start_matches("sha256-");
+            let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_digest && !named.contains(digest) {
+                tracing::info!(artifact = name, "removed: no release needs it");
+                remove(&path)?;
+            }
+        }
+    }
+    let apps: BTreeSet<&AppId> =
+        state.apps.keys().map(|key| &key.app).chain(state.builds.values().map(|build| &build.app)).collect();
+    for path in old_entries(&folders.caches(), now)? {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let app =
+            name.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next().unwrap_or_default();
+        if AppId::parse(app).is_ok_and(|app| !apps.contains(&app)) {
+            tracing::info!(cache = name, "removed: its app is not on this server");
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn digest_hex(digest: &str) -> &str {
+    digest.strip_prefix("sha256:").unwrap_or(digest)
+}
+
+fn old_entries(folder: &Path, now: SystemTime) -> io::Result<Vec<PathBuf>> {
+    let mut old = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let age = entry.metadata()?.modified()?;
+        if now.duration_since(age).unwrap_or_default() >= GRACE {
+            old.push(entry.path());
+        }
+    }
+    Ok(old)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a release can be unpacked here without filling the disk.
+pub(super) fn room_for(artifact: &Path, folders: &Folders) -> Result<(), Failure> {
+    let Ok(size) = fs::metadata(artifact).map(|found| found.len()) else { return Ok(()) };
+    let Ok((free, _)) = space(folders.root()) else { return Ok(()) };
+    let needed = size.saturating_mul(UNPACKED_RATIO).saturating_add(FREE_BYTES_AFTER);
+    if free >= needed {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes / (1024 * 1024);
+    Err(Failure {
+        code: "rollout.disk_full".into(),
+        message: format!(
+            "This server's disk has {} MiB free, and unpacking the release may take {} MiB. Free some space on it, then deploy again.",
+            mib(free),
+            mib(needed)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairlead_model::{AppKey, AppSpec, AppTraffic, EnvironmentId};
+
+    const HOUR: u64 = 3_600_000;
+    const GIB: u64 = 1024 * 1024 * 1024;
+
+    fn looks(free_gib: impl Fn(u64) -> u64) -> Vec<Look> {
+        (0..=24).map(|hour| Look { unix_ms: hour * HOUR, free_bytes: free_gib(hour) * GIB }).collect()
+    }
+
+    #[test]
+    fn the_forecast_follows_the_slope_and_is_silent_when_there_is_none() {
+        assert_eq!(forecast(&looks(|hour| 100 - hour)), (24 + 76) * HOUR, "a GiB an hour, 76 left");
+        assert_eq!(forecast(&looks(|_| 100)), 0);
+        assert_eq!(forecast(&looks(|hour| 50 + hour)), 0, "it empties");
+        assert_eq!(forecast(&looks(|hour| 1_000_000 - hour)), 0, "not within a month");
+        assert_eq!(forecast(&looks(|hour| 100 - hour)[..1]), 0);
+        assert_eq!(forecast(&[]), 0);
+    }
+
+    #[test]
+    fn a_person_is_warned_before_it_is_too_late() {
+        let now = 100 * HOUR;
+        assert!(warning(GIB, 100 * GIB, now, 0).starts_with("Only 1.0 GiB of 100.0 GiB are free"));
+        assert!(warning(4 * GIB, 100 * GIB, now, 0).contains("free"), "below five percent");
+        assert!(warning(50 * GIB, 100 * GIB, now, now + 5 * HOUR).contains("in about 5 h"));
+        assert_eq!(warning(50 * GIB, 100 * GIB, now, now + 200 * HOUR), "");
+        assert_eq!(warning(50 * GIB, 100 * GIB, now, 0), "");
+    }
+
+    fn state(kept: &[String]) -> DesiredState {
+        let key =
+            AppKey { app: AppId::parse("app_here").unwrap(), environment: EnvironmentId::parse("env_p").unwrap() };
+        let app = AppSpec {
+            key: key.clone(),
+            name: String::new(),
+            live: None,
+            candidate: None,
+            instances: 1,
+            traffic: AppTraffic::default(),
+            scale: None,
+        };
+        DesiredState {
+            apps: [(key, app)].into(),
+            kept_artifacts: kept.iter().map(|digest| format!("sha256:{digest}")).collect(),
+            ..super::super::empty_state()
+        }
+    }
+
+    #[test]
+    fn what_nobody_names_goes_after_its_grace_and_what_is_named_or_foreign_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let (kept, old) = ("a".repeat(64), "b".repeat(64));
+        let made = || {
+            for name in [&kept, &old] {
+                fs::write(folders.artifacts().join(format!("{name}.tar.zst")), "x").unwrap();
+            }
+            fs::write(folders.artifacts().join("notes.txt"), "x").unwrap();
+            for app in ["app_here", "app_gone", "other"] {
+                fs::create_dir_all(folders.caches().join(app).join("inner")).unwrap();
+            }
+        };
+        let left = || {
+            let names = |folder: PathBuf| {
+                let entries = fs::read_dir(folder).unwrap();
+                let mut names: Vec<String> = entries
+                    .map(|entry| entry.unwrap().file_name().to_string_lossy().chars().take(9).collect())
+                    .collect();
+                names.sort();
+                names
+            };
+            (names(folders.artifacts()), names(folders.caches()))
+        };
+        made();
+        let (now, later) = (SystemTime::now(), SystemTime::now() + GRACE * 2);
+        prune(&folders, &state(std::slice::from_ref(&kept)), now, true).unwrap();
+        assert_eq!(left().0.len() + left().1.len(), 6, "all within their grace");
+        prune(&folders, &state(&[]), later, false).unwrap();
+        assert_eq!(left().0.len(), 3, "a control plane that names none may come back to each");
+        prune(&folders, &state(std::slice::from_ref(&kept)), later, false).unwrap();
+        assert_eq!(left(), (vec!["aaaaaaaaa".into(), "notes.txt".into()], vec!["app_here".into(), "other".into()]));
+        made();
+        prune(&folders, &state(&[]), later, true).unwrap();
+        assert_eq!(left().0, ["notes.txt"], "short of space, what no release needs goes");
+    }
+
+    #[tokio::test]
+    async fn what_lies_on_the_disk_is_counted_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        fs::write(folders.artifacts().join("x"), vec![1u8; 200_000]).unwrap();
+        let volume = folders.volumes().join("app_a-env_p/data");
+        fs::create_dir_all(&volume).unwrap();
+        fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
+        let (_sender, desired) = watch::channel(Desired::default());
+        let (disk, mut report) = Disk::new(folders, desired);
+        let task = tokio::spawn(disk.run());
+        report.changed().await.unwrap();
+        let told = report.borrow_and_update().clone();
+        let status = told.status.unwrap();
+        assert!(status.total_bytes > status.free_bytes && status.free_bytes > 0);
+        assert!(status.artifacts_bytes >= 200_000 && status.volumes_bytes >= 300_000, "{status:?}");
+        assert_eq!(told.volumes[0].0.name, "data");
+        task.abort();
+    }
+}
