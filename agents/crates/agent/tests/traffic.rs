@@ -19,7 +19,8 @@ use fairlead_wire::agent as wire;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Release 2 of the same artifact, to be tried on a share of the requests.
-fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32) {
+/// `p99_permille_max` of zero: only failures count.
+fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32, p99_permille_max: u32) {
     let mut release = release_of(state).clone();
     (release.release_id, release.number) = (format!("rel_{number}"), number);
     release.environment.insert("DELAY_MS".into(), delay_ms.to_string());
@@ -29,10 +30,10 @@ fn candidate(state: &mut wire::DesiredState, number: u64, delay_ms: u32) {
         health_timeout_ms: 30_000,
         canary: Some(wire::Canary {
             percents: vec![25],
-            hold_ms: 4_000,
+            hold_ms: if p99_permille_max > 0 { 30_000 } else { 2_000 },
             errors_permille_max: 10,
-            p99_permille_max: 20_000,
-            requests_min: 20,
+            p99_permille_max,
+            requests_min: 8,
         }),
         ..wire::Rollout::default()
     });
@@ -74,13 +75,13 @@ fn a_slow_canary_gives_its_share_back_and_a_good_one_goes_live_and_no_request_fa
     flow.wait_for(100);
 
     run.kill();
-    server.sync(2, |state| candidate(state, 2, 400));
+    server.sync(2, |state| candidate(state, 2, 1_000, 2_000));
     run = server.start();
     let failure = outcome(&server, "dep_2");
-    assert!(failure.contains("At 25 % of the requests, the p99 of the new release is 4"), "{failure}");
+    assert!(failure.contains("At 25 % of the requests, the p99 of the new release is "), "{failure}");
     run.kill();
 
-    server.sync(3, |state| candidate(state, 3, 0));
+    server.sync(3, |state| candidate(state, 3, 0, 0));
     run = server.start();
     assert_eq!(outcome(&server, "dep_3"), "");
     println!("switch: {} ms", switch_ms(&server, "dep_3"));
@@ -131,13 +132,13 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_whoever_was_rest
     let at = |percent: usize| took[(took.len() - 1) * percent / 100].as_millis();
     println!("wake from zero: {} times, p50 {} ms, p99 {} ms", took.len(), at(50), at(99));
     until_asleep(&server);
+    run.kill_proxy();
+    wakes(&client, &mut pids);
+    until_asleep(&server);
     run.kill();
     run = server.start();
     run.until_serving();
     assert!(!server.processes().iter().any(|(_, command)| command.contains("server.js")), "it sleeps on");
-    wakes(&client, &mut pids);
-    until_asleep(&server);
-    run.kill_proxy();
     wakes(&client, &mut pids);
     run.terminate();
 }

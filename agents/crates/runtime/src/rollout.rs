@@ -10,6 +10,7 @@ mod canary;
 mod event;
 mod group;
 mod hook;
+mod leaving;
 mod scale;
 mod sentence;
 mod status;
@@ -31,6 +32,7 @@ pub use event::{Action, Adopted, Context, Event, Exit, FoundHook, HookKind, Hook
 use group::{Group, Slot};
 pub use hook::HookRecord;
 use hook::HookRun;
+use leaving::{Leaving, LeavingStage};
 pub use scale::Load;
 use scale::Pace;
 pub(crate) use sentence::ended;
@@ -98,26 +100,6 @@ struct Switching {
     generation: u64,
     deadline: Duration,
     previous: Option<Group>,
-}
-
-/// An instance that ends.
-#[derive(Debug, Clone)]
-struct Leaving {
-    release: ReleaseId,
-    deployment: Option<DeploymentId>,
-    slot: Slot,
-    grace: Duration,
-    stage: LeavingStage,
-    /// It is no instance but a command that nobody waits for any more.
-    hook: Option<HookKind>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LeavingStage {
-    /// Waits for exchanges in flight; `confirmed` once the proxy knows that it drains.
-    Draining { begun: Duration, confirmed: Option<Duration>, generation: u64, limit: Duration },
-    /// Asked to stop; asked again at `again_at`.
-    Stopping { again_at: Duration, limit: Duration },
 }
 
 /// Moves the app by one event. The caller saves `record()` if it changed, then does the actions in order.
@@ -349,16 +331,6 @@ impl AppState {
         }
     }
 
-    fn in_flight(&mut self, id: &InstanceId, count: u32, at: Duration, now: Now, actions: &mut Vec<Action>) {
-        if let Some(leaving) = self.leaving.get_mut(id)
-            && let LeavingStage::Draining { confirmed: Some(confirmed), .. } = leaving.stage
-            && count == 0
-            && at >= confirmed + REPORT_SETTLE
-        {
-            leaving.stop(id, now, actions);
-        }
-    }
-
     /// Ends the rollout under way: its instances stop, the serving ones never noticed.
     fn fail_next(&mut self, failure: Failure, culprit: Option<&InstanceId>, now: Now, actions: &mut Vec<Action>) {
         let Some(next) = self.next.take() else { return };
@@ -433,19 +405,6 @@ impl AppState {
         self.check_leaving(now, actions);
         self.check_drained(context, actions);
         self.drop_hook(now, actions);
-    }
-
-    /// Instances of a rollout that had failed already when the agent came back belong to nobody.
-    fn drain_strays(&mut self, now: Now) {
-        if self.next.is_some() || self.switching.is_some() {
-            return;
-        }
-        for (id, stray) in std::mem::take(&mut self.adopted) {
-            let (release, deployment) = (stray.release.clone(), stray.deployment.clone());
-            let stage = LeavingStage::draining(now, self.generation + 1, stray.drain_timeout);
-            let slot = Slot::adopted(&stray, now.at);
-            self.leaving.insert(id, Leaving { release, deployment, slot, grace: stray.stop_grace, stage, hook: None });
-        }
     }
 
     /// Decides which group should serve and makes it, or gives up one that is no longer wanted.
@@ -580,88 +539,6 @@ impl AppState {
         self.switching = Some(Switching { generation, deadline, previous });
     }
 
-    fn check_leaving(&mut self, now: Now, actions: &mut Vec<Action>) {
-        let mut gone = Vec::new();
-        for (id, leaving) in &mut self.leaving {
-            let due = match leaving.stage {
-                _ if leaving.slot.has_no_process() => {
-                    gone.push(id.clone());
-                    false
-                }
-                stage => now.at >= stage.due(),
-            };
-            if due {
-                leaving.stop(id, now, actions);
-            }
-        }
-        for id in gone {
-            self.leaving.remove(&id);
-            actions.push(Action::Forget { instance: id });
-        }
-    }
-
-    /// A rollout succeeds once nothing of what it replaced is left, and the command that follows has ended.
-    fn check_drained(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
-        let now = context.now;
-        let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
-        let step = self.running_step(deployment.as_ref());
-        let rollout = self.desired.as_ref().and_then(|spec| spec.candidate.clone());
-        let hook = rollout.filter(|rollout| Some(&rollout.deployment) == deployment.as_ref());
-        let hook = hook.and_then(|rollout| Some((rollout.deployment, rollout.after_command?, rollout.release)));
-        if step == Some(Step::After) && self.hook.is_none() {
-            // A former run of the agent had begun it.
-            match hook {
-                Some((deployment, hook, release)) => {
-                    self.run_hook(HookKind::After, deployment, &hook, release, context, actions);
-                }
-                None => self.finish(deployment.as_ref(), WorkState::Succeeded, None, now),
-            }
-            return;
-        }
-        if self.switching.is_some() || step != Some(Step::Drain) {
-            return;
-        }
-        if self.leaving.values().any(|leaving| leaving.deployment != deployment) {
-            return;
-        }
-        self.finish_step(deployment.as_ref(), Step::Drain, StepState::Done, now);
-        self.say(deployment.clone(), Step::Drain, sentence::LIVE.into(), actions);
-        match hook {
-            Some((id, hook, release)) => {
-                self.begin_step(Some(&id), Step::After, now);
-                self.run_hook(HookKind::After, id, &hook, release, context, actions);
-            }
-            None => self.finish(deployment.as_ref(), WorkState::Succeeded, None, now),
-        }
-    }
-
-    /// Drains a group that had the routes. `confirmed`: the proxy knows already that it drains.
-    fn leave(&mut self, mut group: Group, confirmed: bool, now: Now) {
-        for (id, slot) in std::mem::take(&mut group.slots) {
-            let mut stage = LeavingStage::draining(now, self.generation + 1, group.release.drain_timeout);
-            if confirmed && let LeavingStage::Draining { confirmed, .. } = &mut stage {
-                *confirmed = Some(now.at);
-            }
-            self.leave_slot((id, group.leaving(slot, stage)), now);
-        }
-    }
-
-    fn leave_slot(&mut self, (id, mut leaving): (InstanceId, Leaving), now: Now) {
-        if !leaving.slot.routable() {
-            leaving.stage = LeavingStage::Stopping { again_at: now.at, limit: leaving.stage.limit() };
-        }
-        self.leaving.insert(id, leaving);
-    }
-
-    /// Stops a group that never had the routes.
-    fn stop_group(&mut self, mut group: Group, now: Now, actions: &mut Vec<Action>) {
-        for (id, slot) in std::mem::take(&mut group.slots) {
-            let leaving = group.leaving(slot, LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO });
-            self.leaving.insert(id, leaving);
-        }
-        self.check_leaving(now, actions);
-    }
-
     fn each_group(&mut self, mut change: impl FnMut(&mut Group)) {
         let next = self.next.iter_mut().map(|next| &mut next.group);
         let previous = self.switching.iter_mut().filter_map(|switching| switching.previous.as_mut());
@@ -677,36 +554,5 @@ impl AppState {
         let found = groups.find_map(|group| group.slots.get_mut(id));
         let found = found.or_else(|| self.hook.as_mut().filter(|hook| hook.instance == *id).map(|hook| &mut hook.slot));
         found.or_else(|| self.leaving.get_mut(id).map(|leaving| &mut leaving.slot))
-    }
-}
-
-impl LeavingStage {
-    fn draining(now: Now, generation: u64, limit: Duration) -> Self {
-        Self::Draining { begun: now.at, confirmed: None, generation, limit }
-    }
-
-    /// How long its exchanges may go on.
-    fn limit(self) -> Duration {
-        match self {
-            Self::Draining { limit, .. } | Self::Stopping { limit, .. } => limit,
-        }
-    }
-
-    /// When it is stopped at the latest. A proxy that never confirms doesn't keep it alive.
-    fn due(self) -> Duration {
-        match self {
-            Self::Draining { begun, confirmed, limit, .. } => {
-                confirmed.unwrap_or(begun + SWITCH_TIMEOUT).saturating_add(limit)
-            }
-            Self::Stopping { again_at, .. } => again_at,
-        }
-    }
-}
-
-impl Leaving {
-    fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<Action>) {
-        let again_at = now.at.saturating_add(self.grace).saturating_add(STOP_SLACK);
-        self.stage = LeavingStage::Stopping { again_at, limit: self.stage.limit() };
-        actions.push(Action::Stop { instance: id.clone(), grace: self.grace });
     }
 }

@@ -1,0 +1,168 @@
+//! Instances that end: they get nothing new, what they have in flight may go on for a while, then they are stopped. Owns when;
+//! whose turn it is to leave is decided elsewhere.
+
+use std::time::Duration;
+
+use fairlead_model::{DeploymentId, InstanceId, ReleaseId, Step, StepState, WorkState};
+
+use super::event::{Action, Context, HookKind, Now};
+use super::group::{Group, Slot};
+use super::{AppState, REPORT_SETTLE, STOP_SLACK, SWITCH_TIMEOUT, sentence};
+
+/// An instance that ends.
+#[derive(Debug, Clone)]
+pub(super) struct Leaving {
+    pub(super) release: ReleaseId,
+    pub(super) deployment: Option<DeploymentId>,
+    pub(super) slot: Slot,
+    pub(super) grace: Duration,
+    pub(super) stage: LeavingStage,
+    /// It is no instance but a command that nobody waits for any more.
+    pub(super) hook: Option<HookKind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeavingStage {
+    /// Waits for exchanges in flight; `confirmed` once the proxy knows that it drains.
+    Draining { begun: Duration, confirmed: Option<Duration>, generation: u64, limit: Duration },
+    /// Asked to stop; asked again at `again_at`.
+    Stopping { again_at: Duration, limit: Duration },
+}
+
+impl AppState {
+    pub(super) fn in_flight(&mut self, id: &InstanceId, count: u32, at: Duration, now: Now, actions: &mut Vec<Action>) {
+        if let Some(leaving) = self.leaving.get_mut(id)
+            && let LeavingStage::Draining { confirmed: Some(confirmed), .. } = leaving.stage
+            && count == 0
+            && at >= confirmed + REPORT_SETTLE
+        {
+            leaving.stop(id, now, actions);
+        }
+    }
+
+    /// Instances of a rollout that had failed already when the agent came back belong to nobody.
+    pub(super) fn drain_strays(&mut self, now: Now) {
+        if self.next.is_some() || self.switching.is_some() {
+            return;
+        }
+        for (id, stray) in std::mem::take(&mut self.adopted) {
+            let (release, deployment) = (stray.release.clone(), stray.deployment.clone());
+            let stage = LeavingStage::draining(now, self.generation + 1, stray.drain_timeout);
+            let slot = Slot::adopted(&stray, now.at);
+            self.leaving.insert(id, Leaving { release, deployment, slot, grace: stray.stop_grace, stage, hook: None });
+        }
+    }
+
+    pub(super) fn check_leaving(&mut self, now: Now, actions: &mut Vec<Action>) {
+        let mut gone = Vec::new();
+        for (id, leaving) in &mut self.leaving {
+            let due = match leaving.stage {
+                _ if leaving.slot.has_no_process() => {
+                    gone.push(id.clone());
+                    false
+                }
+                stage => now.at >= stage.due(),
+            };
+            if due {
+                leaving.stop(id, now, actions);
+            }
+        }
+        for id in gone {
+            self.leaving.remove(&id);
+            actions.push(Action::Forget { instance: id });
+        }
+    }
+
+    /// A rollout succeeds once nothing of what it replaced is left, and the command that follows has ended.
+    pub(super) fn check_drained(&mut self, context: &mut Context<'_>, actions: &mut Vec<Action>) {
+        let now = context.now;
+        let deployment = self.serving.as_ref().and_then(|group| group.deployment.clone());
+        let step = self.running_step(deployment.as_ref());
+        let rollout = self.desired.as_ref().and_then(|spec| spec.candidate.clone());
+        let hook = rollout.filter(|rollout| Some(&rollout.deployment) == deployment.as_ref());
+        let hook = hook.and_then(|rollout| Some((rollout.deployment, rollout.after_command?, rollout.release)));
+        if step == Some(Step::After) && self.hook.is_none() {
+            // A former run of the agent had begun it.
+            match hook {
+                Some((deployment, hook, release)) => {
+                    self.run_hook(HookKind::After, deployment, &hook, release, context, actions);
+                }
+                None => self.finish(deployment.as_ref(), WorkState::Succeeded, None, now),
+            }
+            return;
+        }
+        if self.switching.is_some() || step != Some(Step::Drain) {
+            return;
+        }
+        if self.leaving.values().any(|leaving| leaving.deployment != deployment) {
+            return;
+        }
+        self.finish_step(deployment.as_ref(), Step::Drain, StepState::Done, now);
+        self.say(deployment.clone(), Step::Drain, sentence::LIVE.into(), actions);
+        match hook {
+            Some((id, hook, release)) => {
+                self.begin_step(Some(&id), Step::After, now);
+                self.run_hook(HookKind::After, id, &hook, release, context, actions);
+            }
+            None => self.finish(deployment.as_ref(), WorkState::Succeeded, None, now),
+        }
+    }
+
+    /// Drains a group that had the routes. `confirmed`: the proxy knows already that it drains.
+    pub(super) fn leave(&mut self, mut group: Group, confirmed: bool, now: Now) {
+        for (id, slot) in std::mem::take(&mut group.slots) {
+            let mut stage = LeavingStage::draining(now, self.generation + 1, group.release.drain_timeout);
+            if confirmed && let LeavingStage::Draining { confirmed, .. } = &mut stage {
+                *confirmed = Some(now.at);
+            }
+            self.leave_slot((id, group.leaving(slot, stage)), now);
+        }
+    }
+
+    pub(super) fn leave_slot(&mut self, (id, mut leaving): (InstanceId, Leaving), now: Now) {
+        if !leaving.slot.routable() {
+            leaving.stage = LeavingStage::Stopping { again_at: now.at, limit: leaving.stage.limit() };
+        }
+        self.leaving.insert(id, leaving);
+    }
+
+    /// Stops a group that never had the routes.
+    pub(super) fn stop_group(&mut self, mut group: Group, now: Now, actions: &mut Vec<Action>) {
+        for (id, slot) in std::mem::take(&mut group.slots) {
+            let leaving = group.leaving(slot, LeavingStage::Stopping { again_at: now.at, limit: Duration::ZERO });
+            self.leaving.insert(id, leaving);
+        }
+        self.check_leaving(now, actions);
+    }
+}
+
+impl LeavingStage {
+    pub(super) fn draining(now: Now, generation: u64, limit: Duration) -> Self {
+        Self::Draining { begun: now.at, confirmed: None, generation, limit }
+    }
+
+    /// How long its exchanges may go on.
+    pub(super) fn limit(self) -> Duration {
+        match self {
+            Self::Draining { limit, .. } | Self::Stopping { limit, .. } => limit,
+        }
+    }
+
+    /// When it is stopped at the latest. A proxy that never confirms doesn't keep it alive.
+    pub(super) fn due(self) -> Duration {
+        match self {
+            Self::Draining { begun, confirmed, limit, .. } => {
+                confirmed.unwrap_or(begun + SWITCH_TIMEOUT).saturating_add(limit)
+            }
+            Self::Stopping { again_at, .. } => again_at,
+        }
+    }
+}
+
+impl Leaving {
+    pub(super) fn stop(&mut self, id: &InstanceId, now: Now, actions: &mut Vec<Action>) {
+        let again_at = now.at.saturating_add(self.grace).saturating_add(STOP_SLACK);
+        self.stage = LeavingStage::Stopping { again_at, limit: self.stage.limit() };
+        actions.push(Action::Stop { instance: id.clone(), grace: self.grace });
+    }
+}
