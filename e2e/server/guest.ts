@@ -92,7 +92,7 @@ export async function startGuest(folder: string, note: (line: string) => void): 
 
   const ssh = [
     ...['-i', key, '-p', String(sshPort), '-o', 'BatchMode=yes', '-o', 'StrictHostKeyChecking=no'],
-    ...['-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR', '-o', 'ConnectTimeout=10'],
+    ...['-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR', '-o', 'ConnectTimeout=60'],
   ];
   let tunnel: ChildProcess | undefined;
   const attempt = (script: string) => runWith('ssh', [...ssh, 'root@127.0.0.1', 'sh', '-eu', '-s'], script);

@@ -105,7 +105,7 @@ async function proveServer({ guest, dashboard, organization, repositoryUrl, port
       },
       { what: 'the app over HTTPS', timeoutMs: SLOW_MS, everyMs: 500 },
     );
-  const appPid = async () => (await guest.sh('pgrep -xf "node server.js"')).trim();
+  const appPid = async () => (await guest.sh('pgrep -f "node server[.]js$"')).trim();
   /** Requests while something happens; none may fail. */
   const undisturbed = async (work: () => Promise<string>) => {
     const traffic = startTraffic({ host: HOST, port: guest.httpsPort, caFile, path: '/', connections: 2 });
@@ -135,7 +135,7 @@ async function proveServer({ guest, dashboard, organization, repositoryUrl, port
     );
     await waitFor(
       async () => {
-        const { items } = await dashboard.query<{ items: readonly AppRow[] }>('app.list', organization);
+        const { items } = await dashboard.query<{ items: readonly AppRow[] }>('app.list', organization, { limit: 50 });
         const state = items.find(({ slug }) => slug === 'there')?.lastDeployment?.state;
         if (state === 'failed') throw new Error('the deployment failed');
         return state === 'live';

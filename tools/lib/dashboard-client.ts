@@ -11,7 +11,7 @@ export interface Dashboard {
   open(path: string): Promise<{ readonly status: number; readonly elapsedMs: number; readonly bytes: number }>;
   /** Calls a mutation. */
   call<T>(procedure: string, input: unknown, organization?: string): Promise<T>;
-  query<T>(procedure: string, organization?: string): Promise<T>;
+  query<T>(procedure: string, organization?: string, input?: unknown): Promise<T>;
 }
 
 export const ADA: Person = { name: 'Ada Example', email: 'ada@example.com', password: 'a rope runs free' };
@@ -50,8 +50,13 @@ export async function signIn(url: string, { email, password }: Person): Promise<
       return { status: page.status, elapsedMs: performance.now() - startedAt, bytes };
     },
     call: (procedure, input, organization) => callProcedure(url, procedure, input, session(organization)),
-    query: async (procedure, organization) =>
-      readAnswer(procedure, await fetch(`${url}/api/trpc/${procedure}`, { headers: session(organization) })),
+    query: async (procedure, organization, input) => {
+      const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify({ json: input }))}`;
+      return readAnswer(
+        procedure,
+        await fetch(`${url}/api/trpc/${procedure}${query}`, { headers: session(organization) }),
+      );
+    },
   };
 }
 

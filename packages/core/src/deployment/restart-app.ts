@@ -1,8 +1,11 @@
 // Owns the wish for new instances of what is live. Must never change what is live.
 import { AppError, type Ctx } from '../kernel/index.ts';
-import type { DeploymentRef, RestartAppInput } from './schema.ts';
+import { isFinished } from './machine.ts';
+import { type DeploymentRef, deploymentStateSchema, type RestartAppInput } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 import { findUnfinished, lockApps } from './store.ts';
+
+const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
 /**
  * Rolls the live release out beside itself: its new instances take over when they are healthy, so nobody notices. Refused
@@ -14,7 +17,7 @@ export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<Depl
   await lockApps(ctx, [appId]);
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, appId);
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
-  const [ahead] = await findUnfinished(ctx, { appId, environmentId }, ['queued', 'building', 'rolling_out']);
+  const [ahead] = await findUnfinished(ctx, { appId, environmentId }, unfinished);
   if (ahead !== undefined) throw new AppError('deployment.under_way', { deploymentId: ahead.id });
   const release = await ctx.tx.release.findFirstOrThrow({
     where: { id: liveReleaseId, organizationId: ctx.organizationId },
