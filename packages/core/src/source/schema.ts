@@ -1,14 +1,16 @@
 // Owns the shape of an app's source at the border.
 import { z } from 'zod';
-import { refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
+import { fromScpForm, refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
 
 /** Stored in its normal form: a parser reads much as the same address that an agent would refuse. */
 export const repositoryUrlSchema = z
   .string()
   .trim()
   .max(urlLengthMax)
+  .transform(fromScpForm)
   .superRefine(tell(repositoryProblem))
-  .transform((url) => new URL(url).href);
+  // The host of an ssh address is no URL's to a parser, so its case is ours to settle.
+  .transform((url) => (url.startsWith('ssh://') ? url : new URL(url).href));
 
 /** A branch, tag or commit hash. */
 export const refSchema = z
