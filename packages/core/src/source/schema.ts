@@ -7,10 +7,12 @@ export const repositoryUrlSchema = z
   .string()
   .trim()
   .max(urlLengthMax)
-  .transform(fromScpForm)
-  .superRefine(tell(repositoryProblem))
+  .superRefine(tell((url) => repositoryProblem(fromScpForm(url))))
   // The host of an ssh address is no URL's to a parser, so its case is ours to settle.
-  .transform((url) => (url.startsWith('ssh://') ? url : new URL(url).href));
+  .transform((given) => {
+    const url = fromScpForm(given);
+    return url.startsWith('ssh://') ? url : new URL(url).href;
+  });
 
 /** A branch, tag or commit hash. */
 export const refSchema = z
@@ -35,7 +37,13 @@ function tell(problemOf: (value: string) => string | null) {
   };
 }
 
-export const listBranchesInputSchema = z.object({ repositoryUrl: repositoryUrlSchema });
+/** Only over http: this control plane holds no key that opens a repository by itself. */
+export const listBranchesInputSchema = z.object({
+  repositoryUrl: repositoryUrlSchema.refine(
+    (url) => !url.startsWith('ssh://'),
+    'The branches of a repository over ssh are not listed here; type the name of one.',
+  ),
+});
 export const sourceBranchesSchema = z.object({
   branches: z.array(z.string()),
   /** Null when the repository is empty or does not say. */
