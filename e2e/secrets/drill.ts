@@ -11,6 +11,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { type ApiParts, answerRequest, createRateLimit, defaultCallLimits, organizationHeader } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { DesiredStateSchema, SecretBundleSchema, WorkState } from '@fairlead/contract/agent';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
@@ -117,6 +118,7 @@ async function run(
     }),
     live: { subscribe: async function* () {}, searchLogs: async function* () {} },
     logs: createFolderLogStore(join(dir, 'log-store')),
+    artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: createSecretKeys(await openMasterKeyFile(masterKey)),

@@ -1,5 +1,6 @@
 // The handler of every job.
 import { pruneAccountsHandler } from './account.ts';
+import { pruneArtifactsHandler } from './artifact.ts';
 import { sweepBenchmarksHandler } from './benchmark.ts';
 import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
@@ -9,6 +10,7 @@ import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
 export const handlers: Handlers = {
   'account.prune': pruneAccountsHandler,
+  'artifact.prune': pruneArtifactsHandler,
   'benchmark.sweep': sweepBenchmarksHandler,
   'deployment.advance': advanceDeploymentHandler,
   'deployment.sweep': sweepDeploymentsHandler,

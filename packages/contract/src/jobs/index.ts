@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { pruneAccountsJob } from './account.ts';
 import { sweepBenchmarksJob } from './benchmark.ts';
-import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
+import { advanceDeploymentJob, pruneArtifactsJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
 import { sweepOrganizationsJob } from './organization.ts';
 import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
@@ -10,6 +10,7 @@ import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
 export type { JobDefinition } from './define-job.ts';
 export {
   advanceDeploymentJob,
+  pruneArtifactsJob,
   pruneMetricsJob,
   remindSecretsJob,
   rollUpMetricsJob,
@@ -21,6 +22,7 @@ export {
 
 export const jobs = {
   'account.prune': pruneAccountsJob,
+  'artifact.prune': pruneArtifactsJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,
   'deployment.sweep': sweepDeploymentsJob,
