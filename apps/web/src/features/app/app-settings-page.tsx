@@ -11,9 +11,9 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { joinCommand, splitCommand } from '../../common/command-text.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
-import { joinCommand, splitCommand } from './app-form.ts';
 
 export function AppSettingsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can } = useMe();
