@@ -1,5 +1,6 @@
 // Jobs of the deployment machine.
 import { advanceDeployment, failOverdueDeployments } from '@fairlead/core/deployment';
+import { releaseDueVolumes } from '@fairlead/core/volume';
 import type { Handler } from './handler.ts';
 
 export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (parts, payload) => {
@@ -14,6 +15,7 @@ export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (pa
 };
 
 export const sweepDeploymentsHandler: Handler<'deployment.sweep'> = async ({ database, clock, log }) => {
+  await database.system('volume.sweep', (tx) => releaseDueVolumes({ tx, clock, log }));
   const { failed, resumed } = await database.system('deployment.sweep', (tx) =>
     failOverdueDeployments({ tx, clock, log }),
   );

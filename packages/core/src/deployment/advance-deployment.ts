@@ -1,11 +1,16 @@
 // Owns the step that a worker takes with a deployment. Decisions are the machine's.
+
+import { parseId } from '@fairlead/contract/ids';
+import { findNewestConfig, requirePlace } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
-import { checkSecrets, takeSecrets } from './check-secrets.ts';
+import { takeSecrets } from './check-secrets.ts';
+import { checkBuild, checkRollout } from './check-servers.ts';
+import { findTakenSlots, lockSlots } from './limits.ts';
 import { isFinished, step } from './machine.ts';
-import { requirePlacement } from './start-deployment.ts';
-import { findDeployment, findUnfinished, lockApps, machineOf } from './store.ts';
+import { type DeploymentRow, findDeployment, findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
+import { toTargets } from './targets.ts';
 
 export interface AdvanceInput {
   readonly deploymentId: string;
@@ -14,7 +19,7 @@ export interface AdvanceInput {
 }
 
 /**
- * Sets a waiting deployment going, or tells the server again about one whose lease was lost. Safe to run twice and at the
+ * Sets a waiting deployment going, or tells the servers again about one whose lease was lost. Safe to run twice and at the
  * same time: the app is locked, and everything that is decided is in this transaction.
  */
 export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<void> {
@@ -24,32 +29,50 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput): Promise<
   await lockApps(ctx, [seen.appId]);
   const row = await findDeployment(ctx, input.deploymentId);
   if (row === null || isFinished(row.state)) return;
-
-  const { appId, environmentId } = row;
-  const { serverId } = await requirePlacement(ctx, appId);
-  const underWay = await findUnfinished(ctx, { appId, environmentId }, ['building', 'rolling_out']);
-  const release =
-    row.releaseId === null
-      ? null
-      : await ctx.tx.release.findFirst({
-          where: { id: row.releaseId, organizationId: ctx.organizationId },
-          select: { builtOnServerId: true, secretSnapshotId: true },
-        });
-  // Before a build that could not be rolled out; what a release runs with was chosen when it was made.
-  const refusal =
-    release === null
-      ? (await takeSecrets(ctx, { appId, environmentId, serverId })).failure
-      : await checkSecrets(ctx, serverId, release.secretSnapshotId);
-  const result = step(
-    machineOf(row),
-    {
-      kind: 'advance',
-      blocked: underWay.some(({ id }) => id !== row.id) || (await awaitsApproval(ctx, row.id)),
-      artifactHere: release?.builtOnServerId === serverId,
-      refusal,
-    },
-    ctx.clock.now(),
-  );
+  const { machine } = await loadMachine(ctx, row);
+  const now = ctx.clock.now();
+  if (row.state !== 'queued') {
+    const again = step(machine, { kind: 'advance', blocked: false, refusal: null, targets: [] }, now);
+    await applyStep(ctx, row, again, { leaseOwner: input.workerId });
+    return;
+  }
+  const begin = row.releaseId === null ? await prepareBuild(ctx, row) : await prepareRollout(ctx, row, row.releaseId);
+  const { event, ...facts } = begin;
+  const result = step(machine, { kind: 'advance', ...event }, now);
   if (result.machine.state === 'queued') return;
-  await applyStep(ctx, row, result, { serverId, leaseOwner: input.workerId });
+  await applyStep(ctx, row, result, { ...facts, leaseOwner: input.workerId });
+}
+
+const waits = { event: { blocked: true, refusal: null, targets: [] } } as const;
+
+async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
+  if (await isHeldUp(ctx, row)) return waits;
+  const place = await placeOf(ctx, row);
+  const { id: configId, settings } = await findNewestConfig(ctx, row);
+  const buildServerId = settings.buildServerId ?? place.servers[0]?.serverId;
+  if (buildServerId === undefined) return waits;
+  await lockSlots(ctx);
+  if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id })) !== null) return waits;
+  // Before a build that could not be rolled out.
+  const refusal =
+    (await takeSecrets(ctx, row, place.servers)).failure ??
+    (await checkBuild(ctx, { row, settings, place, buildServerId }));
+  return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId };
+}
+
+/** What a release runs with was chosen when it was made. */
+async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
+  if (await isHeldUp(ctx, row)) return waits;
+  const place = await placeOf(ctx, row);
+  const refusal = await checkRollout(ctx, { releaseId, place });
+  return { event: { blocked: false, refusal, targets: toTargets(place.servers) } };
+}
+
+async function isHeldUp(ctx: Ctx, { id, appId, environmentId }: DeploymentRow): Promise<boolean> {
+  const underWay = await findUnfinished(ctx, { appId, environmentId }, underWayStates);
+  return underWay.some((each) => each.id !== id) || (await awaitsApproval(ctx, id));
+}
+
+function placeOf(ctx: Ctx, { appId, environmentId }: DeploymentRow) {
+  return requirePlace(ctx, { appId: parseId('app', appId), environmentId: parseId('env', environmentId) });
 }

@@ -1,22 +1,26 @@
-// Owns turning a step of the machine into rows: state, steps, release, live release, the server's version, the next job.
+// Owns turning a step of the machine into rows: state, steps, servers, release, what each server serves, their versions and
+// the next jobs.
 import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob } from '@fairlead/contract/jobs';
 import { enqueue } from '@fairlead/db';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
-import { type Failure, isFinished, type Step } from './machine.ts';
+import { createRelease } from './create-release.ts';
+import { type Failure, isFinished, type Machine, type ServerRoll, type Step } from './machine.ts';
 import type { ReportedArtifact, ReportedCommit } from './reported.ts';
-import { type StepRow, settled, withReported } from './steps.ts';
-import type { DeploymentRow } from './store.ts';
+import { positionOf, type StepRow, settled, withReported } from './steps.ts';
+import type { DeploymentRow, RollRow } from './store.ts';
 
 /** Longer than two reports of a server are apart; without one the lease is lost and a worker tells the server again. */
 const leaseMs = 90_000;
 
 export interface StepFacts {
-  readonly serverId: string;
   /** The worker that takes the lease with this step. */
   readonly leaseOwner?: string;
+  /** The settings that it builds and runs with, chosen with this step. */
+  readonly configId?: string | null;
+  readonly buildServerId?: string;
   readonly steps?: readonly StepRow[];
   readonly commit?: ReportedCommit | null;
   readonly artifact?: ReportedArtifact | null;
@@ -28,7 +32,7 @@ export async function applyStep(
   ctx: OrganizationCtx,
   row: DeploymentRow,
   result: Step,
-  facts: StepFacts,
+  facts: StepFacts = {},
 ): Promise<void> {
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
@@ -37,6 +41,7 @@ export async function applyStep(
 
   const releaseId = actions.includes('create_release') ? await createRelease(ctx, row, facts) : row.releaseId;
   await writeSteps(ctx, row, settled(withReported(row.steps, facts.steps ?? []), machine.state, now));
+  await writeRolls(ctx, row, machine, releaseId);
 
   const finished = isFinished(machine.state);
   const heard = machine.heartbeatAt !== row.heartbeatAt;
@@ -45,26 +50,24 @@ export async function applyStep(
     data: {
       state: machine.state,
       releaseId,
+      ending: machine.ending,
       heartbeatAt: machine.heartbeatAt,
       deadlineAt: machine.deadlineAt,
+      ...(facts.configId === undefined ? {} : { configId: facts.configId }),
+      ...(facts.buildServerId === undefined ? {} : { buildServerId: facts.buildServerId }),
       ...(facts.leaseOwner === undefined ? {} : { leaseOwner: facts.leaseOwner }),
       ...(facts.leaseOwner !== undefined || heard || moved ? { leaseUntil: new Date(now.getTime() + leaseMs) } : {}),
       ...(moved && row.state === 'queued' && !finished ? { startedAt: now } : {}),
       ...(facts.commit ? commitColumns(facts.commit) : {}),
       ...(finished ? { finishedAt: now, leaseOwner: null, leaseUntil: null } : {}),
-      ...(machine.state === 'cancelled' ? { cancelRequestedAt: now } : {}),
-      ...(failure === null ? {} : { failureCode: failure.code, failureMessage: sentence(failure) }),
+      ...(machine.state === 'cancelled' || machine.ending === 'cancelled' ? { cancelRequestedAt: now } : {}),
+      ...(await failureColumns(ctx, row, machine, failure)),
     },
   });
 
-  if (actions.includes('make_live') && releaseId !== null) {
-    await tx.placement.updateMany({
-      where: { organizationId, appId: row.appId, environmentId: row.environmentId },
-      data: { liveReleaseId: releaseId },
-    });
-  }
-  if (actions.includes('bump_server')) await bumpServer(ctx, facts.serverId);
+  if (actions.includes('bump_servers')) await bumpAll(ctx, row, machine, facts);
   if (actions.includes('start_next')) await enqueueNext(ctx, row);
+  if (actions.includes('free_slot')) await enqueueWaitingBuilds(ctx, row);
   await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });
   if (moved) ctx.log.info({ deploymentId: row.id, from: row.state, to: machine.state }, 'a deployment moved on');
 }
@@ -94,54 +97,106 @@ async function enqueueNext(ctx: OrganizationCtx, row: DeploymentRow): Promise<vo
   if (next !== null) await enqueueAdvance(ctx, next.id);
 }
 
-async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, facts: StepFacts): Promise<string> {
-  const { artifact, commit } = facts;
-  // recordWork fails a build without them before the machine sees a success.
-  if (!artifact || !commit) throw new TypeError('a release needs the artifact and the commit it was built from');
+/** A few of those that waited longest: one of them gets the slot, the others go on waiting. */
+async function enqueueWaitingBuilds(ctx: OrganizationCtx, row: DeploymentRow): Promise<void> {
+  const waiting = await ctx.tx.deployment.findMany({
+    where: { organizationId: ctx.organizationId, state: 'queued', releaseId: null, NOT: { id: row.id } },
+    select: { id: true },
+    orderBy: [{ queuedAt: 'asc' }, { id: 'asc' }],
+    take: 5,
+  });
+  for (const { id } of waiting) await enqueueAdvance(ctx, id);
+}
+
+/** All that have a part in it, in one order, so that two transactions never wait for each other in a circle. */
+async function bumpAll(ctx: OrganizationCtx, row: DeploymentRow, machine: Machine, facts: StepFacts): Promise<void> {
+  const builder = facts.buildServerId ?? row.buildServerId;
+  const ids = new Set([...machine.rolls.map(({ serverId }) => serverId), ...(builder === null ? [] : [builder])]);
+  const known = await ctx.tx.server.findMany({
+    where: { id: { in: [...ids] }, organizationId: ctx.organizationId },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id } of known) await bumpServer(ctx, id);
+}
+
+async function writeRolls(
+  ctx: OrganizationCtx,
+  row: DeploymentRow,
+  machine: Machine,
+  releaseId: string | null,
+): Promise<void> {
   const { tx, organizationId } = ctx;
-  const app = await tx.app.findFirstOrThrow({
-    where: { id: row.appId, organizationId },
-    select: { healthPath: true },
+  const now = ctx.clock.now();
+  const known = new Map(row.servers.map((each) => [each.serverId, each]));
+  for (const [position, roll] of machine.rolls.entries()) {
+    const before = known.get(roll.serverId);
+    if (before !== undefined && sameRoll(before, roll)) continue;
+    const data = {
+      state: roll.state,
+      heartbeatAt: roll.heartbeatAt,
+      deadlineAt: roll.deadlineAt,
+      failureMessage: roll.failureMessage,
+      ...(roll.state === 'rolling_out' && before?.state !== 'rolling_out' ? { startedAt: now } : {}),
+      ...(isOver(roll) ? { finishedAt: now } : {}),
+      ...(roll.state === 'reverting' && !before?.revertId ? { revertId: newId('dep') } : {}),
+    };
+    const { serverId, formerReleaseId } = roll;
+    await tx.deploymentServer.upsert({
+      where: { deploymentId_serverId: { deploymentId: row.id, serverId } },
+      create: { ...data, organizationId, deploymentId: row.id, serverId, position, formerReleaseId },
+      update: data,
+    });
+    if (before?.state === roll.state) continue;
+    if (roll.state === 'live') await serve(ctx, row, serverId, releaseId);
+    if (roll.state === 'reverted') await serve(ctx, row, serverId, formerReleaseId);
+  }
+}
+
+function isOver({ state }: ServerRoll): boolean {
+  return state === 'live' || state === 'failed' || state === 'cancelled' || state === 'reverted';
+}
+
+function sameRoll(before: RollRow, roll: ServerRoll): boolean {
+  return (
+    before.state === roll.state &&
+    before.heartbeatAt?.getTime() === roll.heartbeatAt?.getTime() &&
+    before.deadlineAt?.getTime() === roll.deadlineAt?.getTime() &&
+    before.failureMessage === roll.failureMessage
+  );
+}
+
+/** What the app is on that server from now on. */
+async function serve(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: DeploymentRow,
+  serverId: string,
+  liveReleaseId: string | null,
+): Promise<void> {
+  await ctx.tx.placement.updateMany({
+    where: { appId, environmentId, serverId, organizationId: ctx.organizationId },
+    data: { liveReleaseId },
   });
-  const newest = await tx.release.findFirst({
-    where: { appId: row.appId, organizationId },
-    select: { number: true },
-    orderBy: { number: 'desc' },
-  });
-  const id = newId('rel');
-  await tx.release.create({
-    data: {
-      id,
-      organizationId,
-      appId: row.appId,
-      environmentId: row.environmentId,
-      number: (newest?.number ?? 0) + 1,
-      commitHash: commit.hash,
-      commitSubject: commit.subject,
-      commitAuthor: commit.author,
-      committedAt: commit.committedAt,
-      artifactDigest: artifact.digest,
-      artifactSizeBytes: artifact.sizeBytes,
-      builtOnServerId: facts.serverId,
-      runtime: artifact.runtime,
-      command: [...artifact.command],
-      healthPath: app.healthPath,
-      secretSnapshotId: facts.secretSnapshotId ?? null,
-      createdAt: ctx.clock.now(),
-    },
-  });
-  return id;
 }
 
 async function writeSteps(ctx: OrganizationCtx, row: DeploymentRow, steps: readonly StepRow[]): Promise<void> {
-  const changed = steps.filter((each, index) => !sameStep(each, row.steps[index]));
+  const changed = steps.filter(
+    (each) =>
+      !sameStep(
+        each,
+        row.steps.find(({ name }) => name === each.name),
+      ),
+  );
   if (changed.length === 0) return;
+  const rows = changed.map((each) => ({ ...each, id: newId('stp'), position: positionOf(each.name) }));
   await ctx.tx.$executeRaw`
-    UPDATE deployment_step SET state = changed.state, started_at = changed."startedAt", finished_at = changed."finishedAt"
-    FROM jsonb_to_recordset(${JSON.stringify(changed)}::jsonb)
-      AS changed (name text, state text, "startedAt" timestamptz, "finishedAt" timestamptz)
-    WHERE deployment_step.organization_id = ${ctx.organizationId} AND deployment_step.deployment_id = ${row.id}
-      AND deployment_step.name = changed.name`;
+    INSERT INTO deployment_step (id, organization_id, deployment_id, name, position, state, started_at, finished_at)
+    SELECT changed.id, ${ctx.organizationId}, ${row.id}, changed.name, changed.position, changed.state,
+           changed."startedAt", changed."finishedAt"
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      AS changed (id text, name text, position int, state text, "startedAt" timestamptz, "finishedAt" timestamptz)
+    ON CONFLICT (deployment_id, name) DO UPDATE
+      SET state = excluded.state, started_at = excluded.started_at, finished_at = excluded.finished_at`;
 }
 
 function sameStep(a: StepRow, b: StepRow | undefined): boolean {
@@ -155,6 +210,38 @@ function sameStep(a: StepRow, b: StepRow | undefined): boolean {
 
 function commitColumns(commit: ReportedCommit) {
   return { commitHash: commit.hash, commitSubject: commit.subject, commitAuthor: commit.author };
+}
+
+/** Kept from the first failure; the end adds which servers did not come back. */
+async function failureColumns(ctx: OrganizationCtx, row: DeploymentRow, machine: Machine, failure: Failure | null) {
+  const stuck = isFinished(machine.state) && row.ending !== null ? machine.rolls.filter(staysNew(row)) : [];
+  if (failure === null && stuck.length === 0) return {};
+  const servers = await ctx.tx.server.findMany({
+    where: { organizationId: ctx.organizationId, id: { in: machine.rolls.map(({ serverId }) => serverId) } },
+    select: { id: true, name: true },
+  });
+  const nameOf = (id: string): string => servers.find((each) => each.id === id)?.name ?? 'a server';
+  if (failure === null) {
+    const names = stuck.map(({ serverId }) => nameOf(serverId)).join(', ');
+    return {
+      failureMessage: clipText(
+        `${row.failureMessage ?? ''} The new release still serves on ${names}: going back failed there. Roll back to make them all the same.`.trim(),
+        2000,
+      ),
+    };
+  }
+  const told = sentence(failure);
+  const message =
+    failure.serverId === undefined
+      ? told
+      : `On ${nameOf(failure.serverId)}: ${told} The other servers serve what they served before.`;
+  return { failureCode: failure.code, failureMessage: clipText(message, 2000) };
+}
+
+/** Those that were on the way back and did not arrive. */
+function staysNew(row: DeploymentRow) {
+  const reverting = new Set(row.servers.filter(({ revertId }) => revertId !== null).map(({ serverId }) => serverId));
+  return ({ serverId, state }: ServerRoll): boolean => state === 'failed' && reverting.has(serverId);
 }
 
 /** An agent may be newer than our table; then its own words are all there is. */

@@ -6,8 +6,7 @@ import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kerne
 import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { step } from './machine.ts';
 import type { DeploymentRef } from './schema.ts';
-import { requirePlacement } from './start-deployment.ts';
-import { findDeployment, lockApps, machineOf } from './store.ts';
+import { findDeployment, loadMachine, lockApps } from './store.ts';
 
 /** Lets a waiting deployment go. Throws approval.not_pending and approval.own. */
 export async function approveDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
@@ -20,8 +19,9 @@ export async function approveDeployment(ctx: Ctx, input: DeploymentRef): Promise
 
 /** Cancels a waiting deployment. Throws approval.not_pending and approval.own. */
 export async function refuseDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
-  const { row, serverId } = await decide(ctx, input, 'refused');
-  await applyStep(ctx, row, step(machineOf(row), { kind: 'cancel' }, ctx.clock.now()), { serverId });
+  const { row } = await decide(ctx, input, 'refused');
+  const { machine } = await loadMachine(ctx, row);
+  await applyStep(ctx, row, step(machine, { kind: 'cancel' }, ctx.clock.now()));
   return { deploymentId: input.deploymentId };
 }
 
@@ -75,7 +75,6 @@ async function decide(ctx: Ctx, { deploymentId }: DeploymentRef, state: 'approve
   if (seen === null) throw new AppError('deployment.not_found', { deploymentId });
   // A token can be made by the one who asked, and a service account is nobody: only a person's own word counts.
   if (actor.kind !== 'member') throw new AppError('permission.denied', { permission: 'deployment.approve' });
-  const { serverId } = await requirePlacement(ctx, seen.appId);
   await lockApps(ctx, [seen.appId]);
   const row = await findDeployment(ctx, deploymentId);
   const approval = await ctx.tx.deploymentApproval.findFirst({ where: { deploymentId, organizationId } });
@@ -93,5 +92,5 @@ async function decide(ctx: Ctx, { deploymentId }: DeploymentRef, state: 'approve
     before: { approval: 'pending' },
     after: { approval: state },
   });
-  return { row, serverId };
+  return { row };
 }

@@ -4,20 +4,24 @@ import { applyStep } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
 import { isFinished, step } from './machine.ts';
 import type { DeploymentRef } from './schema.ts';
-import { requirePlacement } from './start-deployment.ts';
-import { findDeployment, lockApps, machineOf } from './store.ts';
+import { findDeployment, loadMachine, lockApps } from './store.ts';
 
-/** Takes effect at once: the work leaves the server's desired state, and whatever served before goes on serving. */
+/**
+ * Takes effect at once: the work leaves the servers' desired state, and whatever served before goes on serving. Servers that
+ * have switched already go back first.
+ */
 export async function cancelDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
   const { deploymentId } = input;
   const seen = await findDeployment(ctx, deploymentId);
   if (seen === null) throw new AppError('deployment.not_found', { deploymentId });
-  const { serverId } = await requirePlacement(ctx, seen.appId);
   await lockApps(ctx, [seen.appId]);
   const row = await findDeployment(ctx, deploymentId);
   if (row === null) throw new AppError('deployment.not_found', { deploymentId });
-  if (isFinished(row.state)) throw new AppError('deployment.already_finished', { deploymentId, state: row.state });
-  await applyStep(ctx, row, step(machineOf(row), { kind: 'cancel' }, ctx.clock.now()), { serverId });
+  if (isFinished(row.state) || row.ending !== null) {
+    throw new AppError('deployment.already_finished', { deploymentId, state: row.ending ?? row.state });
+  }
+  const { machine } = await loadMachine(ctx, row);
+  await applyStep(ctx, row, step(machine, { kind: 'cancel' }, ctx.clock.now()));
   await auditDeployment(ctx, 'deployment.cancel', {
     id: row.id,
     appId: row.appId,

@@ -1,4 +1,4 @@
-// Owns whether a deployment's secrets can reach its server, as the failure that the deployment would end with.
+// Owns whether a deployment's secrets can reach its servers, as the failure that the deployment would end with.
 
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { canOpenSecrets, createSnapshot } from '../secret/index.ts';
@@ -9,22 +9,28 @@ export interface CheckedSecrets {
   readonly failure: Failure | null;
 }
 
+type Servers = readonly { readonly serverId: string }[];
+
 /** The newest secrets, for a release that is about to be made. The app is locked. */
 export async function takeSecrets(
   ctx: OrganizationCtx,
-  place: { readonly appId: string; readonly environmentId: string; readonly serverId: string },
+  place: { readonly appId: string; readonly environmentId: string },
+  servers: Servers,
 ): Promise<CheckedSecrets> {
   const { snapshotId, problem } = await createSnapshot(ctx, place);
   if (problem !== null) return { snapshotId: null, failure: { code: 'secret.unresolved', message: problem } };
-  return { snapshotId, failure: await checkSecrets(ctx, place.serverId, snapshotId) };
+  return { snapshotId, failure: await checkSecrets(ctx, servers, snapshotId) };
 }
 
-/** Null when there are none, or when the server has told the key that they are sealed to. */
+/** Null when there are none, or when every server has told the key that they are sealed to. */
 export async function checkSecrets(
   ctx: OrganizationCtx,
-  serverId: string,
+  servers: Servers,
   snapshotId: string | null,
 ): Promise<Failure | null> {
-  if (snapshotId === null || (await canOpenSecrets(ctx, serverId))) return null;
-  return { code: 'secret.server_cannot_open', message: null };
+  if (snapshotId === null) return null;
+  for (const { serverId } of servers) {
+    if (!(await canOpenSecrets(ctx, serverId))) return { code: 'secret.server_cannot_open', message: null };
+  }
+  return null;
 }

@@ -1,6 +1,7 @@
 // Owns what the page of one deployment shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
+import { releasePlanSchema } from '../release/schema.ts';
 import { explainDeployment } from './explain-deployment.ts';
 import { isFinished } from './machine.ts';
 import {
@@ -12,7 +13,6 @@ import {
   stepStateSchema,
 } from './schema.ts';
 import { findDeployment } from './store.ts';
-import { storedPlanSchema } from './stored-plan.ts';
 import { durationMs, loadDeployments } from './views.ts';
 
 export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentDetail> {
@@ -70,7 +70,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     servers: await loadServers(ctx, deploymentId),
     configNumber: row.startedAt === null ? null : (row.config?.number ?? 0),
     withoutCache: row.withoutCache,
-    plan: storedPlanSchema.parse(row.release?.plan ?? {}).sentences,
+    plan: releasePlanSchema.parse(row.release?.plan ?? {}).sentences,
     // A release whose roll-out failed or was cancelled never served: it is no place to go back to.
     canRollBackTo:
       summary.state === 'live' &&

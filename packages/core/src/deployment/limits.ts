@@ -1,5 +1,8 @@
-// Owns how many builds may be under way at once. A build takes memory and cores that apps on the same server need.
+// Owns how long the parts of a deployment may take, and how many builds may be under way at once: a build takes memory and
+// cores that apps on the same server need.
+import type { Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { type Limits, slackMs } from './machine.ts';
 
 export const buildsPerServerMax = 2;
 export const buildsPerOrganizationMax = 8;
@@ -23,5 +26,18 @@ export async function findTakenSlots(
 
 /** Until the transaction ends nobody else of the organization takes a slot, so that two never take the last one. */
 export async function lockSlots(ctx: OrganizationCtx): Promise<void> {
-  await ctx.tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`builds of ${ctx.organizationId}`}, 0))`;
+  await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`builds of ${ctx.organizationId}`}, 0))`;
+}
+
+/** From what a server is told it may take. An agent that keeps its bounds never meets these. */
+export function limitsOf(settings: Settings, instances: number): Limits {
+  const { rollout, healthTimeoutMs, drainTimeoutMs, stopGraceMs, releaseCommand, afterCommand } = settings;
+  const turns = rollout.kind === 'batch' ? Math.ceil(instances / rollout.size) : 1;
+  const canaryMs = rollout.kind === 'canary' ? rollout.percents.length * rollout.holdMs : 0;
+  const turnMs = healthTimeoutMs + drainTimeoutMs + stopGraceMs;
+  return {
+    buildMs: settings.buildTimeoutMs + slackMs,
+    rolloutMs:
+      2 * slackMs + turns * turnMs + canaryMs + (releaseCommand?.timeoutMs ?? 0) + (afterCommand?.timeoutMs ?? 0),
+  };
 }

@@ -1,22 +1,47 @@
-// Owns the life of a deployment: queued → building → rolling_out → live, or failed, cancelled, superseded. Pure:
-// it sees a state, an event and the time, and answers what is next. Must never touch rows, clocks or the network.
+// Owns the life of a deployment: queued → building → releasing → rolling_out → live, or failed, cancelled, superseded, and
+// the part of each server in it. Pure: it sees a state, an event and the time, and answers what is next. Must never touch
+// rows, clocks or the network.
 import type { ErrorCode } from '@fairlead/contract/errors';
-import type { DeploymentState } from './schema.ts';
+import type { DeploymentState, ServerRolloutState } from './schema.ts';
 
 /** A connected agent starts work within seconds; this covers an agent that restarts. */
 export const pickUpMs = 2 * 60_000;
-/** What the server is given for a build, plus the way of its last words. */
-export const buildMs = 17 * 60_000;
-/** Unpacking, starting, health checks, switching and draining. */
-export const rolloutMs = 6 * 60_000;
+/** What a server may take beyond the bounds that were given to it: the way of its last words, unpacking, fetching. */
+export const slackMs = 2 * 60_000;
+
+export interface Limits {
+  /** Once the server has taken it up. */
+  readonly buildMs: number;
+  /** Of one server, once it has taken it up. */
+  readonly rolloutMs: number;
+}
+
+/** The part of one server. `waiting` before its turn; `reverting` while it goes back to what it served before. */
+export interface ServerRoll {
+  readonly serverId: string;
+  readonly state: ServerRolloutState;
+  readonly formerReleaseId: string | null;
+  /** When it last spoke of this; null before it took it up. */
+  readonly heartbeatAt: Date | null;
+  readonly deadlineAt: Date | null;
+  /** Why it did not get through, or did not get back. */
+  readonly failureMessage: string | null;
+}
 
 export interface Machine {
   readonly state: DeploymentState;
   /** False when it rolls out a release that exists. */
   readonly needsBuild: boolean;
-  /** When the server last spoke of the work in this state; null before it took it up. */
+  readonly hasReleaseCommand: boolean;
+  readonly hasAfterCommand: boolean;
+  readonly limits: Limits;
+  /** When a server last spoke of the work in this state; null before it was taken up. */
   readonly heartbeatAt: Date | null;
   readonly deadlineAt: Date | null;
+  /** How it ends once its servers are back on what they served. */
+  readonly ending: 'failed' | 'cancelled' | null;
+  /** The first server first. Empty before the roll-out. */
+  readonly rolls: readonly ServerRoll[];
 }
 
 export interface Failure {
@@ -24,6 +49,8 @@ export interface Failure {
   readonly code: string;
   /** A whole sentence that says what to do; null: the table's. */
   readonly message: string | null;
+  /** The server where it happened, when there are several. */
+  readonly serverId?: string;
 }
 
 export type WorkOutcome =
@@ -32,32 +59,47 @@ export type WorkOutcome =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
+/** Where it is going to be rolled out, the first server first. */
+export interface Target {
+  readonly serverId: string;
+  readonly formerReleaseId: string | null;
+}
+
 export type DeploymentEvent =
   /**
-   * A worker looks at it. `blocked`: another deployment of the same app and environment is under way, or nobody approved
-   * it yet. `refusal`: why it cannot begin.
+   * A worker looks at it. `blocked`: another deployment of the same app and environment is under way, nobody approved it
+   * yet, or there is no room for a build. `refusal`: why it cannot begin.
    */
   | {
       readonly kind: 'advance';
       readonly blocked: boolean;
-      readonly artifactHere: boolean;
-      readonly refusal?: Failure | null;
+      readonly refusal: Failure | null;
+      readonly targets: readonly Target[];
     }
-  | { readonly kind: 'build'; readonly outcome: WorkOutcome }
-  | { readonly kind: 'rollout'; readonly outcome: WorkOutcome }
+  | { readonly kind: 'build'; readonly outcome: WorkOutcome; readonly targets: readonly Target[] }
+  | {
+      readonly kind: 'rollout';
+      readonly serverId: string;
+      readonly outcome: WorkOutcome;
+      /** The release command has ended, or the server is past it. */
+      readonly released: boolean;
+    }
+  /** A server speaks of going back. */
+  | { readonly kind: 'revert'; readonly serverId: string; readonly outcome: WorkOutcome }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'supersede' }
-  | { readonly kind: 'overdue'; readonly serverConnected: boolean };
+  /** `offline`: servers of this deployment that are not connected. */
+  | { readonly kind: 'overdue'; readonly offline: readonly string[]; readonly buildServerId: string | null };
 
 export type DeploymentAction =
-  /** What the server should do has changed, or should be told again. */
-  | 'bump_server'
+  /** What its servers should do has changed, or should be told again. */
+  | 'bump_servers'
   /** Make a release of what was built; the roll-out needs it. */
   | 'create_release'
-  /** Its release is what the placement serves from now on. */
-  | 'make_live'
   /** The next deployment in the queue may begin. */
-  | 'start_next';
+  | 'start_next'
+  /** Others may build now. */
+  | 'free_slot';
 
 export interface Step {
   readonly machine: Machine;
@@ -76,42 +118,40 @@ export function step(machine: Machine, event: DeploymentEvent, now: Date): Step 
     case 'advance':
       return advance(machine, event, now);
     case 'build':
-      return machine.state === 'building' ? work(machine, event.outcome, now, buildMs, built) : stay(machine);
+      return machine.state === 'building' ? build(machine, event, now) : stay(machine);
     case 'rollout':
-      return machine.state === 'rolling_out' ? work(machine, event.outcome, now, rolloutMs, rolledOut) : stay(machine);
+      return rollout(machine, event, now);
+    case 'revert':
+      return revert(machine, event, now);
     case 'cancel':
-      return end(machine, 'cancelled', null);
+      if (machine.ending !== null) return stay(machine);
+      return takeBack(machine, 'cancelled', null, now);
     case 'supersede':
       return machine.state === 'queued' ? end(machine, 'superseded', null) : stay(machine);
     case 'overdue':
-      return overdue(machine, event.serverConnected, now);
+      return overdue(machine, event, now);
   }
 }
 
 function advance(machine: Machine, event: Extract<DeploymentEvent, { kind: 'advance' }>, now: Date): Step {
   // Under way already: the worker before this one died, or the server fell silent. Telling it again costs nothing.
-  if (machine.state !== 'queued') return { machine, failure: null, actions: ['bump_server'] };
+  if (machine.state !== 'queued') return { machine, failure: null, actions: ['bump_servers'] };
   if (event.blocked) return stay(machine);
   if (event.refusal) return end(machine, 'failed', event.refusal);
-  if (machine.needsBuild) return { machine: enter(machine, 'building', now), failure: null, actions: ['bump_server'] };
-  if (!event.artifactHere) return end(machine, 'failed', own('deployment.artifact_elsewhere'));
-  return { machine: enter(machine, 'rolling_out', now), failure: null, actions: ['bump_server'] };
+  if (!machine.needsBuild) return beginRollout(machine, event.targets, now, []);
+  const building: Machine = { ...machine, state: 'building', heartbeatAt: null, deadlineAt: inMs(now, pickUpMs) };
+  return { machine: building, failure: null, actions: ['bump_servers'] };
 }
 
-function work(
-  machine: Machine,
-  outcome: WorkOutcome,
-  now: Date,
-  limitMs: number,
-  succeeded: (machine: Machine, now: Date) => Step,
-): Step {
+function build(machine: Machine, event: Extract<DeploymentEvent, { kind: 'build' }>, now: Date): Step {
+  const { outcome } = event;
   switch (outcome.kind) {
     case 'running': {
-      const deadlineAt = machine.heartbeatAt === null ? new Date(now.getTime() + limitMs) : machine.deadlineAt;
+      const deadlineAt = machine.heartbeatAt === null ? inMs(now, machine.limits.buildMs) : machine.deadlineAt;
       return stay({ ...machine, heartbeatAt: now, deadlineAt });
     }
     case 'succeeded':
-      return succeeded(machine, now);
+      return beginRollout(machine, event.targets, now, ['create_release', 'free_slot']);
     case 'failed':
       return end(machine, 'failed', outcome.failure);
     // Nobody here asked for it, or the deployment would be over: the server dropped the work by itself.
@@ -120,41 +160,180 @@ function work(
   }
 }
 
-function built(machine: Machine, now: Date): Step {
+function beginRollout(
+  machine: Machine,
+  targets: readonly Target[],
+  now: Date,
+  actions: readonly DeploymentAction[],
+): Step {
+  const rolls = targets.map(
+    (target): ServerRoll => ({
+      ...target,
+      state: 'waiting',
+      heartbeatAt: null,
+      deadlineAt: null,
+      failureMessage: null,
+    }),
+  );
+  const begun = nextWave({ ...machine, state: machine.hasReleaseCommand ? 'releasing' : 'rolling_out', rolls }, now);
+  return { machine: timed(begun), failure: null, actions: [...actions, 'bump_servers'] };
+}
+
+/** The first server alone, then all others together; the last alone when it runs the after command. */
+function nextWave(machine: Machine, now: Date): Machine {
+  const waiting = machine.rolls.filter(({ state }) => state === 'waiting');
+  const isFirst = waiting.length === machine.rolls.length;
+  const size = isFirst ? 1 : machine.hasAfterCommand && waiting.length > 1 ? waiting.length - 1 : waiting.length;
+  const turn = new Set(waiting.slice(0, size));
   return {
-    machine: enter(machine, 'rolling_out', now),
-    failure: null,
-    actions: ['create_release', 'bump_server'],
+    ...machine,
+    rolls: machine.rolls.map((roll) =>
+      turn.has(roll) ? { ...roll, state: 'rolling_out', heartbeatAt: null, deadlineAt: inMs(now, pickUpMs) } : roll,
+    ),
   };
 }
 
-function rolledOut(machine: Machine): Step {
-  const { actions, ...ended } = end(machine, 'live', null);
-  return { ...ended, actions: ['make_live', ...actions] };
+function rollout(machine: Machine, event: Extract<DeploymentEvent, { kind: 'rollout' }>, now: Date): Step {
+  const { serverId, outcome } = event;
+  const roll = machine.rolls.find((each) => each.serverId === serverId);
+  if (roll?.state !== 'rolling_out' || machine.ending !== null) return stay(machine);
+  const past: Machine =
+    machine.state === 'releasing' && (event.released || outcome.kind === 'succeeded')
+      ? { ...machine, state: 'rolling_out' }
+      : machine;
+  switch (outcome.kind) {
+    case 'running':
+      return stay(timed(heard(past, roll, machine.limits.rolloutMs, now)));
+    case 'succeeded': {
+      const moved = withRoll(past, roll, { state: 'live', heartbeatAt: now, deadlineAt: null });
+      if (moved.rolls.some(({ state }) => state === 'rolling_out')) {
+        return { machine: timed(moved), failure: null, actions: ['bump_servers'] };
+      }
+      if (moved.rolls.every(({ state }) => state === 'live')) return end(moved, 'live', null);
+      return { machine: timed(nextWave(moved, now)), failure: null, actions: ['bump_servers'] };
+    }
+    case 'failed':
+      return fail(past, roll, outcome.failure, now);
+    case 'cancelled':
+      return fail(past, roll, own('deployment.interrupted'), now);
+  }
 }
 
-function overdue(machine: Machine, serverConnected: boolean, now: Date): Step {
-  if (machine.state === 'queued' || machine.deadlineAt === null || machine.deadlineAt > now) return stay(machine);
-  if (!serverConnected) return end(machine, 'failed', own('deployment.server_offline'));
-  return end(
-    machine,
-    'failed',
-    own(machine.state === 'building' ? 'deployment.build_overdue' : 'deployment.rollout_overdue'),
-  );
+function fail(machine: Machine, roll: ServerRoll, failure: Failure, now: Date): Step {
+  const told = withRoll(machine, roll, { state: 'failed', deadlineAt: null, failureMessage: failure.message });
+  const named = machine.rolls.length > 1 ? { ...failure, serverId: roll.serverId } : failure;
+  return takeBack(told, 'failed', named, now);
 }
 
-function enter(machine: Machine, state: 'building' | 'rolling_out', now: Date): Machine {
-  return { ...machine, state, heartbeatAt: null, deadlineAt: new Date(now.getTime() + pickUpMs) };
+/** Servers that have not switched keep what they serve; those that have go back. Over at once when none has. */
+function takeBack(machine: Machine, ending: 'failed' | 'cancelled', failure: Failure | null, now: Date): Step {
+  const rolls = machine.rolls.map((roll): ServerRoll => {
+    if (roll.state === 'waiting' || roll.state === 'rolling_out') {
+      return { ...roll, state: 'cancelled', deadlineAt: null };
+    }
+    if (roll.state !== 'live') return roll;
+    // What served nothing before has nothing to go back to: the app leaves that server.
+    if (roll.formerReleaseId === null) return { ...roll, state: 'reverted', deadlineAt: null };
+    return { ...roll, state: 'reverting', heartbeatAt: null, deadlineAt: inMs(now, pickUpMs) };
+  });
+  const back: Machine = { ...machine, rolls };
+  if (!isGoingBack(back)) return end(back, ending, failure);
+  return { machine: timed({ ...back, state: 'rolling_out', ending }), failure, actions: ['bump_servers'] };
 }
 
-function end(machine: Machine, state: DeploymentState, failure: Failure | null): Step {
-  // A queued one is unknown to its server and blocks nobody.
-  const actions: DeploymentAction[] = machine.state === 'queued' ? [] : ['bump_server', 'start_next'];
-  return { machine: { ...machine, state, deadlineAt: null }, failure, actions };
+function revert(machine: Machine, event: Extract<DeploymentEvent, { kind: 'revert' }>, now: Date): Step {
+  const { outcome } = event;
+  const roll = machine.rolls.find((each) => each.serverId === event.serverId);
+  if (roll?.state !== 'reverting' || machine.ending === null) return stay(machine);
+  switch (outcome.kind) {
+    case 'running':
+      return stay(timed(heard(machine, roll, machine.limits.rolloutMs, now)));
+    case 'succeeded':
+      return settle(withRoll(machine, roll, { state: 'reverted', heartbeatAt: now, deadlineAt: null }));
+    // It serves the new release on: that it could be told apart from the others is the failure's sentence.
+    case 'failed':
+      return settle(
+        withRoll(machine, roll, { state: 'failed', deadlineAt: null, failureMessage: outcome.failure.message }),
+      );
+    case 'cancelled':
+      return settle(withRoll(machine, roll, { state: 'failed', deadlineAt: null }));
+  }
+}
+
+/** Over when nobody is on the way back any more. */
+function settle(machine: Machine): Step {
+  if (isGoingBack(machine) || machine.ending === null) {
+    return { machine: timed(machine), failure: null, actions: ['bump_servers'] };
+  }
+  return end(machine, machine.ending, null);
+}
+
+function overdue(machine: Machine, event: Extract<DeploymentEvent, { kind: 'overdue' }>, now: Date): Step {
+  const { offline } = event;
+  if (machine.state === 'queued') return stay(machine);
+  if (machine.state === 'building') {
+    if (machine.deadlineAt === null || machine.deadlineAt > now) return stay(machine);
+    const away = event.buildServerId !== null && offline.includes(event.buildServerId);
+    return end(machine, 'failed', own(away ? 'deployment.server_offline' : 'deployment.build_overdue'));
+  }
+  const late = machine.rolls.filter(({ deadlineAt }) => deadlineAt !== null && deadlineAt <= now);
+  const [first] = late;
+  if (first === undefined) {
+    // A roll-out that nobody takes part in cannot end by itself.
+    return machine.deadlineAt !== null && machine.deadlineAt <= now
+      ? takeBack(machine, machine.ending ?? 'failed', own('deployment.rollout_overdue'), now)
+      : stay(machine);
+  }
+  if (machine.ending !== null) {
+    // The pointer goes back without them: whenever such a server comes again, it finds what it should serve.
+    const lost = new Set(late);
+    const rolls = machine.rolls.map((roll) =>
+      lost.has(roll) ? { ...roll, state: 'reverted' as const, deadlineAt: null } : roll,
+    );
+    return settle({ ...machine, rolls });
+  }
+  if (machine.rolls.length > 1) return fail(machine, first, own('deployment.server_lost'), now);
+  const away = offline.includes(first.serverId);
+  return fail(machine, first, own(away ? 'deployment.server_offline' : 'deployment.rollout_overdue'), now);
+}
+
+function heard(machine: Machine, roll: ServerRoll, limitMs: number, now: Date): Machine {
+  const deadlineAt = roll.heartbeatAt === null ? inMs(now, limitMs) : roll.deadlineAt;
+  return withRoll(machine, roll, { heartbeatAt: now, deadlineAt });
+}
+
+function withRoll(machine: Machine, roll: ServerRoll, changes: Partial<ServerRoll>): Machine {
+  return { ...machine, rolls: machine.rolls.map((each) => (each === roll ? { ...each, ...changes } : each)) };
+}
+
+/** Deadline and heartbeat of the whole are those of its servers: the nearest and the last. */
+function timed(machine: Machine): Machine {
+  const deadlines = machine.rolls.flatMap(({ deadlineAt }) => deadlineAt?.getTime() ?? []);
+  const beats = machine.rolls.flatMap(({ heartbeatAt }) => heartbeatAt?.getTime() ?? []);
+  return {
+    ...machine,
+    deadlineAt: deadlines.length === 0 ? null : new Date(Math.min(...deadlines)),
+    heartbeatAt: beats.length === 0 ? null : new Date(Math.max(...beats)),
+  };
+}
+
+function isGoingBack(machine: Machine): boolean {
+  return machine.rolls.some(({ state }) => state === 'reverting');
+}
+
+function end(machine: Machine, state: 'live' | 'failed' | 'cancelled' | 'superseded', failure: Failure | null): Step {
+  // A queued one is unknown to its servers and blocks nobody.
+  const actions: DeploymentAction[] = machine.state === 'queued' ? [] : ['bump_servers', 'start_next'];
+  if (machine.state === 'building') actions.push('free_slot');
+  return { machine: { ...machine, state, deadlineAt: null, ending: null }, failure, actions };
 }
 
 function stay(machine: Machine): Step {
   return { machine, failure: null, actions: [] };
+}
+
+function inMs(now: Date, ms: number): Date {
+  return new Date(now.getTime() + ms);
 }
 
 function own(code: ErrorCode): Failure {

@@ -1,5 +1,7 @@
 // Owns what becomes of reported builds and roll-outs. Must never trust a value that an agent sent.
-import type { BuildStatus, RolloutStatus } from '@fairlead/contract/agent';
+import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
+import { parseId } from '@fairlead/contract/ids';
+import { loadSettings, type Place, requirePlace } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
@@ -12,8 +14,10 @@ import {
   readCommit,
   readOutcome,
   readSteps,
+  uploadedCommit,
 } from './reported.ts';
-import { type DeploymentRow, findUnfinished, lockApps, machineOf } from './store.ts';
+import { type DeploymentRow, findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
+import { toTargets } from './targets.ts';
 
 export interface WorkReport {
   readonly serverId: string;
@@ -22,37 +26,61 @@ export interface WorkReport {
 }
 
 /**
- * Moves deployments on by what their server reports. Statuses of finished or foreign deployments are ignored: a report
- * repeats until the server has seen that its work is over.
+ * Moves deployments on by what one of their servers reports. Statuses of finished or foreign deployments are ignored: a
+ * report repeats until the server has seen that its work is over.
  */
 export async function recordWork(ctx: OrganizationCtx, input: WorkReport): Promise<void> {
-  const placed = await ctx.tx.placement.findMany({
+  const { serverId } = input;
+  const mine = await ctx.tx.deployment.findMany({
     where: {
       organizationId: ctx.organizationId,
-      serverId: input.serverId,
-      app: { deployments: { some: { state: { in: ['building', 'rolling_out'] } } } },
+      state: { in: [...underWayStates] },
+      OR: [{ buildServerId: serverId }, { servers: { some: { serverId } } }],
     },
-    select: { appId: true, environmentId: true, app: { select: { command: true } } },
+    select: { id: true, appId: true },
   });
-  if (placed.length === 0) return;
-  const appIds = [...new Set(placed.map(({ appId }) => appId))];
-  await lockApps(ctx, appIds);
-  const rows = await findUnfinished(ctx, { appId: { in: appIds } }, ['building', 'rolling_out']);
+  if (mine.length === 0) return;
+  await lockApps(ctx, [...new Set(mine.map(({ appId }) => appId))]);
+  const rows = await findUnfinished(ctx, { id: { in: mine.map(({ id }) => id) } }, underWayStates);
   const builds = new Map(input.builds.map((status) => [status.deploymentId, status]));
   const rollouts = new Map(input.rollouts.map((status) => [status.deploymentId, status]));
 
   for (const row of rows) {
-    const home = placed.find(({ appId, environmentId }) => appId === row.appId && environmentId === row.environmentId);
-    if (home === undefined) continue;
+    const roll = row.servers.find((each) => each.serverId === serverId);
     const build = builds.get(row.id);
     const rollout = rollouts.get(row.id);
-    if (row.state === 'building' && build !== undefined) {
-      await recordBuild(ctx, input.serverId, row, build, home.app.command);
-    } else if (row.state === 'rolling_out' && rollout !== undefined) {
-      const outcome = readOutcome(rollout);
-      if (outcome !== null) await record(ctx, row, { kind: 'rollout', outcome }, input.serverId, rollout.steps);
+    const revert = roll?.revertId ? rollouts.get(roll.revertId) : undefined;
+    if (row.state === 'building') {
+      if (build !== undefined && row.buildServerId === serverId) await recordBuild(ctx, serverId, row, build);
+    } else if (roll?.state === 'rolling_out' && rollout !== undefined) {
+      await recordRollout(ctx, serverId, row, rollout);
+    } else if (roll?.state === 'reverting' && revert !== undefined) {
+      const outcome = readOutcome(revert);
+      if (outcome !== null) await record(ctx, row, { kind: 'revert', serverId, outcome }, serverId, {});
     }
   }
+}
+
+async function recordRollout(
+  ctx: OrganizationCtx,
+  serverId: string,
+  row: DeploymentRow,
+  status: RolloutStatus,
+): Promise<void> {
+  const outcome = readOutcome(status);
+  if (outcome === null) return;
+  // The steps of the first server stand for all: the others have a row of their own.
+  const leads = row.servers[0]?.serverId === serverId;
+  const event: DeploymentEvent = { kind: 'rollout', serverId, outcome, released: isReleased(status) };
+  await record(ctx, row, event, serverId, leads ? { steps: readSteps(status.steps) } : {});
+}
+
+/** The release command is over, or the instances are on their way already. */
+function isReleased({ steps }: RolloutStatus): boolean {
+  const isPast = (state: StepState): boolean => state === StepState.DONE || state === StepState.SKIPPED;
+  return steps.some(({ name, state }) =>
+    name === 'release' ? isPast(state) : name === 'start' && (isPast(state) || state === StepState.RUNNING),
+  );
 }
 
 async function recordBuild(
@@ -60,28 +88,58 @@ async function recordBuild(
   serverId: string,
   row: DeploymentRow,
   status: BuildStatus,
-  command: readonly string[],
 ): Promise<void> {
   const reported = readOutcome(status);
   if (reported === null) return;
-  const commit = readCommit(status.commit);
-  const artifact = readArtifact(status.artifact, command);
-  let outcome = reported.kind === 'succeeded' ? checkBuilt(commit, artifact) : reported;
+  const { appId, environmentId } = row;
+  const place = await requirePlace(ctx, { appId: parseId('app', appId), environmentId: parseId('env', environmentId) });
+  const commit =
+    row.uploadDigest === null ? readCommit(status.commit) : uploadedCommit(row.uploadDigest, ctx.clock.now());
+  const artifact = readArtifact(status.artifact, await startCommand(ctx, row));
+  let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, place, commit, artifact) : reported;
   let secretSnapshotId: string | null = null;
   if (outcome.kind === 'succeeded') {
-    const { appId, environmentId } = row;
-    const taken = await takeSecrets(ctx, { appId, environmentId, serverId });
+    const taken = await takeSecrets(ctx, row, place.servers);
     secretSnapshotId = taken.snapshotId;
     // They were well when the build began, and somebody changed them since.
     if (taken.failure !== null) outcome = { kind: 'failed', failure: taken.failure };
   }
-  await record(ctx, row, { kind: 'build', outcome }, serverId, status.steps, { commit, artifact, secretSnapshotId });
+  const event: DeploymentEvent = { kind: 'build', outcome, targets: toTargets(place.servers) };
+  await record(ctx, row, event, serverId, { steps: readSteps(status.steps), commit, artifact, secretSnapshotId });
 }
 
-function checkBuilt(commit: ReportedCommit | null, artifact: ReportedArtifact | null): WorkOutcome {
+/** The settings' own, else the app's; empty: what the builder chose. */
+async function startCommand(ctx: OrganizationCtx, { appId, configId }: DeploymentRow): Promise<readonly string[]> {
+  const settings = await loadSettings(ctx, configId);
+  if (settings.startCommand.length > 0) return settings.startCommand;
+  const app = await ctx.tx.app.findFirstOrThrow({
+    where: { id: appId, organizationId: ctx.organizationId },
+    select: { command: true },
+  });
+  return app.command;
+}
+
+async function checkBuilt(
+  ctx: OrganizationCtx,
+  place: Place,
+  commit: ReportedCommit | null,
+  artifact: ReportedArtifact | null,
+): Promise<WorkOutcome> {
   if (commit === null || artifact === null)
     return { kind: 'failed', failure: { code: 'build.internal', message: null } };
-  if (artifact.command.length === 0) return { kind: 'failed', failure: { code: 'build.not_detected', message: null } };
+  // An image may know by itself how it starts.
+  if (artifact.command.length === 0 && artifact.kind !== 'image')
+    return { kind: 'failed', failure: { code: 'build.not_detected', message: null } };
+  if (artifact.kind === 'image') {
+    const without = await ctx.tx.server.count({
+      where: {
+        organizationId: ctx.organizationId,
+        id: { in: place.servers.map(({ serverId }) => serverId) },
+        NOT: { capabilities: { has: 'container' } },
+      },
+    });
+    if (without > 0) return { kind: 'failed', failure: { code: 'deployment.capability_missing', message: null } };
+  }
   return { kind: 'succeeded' };
 }
 
@@ -90,11 +148,11 @@ async function record(
   row: DeploymentRow,
   event: DeploymentEvent,
   serverId: string,
-  steps: BuildStatus['steps'],
-  built: Pick<StepFacts, 'commit' | 'artifact' | 'secretSnapshotId'> = {},
+  facts: StepFacts,
 ): Promise<void> {
-  const result = step(machineOf(row), event, ctx.clock.now());
-  await applyStep(ctx, row, result, { serverId, steps: readSteps(steps), ...built });
+  const { machine } = await loadMachine(ctx, row);
+  const result = step(machine, event, ctx.clock.now());
+  await applyStep(ctx, row, result, facts);
   const { state } = result.machine;
   if (state === row.state || !isFinished(state)) return;
   await auditDeployment(
@@ -105,7 +163,7 @@ async function record(
       appId: row.appId,
       number: row.number,
       before: { state: row.state },
-      after: { state, failureCode: result.failure?.code ?? null },
+      after: { state, failureCode: result.failure?.code ?? row.failureCode },
     },
   );
 }

@@ -2,14 +2,19 @@
 // release would make the agent refuse its whole desired state.
 import {
   type Artifact,
+  ArtifactKind,
   type BuildStatus,
   type Commit,
+  type ProcessSpec,
   type RolloutStatus,
   type StepStatus,
   StepState as WireStepState,
   WorkState,
 } from '@fairlead/contract/agent';
+import { instancesMax } from '../config/index.ts';
 import { clipText } from '../kernel/index.ts';
+import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
+import type { ReleasePlan } from '../release/schema.ts';
 import type { WorkOutcome } from './machine.ts';
 import type { StepState } from './schema.ts';
 import type { StepRow } from './steps.ts';
@@ -26,6 +31,9 @@ export interface ReportedArtifact {
   readonly sizeBytes: bigint;
   readonly runtime: string;
   readonly command: readonly string[];
+  readonly kind: 'archive' | 'image';
+  readonly healthPath: string;
+  readonly plan: ReleasePlan;
 }
 
 const stepStates: Readonly<Record<WireStepState, StepState | null>> = {
@@ -85,7 +93,35 @@ export function readArtifact(artifact: Artifact | undefined, override: readonly 
     sizeBytes: BigInt.asIntN(63, artifact.sizeBytes),
     runtime: clipText(artifact.runtime, 100),
     command: runnable ? command : [],
+    kind: artifact.kind === ArtifactKind.IMAGE ? 'image' : 'archive',
+    healthPath: healthPathSchema.catch('').parse(artifact.healthPath),
+    plan: {
+      sentences: artifact.plan.slice(0, 50).map((sentence) => clipText(sentence, 500)),
+      workers: artifact.workers.slice(0, 20).flatMap(readWorker),
+      toolchains: artifact.toolchains.filter((each) => /^[a-z][a-z0-9-]{0,30}@[\w.+-]{1,40}$/.test(each)).slice(0, 10),
+      releaseCommand: commandSchema.catch([]).parse(artifact.releaseCommand),
+    },
   };
+}
+
+function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {
+  const name = plainNameSchema.safeParse(worker.name);
+  const command = commandSchema.min(1).safeParse(worker.command);
+  if (!name.success || name.data === 'web' || !command.success) return [];
+  return [
+    {
+      name: name.data,
+      command: command.data,
+      instances: Math.min(worker.instances, instancesMax),
+      memoryBytesMax: Number(BigInt.asUintN(50, worker.memoryBytesMax)),
+      cpuMillisMax: Math.min(worker.cpuMillisMax, 1_000_000),
+    },
+  ];
+}
+
+/** What is uploaded has no commit: its digest stands for one. */
+export function uploadedCommit(digest: string, at: Date): ReportedCommit {
+  return { hash: digest.slice('sha256:'.length), subject: 'Uploaded folder', author: '', committedAt: at };
 }
 
 function date(unixMs: bigint): Date | null {

@@ -6,8 +6,8 @@ import { applyStep, enqueueAdvance } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
 import { step } from './machine.ts';
 import type { DeploymentTrigger } from './schema.ts';
-import { firstSteps } from './steps.ts';
-import { findUnfinished, lockApps, machineOf, underWayStates } from './store.ts';
+import { firstSteps, positionOf } from './steps.ts';
+import { findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
 
 export interface DeploymentOrder {
   readonly appId: string;
@@ -42,11 +42,12 @@ const actions: Readonly<Record<DeploymentTrigger, string>> = {
 /** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */
 export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise<DeploymentId> {
   const { tx, organizationId } = ctx;
-  const { appId, environmentId, serverId } = order;
+  const { appId, environmentId } = order;
   await lockApps(ctx, [appId]);
   const now = ctx.clock.now();
   for (const row of await findUnfinished(ctx, { appId, environmentId }, ['queued'])) {
-    await applyStep(ctx, row, step(machineOf(row), { kind: 'supersede' }, now), { serverId });
+    const { machine } = await loadMachine(ctx, row);
+    await applyStep(ctx, row, step(machine, { kind: 'supersede' }, now));
   }
 
   const newest = await tx.deployment.findFirst({
@@ -79,12 +80,12 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
     },
   });
   await tx.deploymentStep.createMany({
-    data: firstSteps(order.release === null, now).map((row, position) => ({
+    data: firstSteps(order.release === null, now).map((row) => ({
       ...row,
       id: newId('stp'),
       organizationId,
       deploymentId: id,
-      position,
+      position: positionOf(row.name),
     })),
   });
   if (await isProtected(ctx, environmentId)) {

@@ -1,7 +1,17 @@
-// Owns how the steps of a deployment follow its state and what its server reports. Pure.
-import type { DeploymentState, StepName, StepState } from './schema.ts';
+// Owns how the steps of a deployment follow its state and what its servers report. Pure.
+import { type DeploymentState, type StepName, type StepState, stepNameSchema } from './schema.ts';
 
-const stepNames: readonly StepName[] = ['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain'];
+/** Those that every deployment has; the others are there once a server tells of them. */
+const firstNames: ReadonlySet<StepName> = new Set([
+  'queue',
+  'clone',
+  'build',
+  'pack',
+  'start',
+  'health',
+  'switch',
+  'drain',
+]);
 const buildSteps: ReadonlySet<string> = new Set(['clone', 'build', 'pack']);
 
 export interface StepRow {
@@ -12,17 +22,28 @@ export interface StepRow {
 }
 
 export function firstSteps(needsBuild: boolean, now: Date): StepRow[] {
-  return stepNames.map((name) => {
-    if (name === 'queue') return { name, state: 'running', startedAt: now, finishedAt: null };
-    const state = !needsBuild && buildSteps.has(name) ? 'skipped' : 'pending';
-    return { name, state, startedAt: null, finishedAt: null };
-  });
+  return stepNameSchema.options
+    .filter((name) => firstNames.has(name))
+    .map((name) => {
+      if (name === 'queue') return { name, state: 'running', startedAt: now, finishedAt: null };
+      const state = !needsBuild && buildSteps.has(name) ? 'skipped' : 'pending';
+      return { name, state, startedAt: null, finishedAt: null };
+    });
 }
 
-/** Steps a server reported replace ours by name; unknown names and steps outside its part of the work are dropped. */
+/** Where it stands in the list of all steps. */
+export function positionOf(name: string): number {
+  return stepNameSchema.options.indexOf(name as StepName);
+}
+
+/** Steps a server reported replace ours by name or join them; unknown names and what is not its part are dropped. */
 export function withReported(steps: readonly StepRow[], reported: readonly StepRow[]): StepRow[] {
-  const byName = new Map(reported.map((row) => [row.name, row]));
-  return steps.map((row) => (row.name === 'queue' ? row : (byName.get(row.name) ?? row)));
+  const byName = new Map([...steps, ...reported].map((row) => [row.name, row]));
+  const queue = steps.find(({ name }) => name === 'queue');
+  if (queue !== undefined) byName.set('queue', queue);
+  return [...byName.values()]
+    .filter(({ name }) => positionOf(name) >= 0 && (name !== 'queue' || queue !== undefined))
+    .sort((a, b) => positionOf(a.name) - positionOf(b.name));
 }
 
 /** Closes what the new state leaves behind. */
@@ -31,7 +52,9 @@ export function settled(steps: readonly StepRow[], state: DeploymentState, now: 
   return steps.map((row) => {
     if (row.name === 'queue' && state !== 'cancelled' && state !== 'superseded') return finish(row, 'done', now);
     if (state === 'building') return row;
-    if (state === 'rolling_out') return buildSteps.has(row.name) ? finish(row, 'done', now) : row;
+    if (state === 'releasing' || state === 'rolling_out') {
+      return buildSteps.has(row.name) ? finish(row, 'done', now) : row;
+    }
     if (state === 'live') return row.state === 'running' ? finish(row, 'done', now) : skip(row);
     if (state === 'failed') return row.state === 'running' ? finish(row, 'failed', now) : skip(row);
     return row.state === 'running' ? finish(row, 'skipped', now) : skip(row);

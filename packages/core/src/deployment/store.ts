@@ -1,11 +1,19 @@
 // Owns how deployments are locked, read and written around a step of the machine. Whoever changes a deployment locks its
 // app first, and apps in the order of their ids, so that two transactions never wait for each other in a circle.
+import { findNewestConfig, loadSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import type { Machine } from './machine.ts';
-import { type DeploymentState, deploymentStateSchema, stepStateSchema } from './schema.ts';
+import { limitsOf } from './limits.ts';
+import type { Machine, ServerRoll } from './machine.ts';
+import { type DeploymentState, deploymentStateSchema, serverRolloutStateSchema, stepStateSchema } from './schema.ts';
 import type { StepRow } from './steps.ts';
 
 export const underWayStates: readonly DeploymentState[] = ['building', 'releasing', 'rolling_out'];
+
+export interface RollRow extends ServerRoll {
+  readonly position: number;
+  /** Names the way back to the server. */
+  readonly revertId: string | null;
+}
 
 export interface DeploymentRow {
   readonly id: string;
@@ -17,12 +25,14 @@ export interface DeploymentRow {
   readonly configId: string | null;
   readonly uploadDigest: string | null;
   readonly buildServerId: string | null;
-  readonly ending: string | null;
+  readonly ending: 'failed' | 'cancelled' | null;
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
   readonly heartbeatAt: Date | null;
   readonly deadlineAt: Date | null;
   readonly steps: readonly StepRow[];
+  /** The first server first. */
+  readonly servers: readonly RollRow[];
 }
 
 const columns = {
@@ -41,6 +51,7 @@ const columns = {
   heartbeatAt: true,
   deadlineAt: true,
   steps: { select: { name: true, state: true, startedAt: true, finishedAt: true }, orderBy: { position: 'asc' } },
+  servers: { orderBy: { position: 'asc' } },
 } as const;
 
 /** Holds the apps until the transaction ends. NO KEY: rows that point at the app may still be inserted. */
@@ -58,7 +69,11 @@ export async function findDeployment(ctx: OrganizationCtx, id: string): Promise<
 
 export async function findUnfinished(
   ctx: OrganizationCtx,
-  where: { readonly appId: string | { in: string[] }; readonly environmentId?: string },
+  where: {
+    readonly id?: { in: string[] };
+    readonly appId?: string | { in: string[] };
+    readonly environmentId?: string;
+  },
   states: readonly DeploymentState[],
 ): Promise<DeploymentRow[]> {
   const rows = await ctx.tx.deployment.findMany({
@@ -69,20 +84,74 @@ export async function findUnfinished(
   return rows.map(toRow);
 }
 
-export function machineOf(row: DeploymentRow): Machine {
-  const { state, heartbeatAt, deadlineAt } = row;
-  return { state, needsBuild: row.releaseId === null, heartbeatAt, deadlineAt };
+export interface LoadedMachine {
+  readonly machine: Machine;
+  readonly settings: Settings;
 }
 
-interface RawRow extends Omit<DeploymentRow, 'state' | 'steps'> {
+/** With the settings that it runs with: of its release, of its build, or the newest while it waits. */
+export async function loadMachine(ctx: OrganizationCtx, row: DeploymentRow): Promise<LoadedMachine> {
+  const { tx, organizationId } = ctx;
+  const { appId, environmentId } = row;
+  const release =
+    row.releaseId === null
+      ? null
+      : await tx.release.findFirst({
+          where: { id: row.releaseId, organizationId },
+          select: { configId: true, plan: true },
+        });
+  const settings =
+    release !== null
+      ? await loadSettings(ctx, release.configId)
+      : row.state === 'queued'
+        ? (await findNewestConfig(ctx, row)).settings
+        : await loadSettings(ctx, row.configId);
+  const placement = await tx.placement.findFirst({
+    where: { appId, environmentId, organizationId },
+    select: { instances: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  const { state, ending, heartbeatAt, deadlineAt } = row;
+  return {
+    settings,
+    machine: {
+      state,
+      ending,
+      heartbeatAt,
+      deadlineAt,
+      needsBuild: row.releaseId === null,
+      hasReleaseCommand: settings.releaseCommand !== null,
+      hasAfterCommand: settings.afterCommand !== null,
+      limits: limitsOf(settings, placement?.instances ?? 1),
+      rolls: row.servers,
+    },
+  };
+}
+
+interface RawRow extends Omit<DeploymentRow, 'state' | 'ending' | 'steps' | 'servers'> {
   readonly state: string;
+  readonly ending: string | null;
   readonly steps: readonly { name: string; state: string; startedAt: Date | null; finishedAt: Date | null }[];
+  readonly servers: readonly (Omit<RollRow, 'state'> & { readonly state: string })[];
 }
 
 function toRow(row: RawRow): DeploymentRow {
   return {
     ...row,
     state: deploymentStateSchema.parse(row.state),
+    ending: row.ending === 'failed' || row.ending === 'cancelled' ? row.ending : null,
     steps: row.steps.map((each) => ({ ...each, state: stepStateSchema.parse(each.state) })),
+    servers: row.servers.map(
+      ({ serverId, position, formerReleaseId, revertId, heartbeatAt, deadlineAt, failureMessage, state }) => ({
+        serverId,
+        position,
+        formerReleaseId,
+        revertId,
+        heartbeatAt,
+        deadlineAt,
+        failureMessage,
+        state: serverRolloutStateSchema.parse(state),
+      }),
+    ),
   };
 }

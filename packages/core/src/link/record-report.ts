@@ -1,5 +1,5 @@
 // Owns what becomes of an agent's report: what it applied, what runs, and how far its builds, roll-outs and benchmarks are.
-import { InstanceState, type InstanceStatus, type Report } from '@fairlead/contract/agent';
+import { type DiskStatus, InstanceState, type InstanceStatus, type Report } from '@fairlead/contract/agent';
 import { isId, parseId } from '@fairlead/contract/ids';
 import { recordBenchmarks } from '../benchmark/index.ts';
 import { recordWork } from '../deployment/index.ts';
@@ -11,6 +11,8 @@ import {
   type OrganizationCtx,
   type SystemCtx,
 } from '../kernel/index.ts';
+import type { DiskView } from '../server/index.ts';
+import { recordVolumes } from '../volume/index.ts';
 
 export interface RecordReportInput {
   readonly serverId: string;
@@ -24,6 +26,8 @@ const stateNames: Readonly<Partial<Record<InstanceState, string>>> = {
   [InstanceState.DRAINING]: 'draining',
   [InstanceState.STOPPED]: 'stopped',
   [InstanceState.CRASHED]: 'crashed',
+  [InstanceState.GIVEN_UP]: 'given_up',
+  [InstanceState.ASLEEP]: 'asleep',
 };
 
 /** Throws link.server_unknown when the server was deleted. Apps and releases of others are left out, not trusted. */
@@ -47,6 +51,7 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
   await recordWork(scope, { serverId, builds: report.builds, rollouts: report.rollouts });
   await recordBenchmarks(scope, { serverId, statuses: report.benchmarks });
   await recordInstances(scope, serverId, report.instances);
+  await recordVolumes(scope, { serverId, volumes: report.volumes });
 
   const applied = report.applied ?? { epoch: server.appliedEpoch, number: server.appliedNumber };
   const refusedReason = report.refused === undefined ? null : refusal(report.refused);
@@ -57,6 +62,7 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
       appliedEpoch: applied.epoch,
       appliedNumber: applied.number,
       refusedReason,
+      ...(report.disk === undefined ? {} : { disk: diskOf(report.disk) }),
     },
     select: { id: true },
   });
@@ -65,6 +71,21 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
     applied.number !== server.appliedNumber ||
     refusedReason !== server.refusedReason;
   if (moved) await notifyChange(scope, { kind: 'server', id: serverId });
+}
+
+function diskOf(disk: DiskStatus): DiskView {
+  const bytes = (value: bigint): number => Number(BigInt.asUintN(53, value));
+  return {
+    freeBytes: bytes(disk.freeBytes),
+    totalBytes: bytes(disk.totalBytes),
+    artifactsBytes: bytes(disk.artifactsBytes),
+    cachesBytes: bytes(disk.cachesBytes),
+    imagesBytes: bytes(disk.imagesBytes),
+    logsBytes: bytes(disk.logsBytes),
+    volumesBytes: bytes(disk.volumesBytes),
+    fullUnixMs: bytes(disk.fullUnixMs),
+    warning: clipText(disk.warning, 500),
+  };
 }
 
 function refusal(refused: { readonly code: string; readonly message: string }): string {
@@ -91,17 +112,21 @@ async function recordInstances(
       port: positive(status.port),
       restarts: Math.min(status.restarts, 2_000_000_000),
       detail: clipText(status.detail, 1000),
+      process: clipText(status.process, 40) || 'web',
+      cpuMillis: Math.min(status.cpuMillis, 2_000_000_000),
+      memoryBytes: Number(BigInt.asUintN(50, status.memoryBytes)),
       startedAt: status.startedUnixMs > 0n ? new Date(Number(status.startedUnixMs)).toISOString() : null,
     }));
   const wanted = JSON.stringify(rows);
   // Only apps that are placed on this very server, and releases of those apps.
   const written = await tx.$queryRaw<{ appId: string }[]>`
     INSERT INTO instance (id, organization_id, app_id, environment_id, server_id, release_id, state, pid, port, restarts,
-                          detail, started_at, reported_at)
+                          detail, process, cpu_millis, memory_bytes, started_at, reported_at)
     SELECT row.id, ${organizationId}, row."appId", row."environmentId", ${serverId}, row."releaseId", row.state, row.pid,
-           row.port, row.restarts, row.detail, row."startedAt", ${now}
+           row.port, row.restarts, row.detail, row.process, row."cpuMillis", row."memoryBytes", row."startedAt", ${now}
     FROM jsonb_to_recordset(${wanted}::jsonb) AS row (id text, "appId" text, "environmentId" text, "releaseId" text,
-           state text, pid int, port int, restarts int, detail text, "startedAt" timestamptz)
+           state text, pid int, port int, restarts int, detail text, process text,
+           "cpuMillis" int, "memoryBytes" bigint, "startedAt" timestamptz)
     JOIN placement ON placement.app_id = row."appId" AND placement.environment_id = row."environmentId"
                   AND placement.server_id = ${serverId} AND placement.organization_id = ${organizationId}
     JOIN release ON release.id = row."releaseId" AND release.app_id = row."appId"
@@ -113,6 +138,12 @@ async function recordInstances(
           IS DISTINCT FROM
           (excluded.state, excluded.pid, excluded.port, excluded.restarts, excluded.detail, excluded.started_at)
     RETURNING app_id AS "appId"`;
+  // What changes all the time tells nobody: whoever looks reads it anew.
+  await tx.$executeRaw`
+    UPDATE instance SET cpu_millis = row."cpuMillis", memory_bytes = row."memoryBytes", reported_at = ${now}
+    FROM jsonb_to_recordset(${wanted}::jsonb) AS row (id text, "cpuMillis" int, "memoryBytes" bigint)
+    WHERE instance.id = row.id AND instance.server_id = ${serverId} AND instance.organization_id = ${organizationId}
+      AND (instance.cpu_millis, instance.memory_bytes) IS DISTINCT FROM (row."cpuMillis", row."memoryBytes")`;
   const gone = await tx.$queryRaw<{ appId: string }[]>`
     DELETE FROM instance
     WHERE server_id = ${serverId} AND organization_id = ${organizationId} AND NOT (id = ANY(${rows.map(({ id }) => id)}))

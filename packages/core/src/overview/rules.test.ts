@@ -22,6 +22,7 @@ const server: ServerSummary = {
   diskUsedBytes: null,
   diskTotalBytes: null,
   cpuSparkline: [],
+  diskWarning: null,
   createdAt: new Date(),
 };
 const nothing = { servers: [server], failed: [], unhealthy: [], expiring: [], now: new Date('2026-11-20T00:00:00Z') };

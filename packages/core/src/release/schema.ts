@@ -48,3 +48,21 @@ export const releaseDiffSchema = z.object({
   secrets: z.array(differenceSchema),
 });
 export type ReleaseDiff = z.infer<typeof releaseDiffSchema>;
+
+const plannedProcess = z.object({
+  name: z.string(),
+  command: z.array(z.string()),
+  instances: z.number().int(),
+  memoryBytesMax: z.number().default(0),
+  cpuMillisMax: z.number().default(0),
+});
+
+/** What a release keeps of what its builder detected and what a committed file of the app says. */
+export const releasePlanSchema = z.object({
+  /** What was detected and decided, a sentence each. */
+  sentences: z.array(z.string()).default([]),
+  workers: z.array(plannedProcess).default([]),
+  toolchains: z.array(z.string()).default([]),
+  releaseCommand: z.array(z.string()).default([]),
+});
+export type ReleasePlan = z.infer<typeof releasePlanSchema>;

@@ -16,11 +16,12 @@ const portion = 100;
 /** Takes one portion of what is due; nothing is left when it answers zeros. */
 export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Rotated> {
   const rewrapped = await rewrapKeys(ctx, keys);
-  const reencrypted = await reencryptValues(ctx, keys);
+  const reencrypted = (await reencryptValues(ctx, keys)) + (await reencryptCredentials(ctx, keys));
   // A key in use cannot go: its versions point at it. Retired ones get no new versions.
   const keysDeleted = await ctx.tx.$executeRaw`
     DELETE FROM data_key WHERE retired_at IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)`;
+      AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)
+      AND NOT EXISTS (SELECT 1 FROM source_credential WHERE source_credential.data_key_id = data_key.id)`;
   return { rewrapped, reencrypted, keysDeleted };
 }
 
@@ -68,6 +69,29 @@ async function reencryptValues(ctx: SystemCtx, keys: SecretKeys): Promise<number
       const data = { dataKeyId: active.dataKeyId, envelope: active.seal(versionId, plain) };
       await ctx.tx.secretVersion.update({ where: { id: versionId }, data });
     }
+  }
+  return reencrypted;
+}
+
+/** What opens sources is encrypted like secrets. */
+async function reencryptCredentials(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
+  let reencrypted = 0;
+  const due = await ctx.tx.$queryRaw<{ id: string }[]>`
+    SELECT credential.id FROM source_credential AS credential JOIN data_key ON data_key.id = credential.data_key_id
+    WHERE data_key.retired_at IS NOT NULL ORDER BY credential.id LIMIT ${portion} FOR UPDATE OF credential SKIP LOCKED`;
+  const rows = await ctx.tx.sourceCredential.findMany({
+    where: { id: { in: due.map(({ id }) => id) } },
+    include: { dataKey: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id, organizationId, envelope, dataKey } of rows) {
+    const value = { versionId: id, envelope, dataKey };
+    const plain = await keys.open(organizationId, value).catch(undecryptable(ctx.log, { credentialId: id }));
+    if (plain === null) continue;
+    const active = await keys.active(forOrganization(ctx, parseId('org', organizationId)));
+    reencrypted += 1;
+    const data = { dataKeyId: active.dataKeyId, envelope: active.seal(id, plain) };
+    await ctx.tx.sourceCredential.update({ where: { id }, data });
   }
   return reencrypted;
 }

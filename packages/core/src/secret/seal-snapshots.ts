@@ -7,6 +7,7 @@ import { AppError, type OrganizationCtx } from '../kernel/index.ts';
 import type { SecretKeys } from './data-key.ts';
 import { findEntry } from './resolve.ts';
 import { fillIn } from './rules.ts';
+import { type BuildPlace, sealCredentials } from './seal-credentials.ts';
 import { type EntryRow, loadValues } from './store.ts';
 
 export interface SealedSnapshot {
@@ -23,6 +24,12 @@ export interface SealTarget {
 export interface SecretSealer {
   /** Sealed snapshots by id. Throws secret.undecryptable or secret.server_cannot_open; the state is not rendered then. */
   seal(ctx: OrganizationCtx, target: SealTarget, snapshotIds: readonly string[]): Promise<Map<string, SealedSnapshot>>;
+  /** What opens the sources of builds, by app. Nothing is kept: builds are short. */
+  sealCredentials(
+    ctx: OrganizationCtx,
+    target: SealTarget,
+    places: readonly BuildPlace[],
+  ): Promise<Map<string, SealedSnapshot>>;
   /** Forgets what was sealed to a server. */
   forget(serverId: string): void;
 }
@@ -43,6 +50,8 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       cache.set(serverId, { recipient, snapshots: sealed });
       return sealed;
     },
+    sealCredentials: (ctx, { recipient }, places) =>
+      recipient === null ? Promise.resolve(new Map()) : sealCredentials(ctx, keys, recipient, places),
     forget: (serverId) => {
       cache.delete(serverId);
     },

@@ -1,29 +1,48 @@
 // Owns which words of desired state which agent understands. Pure. An agent refuses the whole state for one capability that
 // it lacks, so words that need one go only to agents that told it.
-import type { Settings } from '../config/index.ts';
+import type { Settings } from '../config/schema.ts';
 
-/** The first capability that these settings need and the agent did not tell; null: it has all. */
+type Needs = readonly (readonly [name: string, needed: boolean])[];
+
+/** The first capability that running with these settings needs and the agent did not tell; null: it has all. */
 export function missingCapability(settings: Settings, capabilities: readonly string[]): string | null {
-  return neededCapabilities(settings).find((needed) => !capabilities.includes(needed)) ?? null;
-}
-
-export function neededCapabilities(settings: Settings): string[] {
-  const { builder, health, liveness, rollout, volumes, workers } = settings;
-  const needs: (readonly [string, boolean])[] = [
-    ['build.plan', needsPlan(settings)],
-    ['container', builder === 'image' || builder === 'dockerfile'],
+  const { health, liveness, rollout, volumes, workers } = settings;
+  return firstMissing(capabilities, [
     ['worker', workers.length > 0],
     ['liveness', liveness !== null || health?.kind === 'command'],
     ['volume', volumes.length > 0],
     ['rollout', rollout.kind !== 'all'],
     ['hook', settings.releaseCommand !== null || settings.afterCommand !== null],
     ['scale', settings.scale !== null],
-  ];
-  return needs.flatMap(([name, needed]) => (needed ? [name] : []));
+  ]);
+}
+
+export interface BuildSource {
+  readonly isUpload: boolean;
+  readonly isSsh: boolean;
+  readonly hasCredentials: boolean;
+}
+
+/** The same of building. */
+export function missingBuildCapability(
+  settings: Settings,
+  capabilities: readonly string[],
+  { isUpload, isSsh, hasCredentials }: BuildSource,
+): string | null {
+  const { builder } = settings;
+  return firstMissing(capabilities, [
+    ['build.plan', needsPlan(settings) || isUpload || isSsh || hasCredentials],
+    ['transfer', isUpload],
+    ['container', builder === 'image' || builder === 'dockerfile'],
+  ]);
+}
+
+function firstMissing(capabilities: readonly string[], needs: Needs): string | null {
+  return needs.find(([name, needed]) => needed && !capabilities.includes(name))?.[0] ?? null;
 }
 
 /** Words of a build beyond repository, ref and root folder. */
-export function needsPlan(settings: Settings): boolean {
+function needsPlan(settings: Settings): boolean {
   const { builder, installCommand, buildCommand, dockerfile, image, outputFolder } = settings;
   return (
     builder !== 'auto' ||

@@ -3,6 +3,7 @@ import { DesiredStateSchema } from '@fairlead/contract/agent';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteApp } from '../app/index.ts';
+import { defaultSettings } from '../config/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
@@ -16,8 +17,11 @@ const release: ReleaseRow = {
   command: ['node', 'server.js'],
   healthPath: '/health',
   secrets: null,
+  artifactKind: 'archive',
+  settings: defaultSettings,
+  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [] },
 };
-const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, hosts: [] };
+const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, scale: null, hosts: [] };
 const rows: DesiredRows = {
   serverId: 'srv_1',
   epoch: 1,
@@ -26,6 +30,9 @@ const rows: DesiredRows = {
   builds: [],
   benchmarks: [],
   controlRoutes: [],
+  capabilities: [],
+  keptArtifacts: [],
+  deletedVolumes: [],
 };
 
 test('an empty server needs nothing, and the message survives its own encoding', () => {
@@ -46,7 +53,12 @@ test('an app without a release is neither run nor routed to', () => {
     placements: [
       { ...placement, appId: 'app_1', appName: 'Shop', hosts: ['shop.example.test'] },
       { ...placement, appId: 'app_2', appName: 'Blog', hosts: ['blog.example.test'], live: release },
-      { ...placement, appId: 'app_3', appName: 'New', candidate: { deploymentId: 'dep_1', release } },
+      {
+        ...placement,
+        appId: 'app_3',
+        appName: 'New',
+        candidate: { deploymentId: 'dep_1', release, isFirst: true, isLast: true, isBack: false },
+      },
     ],
   });
   expect(state.apps.map(({ appId }) => appId)).toEqual(['app_2', 'app_3']);

@@ -4,24 +4,30 @@ import { create } from '@bufbuild/protobuf';
 import {
   type AppSpec,
   AppSpecSchema,
+  ArtifactKind,
   BenchmarkProtocol,
   BenchmarkSpecSchema,
   BenchmarkTarget,
+  Builder,
+  type BuildSpec,
   BuildSpecSchema,
   type DesiredState,
   DesiredStateSchema,
   type ReleaseSpec,
   ReleaseSpecSchema,
+  type Rollout,
+  RolloutSchema,
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
+import type { HealthCheckSettings, Settings } from '../config/schema.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
+import type { ReleasePlan } from '../release/schema.ts';
 import type { StoredPlan } from './schema.ts';
 
-const buildTimeoutMs = 15 * 60_000;
-const healthTimeoutMs = 60_000;
-const drainTimeoutMs = 30_000;
-const stopGraceMs = 10_000;
+const healthIntervalMs = 500;
+const healthCheckTimeoutMs = 2000;
+const livenessIntervalMs = 10_000;
 
 export interface ReleaseRow {
   readonly id: string;
@@ -29,6 +35,10 @@ export interface ReleaseRow {
   readonly artifactDigest: string;
   readonly command: readonly string[];
   readonly healthPath: string;
+  readonly artifactKind: 'archive' | 'image';
+  readonly settings: Settings;
+  /** What its builder found in committed files. */
+  readonly plan: ReleasePlan;
   /** Encrypted to the server; null for a release without secrets. */
   readonly secrets: { readonly sealed: Uint8Array; readonly version: string } | null;
 }
@@ -39,16 +49,47 @@ export interface PlacementRow {
   readonly appName: string;
   readonly instances: number;
   readonly live: ReleaseRow | null;
-  readonly candidate: { readonly deploymentId: string; readonly release: ReleaseRow } | null;
+  readonly candidate: CandidateRow | null;
+  /** Of the newest settings: it follows the load, not the release. */
+  readonly scale: Settings['scale'];
   readonly hosts: readonly string[];
+}
+
+export interface CandidateRow {
+  readonly deploymentId: string;
+  readonly release: ReleaseRow;
+  /** The release command runs once for a deployment: on its first server. */
+  readonly isFirst: boolean;
+  /** And the after command on its last. */
+  readonly isLast: boolean;
+  /** The way back to what was there before runs no commands and tries nothing out. */
+  readonly isBack: boolean;
+}
+
+export interface Sealed {
+  readonly sealed: Uint8Array;
+  readonly version: string;
+}
+
+export interface VolumeRow {
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly name: string;
 }
 
 export interface BuildRow {
   readonly deploymentId: string;
   readonly appId: string;
   readonly repositoryUrl: string;
+  readonly environmentId: string;
   readonly ref: string;
   readonly rootFolder: string;
+  readonly uploadDigest: string | null;
+  readonly withoutCache: boolean;
+  readonly startCommand: readonly string[];
+  readonly settings: Settings;
+  /** What opens the source; null for nothing. */
+  readonly credentials: Sealed | null;
 }
 
 export interface BenchmarkPlanRow {
@@ -73,6 +114,10 @@ export interface DesiredRows {
   readonly builds: readonly BuildRow[];
   readonly benchmarks: readonly BenchmarkPlanRow[];
   readonly controlRoutes: readonly ControlRoute[];
+  /** What the agent told that it understands: words that it does not are left out. */
+  readonly capabilities: readonly string[];
+  readonly keptArtifacts: readonly string[];
+  readonly deletedVolumes: readonly VolumeRow[];
 }
 
 const benchmarkProtocols = {
@@ -89,6 +134,8 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isAtOrBelow(host, above))),
     ...rows.controlRoutes.map(controlRoute),
   ];
+  const specs = apps.map((app) => appSpec(app, rows.capabilities));
+  const builds = rows.builds.map((build) => buildSpec(build, rows.capabilities));
   const requires = [
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
@@ -96,14 +143,17 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
     ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
+    ...wordsOf(specs, builds, rows.deletedVolumes),
   ];
   return create(DesiredStateSchema, {
     version: { epoch: rows.epoch, number: rows.number },
     serverId: rows.serverId,
     requires,
-    apps: apps.map(appSpec),
+    apps: specs,
     routes,
-    builds: rows.builds.map((build) => create(BuildSpecSchema, { ...build, timeoutMs: buildTimeoutMs })),
+    builds,
+    keptArtifacts: [...rows.keptArtifacts],
+    deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
       create(BenchmarkSpecSchema, {
         ...ids,
@@ -120,36 +170,125 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   });
 }
 
-function appSpec(row: PlacementRow): AppSpec {
+/** What the agent must understand beside the oldest words. */
+function wordsOf(
+  apps: readonly AppSpec[],
+  builds: readonly BuildSpec[],
+  deletedVolumes: readonly VolumeRow[],
+): readonly string[] {
+  const releases = apps.flatMap(({ live, candidate }) =>
+    [live, candidate?.release].filter((each) => each !== undefined),
+  );
+  const rollouts = apps.flatMap(({ candidate }) => candidate ?? []);
+  const needs: readonly (readonly [string, boolean])[] = [
+    ['container', releases.some(({ artifactKind }) => artifactKind === ArtifactKind.IMAGE)],
+    ['worker', releases.some(({ workers }) => workers.length > 0)],
+    ['liveness', releases.some(({ liveness, health }) => liveness !== undefined || (health?.command.length ?? 0) > 0)],
+    ['toolchain', releases.some(({ toolchains }) => toolchains.length > 0)],
+    ['volume', deletedVolumes.length > 0 || releases.some(({ volumes }) => volumes.length > 0)],
+    ['rollout', rollouts.some(({ batch, canary }) => batch > 0 || canary !== undefined)],
+    ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.afterCommand !== undefined)],
+    ['scale', apps.some(({ scale }) => scale !== undefined)],
+    ['build.plan', builds.some(({ environmentId }) => environmentId !== '')],
+  ];
+  return needs.flatMap(([name, needed]) => (needed ? [name] : []));
+}
+
+function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
+  const { live, candidate, scale } = row;
   return create(AppSpecSchema, {
     appId: row.appId,
     environmentId: row.environmentId,
     name: row.appName,
     instances: row.instances,
-    ...(row.live === null ? {} : { live: releaseSpec(row.live) }),
-    ...(row.candidate === null
-      ? {}
-      : {
-          candidate: {
-            deploymentId: row.candidate.deploymentId,
-            release: releaseSpec(row.candidate.release),
-            healthTimeoutMs,
-          },
-        }),
+    ...(live === null ? {} : { live: releaseSpec(live, capabilities) }),
+    ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, capabilities) }),
+    ...(scale === null || !capabilities.includes('scale') ? {} : { scale }),
   });
 }
 
-function releaseSpec(row: ReleaseRow): ReleaseSpec {
+function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollout {
+  const { settings, plan } = row.release;
+  const { rollout, releaseCommand, afterCommand } = settings;
+  const planned = plan.releaseCommand.length > 0 ? { command: plan.releaseCommand, timeoutMs: plannedHookMs } : null;
+  // What the settings say was asked of the agent before; what a committed file says is left out where it cannot be done.
+  const first = releaseCommand ?? (capabilities.includes('hook') ? planned : null);
+  return create(RolloutSchema, {
+    deploymentId: row.deploymentId,
+    release: releaseSpec(row.release, capabilities),
+    healthTimeoutMs: settings.healthTimeoutMs,
+    ...(rollout.kind === 'batch' && !row.isBack ? { batch: rollout.size } : {}),
+    ...(rollout.kind === 'canary' && !row.isBack ? { canary: canaryOf(rollout) } : {}),
+    ...(row.isFirst && !row.isBack && first !== null ? { releaseCommand: first } : {}),
+    ...(row.isLast && !row.isBack && afterCommand !== null ? { afterCommand } : {}),
+  });
+}
+
+function canaryOf({ kind: _, ...canary }: Extract<Settings['rollout'], { kind: 'canary' }>) {
+  return canary;
+}
+
+const plannedHookMs = 10 * 60_000;
+
+function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseSpec {
+  const { settings, plan } = row;
+  const { liveness, health, volumes } = settings;
+  const planned = capabilities.includes('worker') ? plan.workers : [];
+  const workers = settings.workers.length > 0 ? settings.workers : planned;
   return create(ReleaseSpecSchema, {
     releaseId: row.id,
     number: BigInt(row.number),
     artifactDigest: row.artifactDigest,
+    artifactKind: row.artifactKind === 'image' ? ArtifactKind.IMAGE : ArtifactKind.UNSPECIFIED,
     command: [...row.command],
-    environment: { NODE_ENV: 'production' },
-    health: { path: row.healthPath, intervalMs: 500, timeoutMs: 2000 },
-    drainTimeoutMs,
-    stopGraceMs,
+    environment: { NODE_ENV: 'production', ...settings.variables },
+    health: { ...checkOf(health, row.healthPath), intervalMs: healthIntervalMs, timeoutMs: healthCheckTimeoutMs },
+    ...(liveness === null
+      ? {}
+      : { liveness: { ...checkOf(liveness, ''), intervalMs: livenessIntervalMs, timeoutMs: healthCheckTimeoutMs } }),
+    drainTimeoutMs: settings.drainTimeoutMs,
+    stopGraceMs: settings.stopGraceMs,
+    memoryBytesMax: BigInt(settings.memoryBytesMax),
+    cpuMillisMax: settings.cpuMillisMax,
+    processesMax: settings.processesMax,
+    workers: workers.map((worker) => ({ ...worker, memoryBytesMax: BigInt(worker.memoryBytesMax) })),
+    toolchains: capabilities.includes('toolchain') ? [...plan.toolchains] : [],
+    volumes: volumes.map((volume) => ({ ...volume })),
     ...(row.secrets === null ? {} : { secrets: row.secrets }),
+  });
+}
+
+function checkOf(check: HealthCheckSettings | null, healthPath: string): { path: string; command: string[] } {
+  if (check === null) return { path: healthPath, command: [] };
+  return { path: check.kind === 'http' ? check.path : '', command: check.kind === 'command' ? check.command : [] };
+}
+
+const builders: Readonly<Record<Settings['builder'], Builder>> = {
+  auto: Builder.UNSPECIFIED,
+  native: Builder.NATIVE,
+  dockerfile: Builder.DOCKERFILE,
+  image: Builder.IMAGE,
+};
+
+/** An agent that knows no plans gets what it always got: a deployment that needs more was refused before. */
+function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
+  const { deploymentId, appId, repositoryUrl, ref, rootFolder, settings } = row;
+  const timeoutMs = settings.buildTimeoutMs;
+  const plain = { deploymentId, appId, repositoryUrl, ref, rootFolder, timeoutMs };
+  if (!capabilities.includes('build.plan')) return create(BuildSpecSchema, plain);
+  return create(BuildSpecSchema, {
+    ...plain,
+    environmentId: row.environmentId,
+    builder: builders[settings.builder],
+    installCommand: [...settings.installCommand],
+    buildCommand: [...settings.buildCommand],
+    startCommand: [...row.startCommand],
+    outputFolder: settings.outputFolder,
+    dockerfile: settings.dockerfile,
+    image: settings.builder === 'image' ? settings.image : '',
+    uploadDigest: row.uploadDigest ?? '',
+    withoutCache: row.withoutCache,
+    ...(row.credentials === null ? {} : { credentials: row.credentials }),
   });
 }
 

@@ -1,7 +1,7 @@
 // Owns what the page of one server shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import type { GetServerInput, ServerDetail } from './schema.ts';
+import { diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
 import { loadServers } from './store.ts';
 
 export async function getServer(ctx: Ctx, input: GetServerInput): Promise<ServerDetail> {
@@ -11,6 +11,7 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
     where: { id: input.serverId, organizationId },
     select: {
       capabilities: true,
+      disk: true,
       desiredEpoch: true,
       desiredNumber: true,
       appliedEpoch: true,
@@ -28,6 +29,7 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
   return {
     ...summary,
     capabilities: row.capabilities,
+    disk: diskSchema.safeParse(row.disk).data ?? null,
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,
     apps: apps.map((app) => ({ ...app, id: parseId('app', app.id) })),

@@ -2,9 +2,11 @@
 // pure.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
+import { defaultSettings, type Settings, settingsSchema } from '../config/schema.ts';
 import { AppError, forOrganization, type SystemCtx } from '../kernel/index.ts';
+import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer } from '../secret/index.ts';
-import { type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
+import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
 
 export interface RenderInput {
@@ -18,13 +20,24 @@ const releaseColumns = {
   id: true,
   number: true,
   artifactDigest: true,
+  artifactKind: true,
   command: true,
   healthPath: true,
+  plan: true,
   secretSnapshotId: true,
+  config: { select: { settings: true } },
 } as const;
 
-interface SelectedRelease extends Omit<ReleaseRow, 'secrets'> {
+interface SelectedRelease {
+  readonly id: string;
+  readonly number: number;
+  readonly artifactDigest: string;
+  readonly artifactKind: string;
+  readonly command: string[];
+  readonly healthPath: string;
+  readonly plan: unknown;
   readonly secretSnapshotId: string | null;
+  readonly config: { readonly settings: unknown } | null;
 }
 
 /** The whole desired state of a server at its newest version. */
@@ -33,40 +46,71 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const { serverId } = input;
   // Waits for transactions that changed something and bumped the version, so that version and content belong together.
   const [version] = await tx.$queryRaw<
-    { organizationId: string; isLocal: boolean; epoch: number; number: bigint; recipient: string | null }[]
+    {
+      organizationId: string;
+      isLocal: boolean;
+      epoch: number;
+      number: bigint;
+      recipient: string | null;
+      capabilities: string[];
+    }[]
   >`
     SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
-           sealing_recipient AS "recipient"
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (version === undefined) throw new AppError('server.not_found', { serverId });
-  const { organizationId } = version;
+  const { organizationId, capabilities } = version;
+  const scoped = forOrganization(ctx, parseId('org', organizationId));
 
   const placements = await tx.placement.findMany({
     where: { serverId, organizationId },
-    select: {
-      appId: true,
-      environmentId: true,
-      instances: true,
-      liveRelease: { select: releaseColumns },
-    },
+    select: { appId: true, environmentId: true, instances: true, liveRelease: { select: releaseColumns } },
     orderBy: [{ appId: 'asc' }, { environmentId: 'asc' }],
   });
-  const appIds = placements.map(({ appId }) => appId);
-  const apps = await tx.app.findMany({
-    where: { organizationId, id: { in: appIds } },
-    select: { id: true, name: true, repositoryUrl: true, rootFolder: true },
+  const rolls = await tx.deploymentServer.findMany({
+    where: {
+      serverId,
+      organizationId,
+      state: { in: ['rolling_out', 'reverting'] },
+      deployment: { state: { in: ['releasing', 'rolling_out'] } },
+    },
+    select: {
+      state: true,
+      position: true,
+      revertId: true,
+      formerReleaseId: true,
+      deployment: {
+        select: {
+          id: true,
+          appId: true,
+          environmentId: true,
+          release: { select: releaseColumns },
+          servers: { select: { position: true }, orderBy: { position: 'desc' }, take: 1 },
+        },
+      },
+    },
   });
-  const underWay = await tx.deployment.findMany({
-    where: { organizationId, appId: { in: appIds }, state: { in: ['building', 'rolling_out'] } },
+  const formerReleases = await tx.release.findMany({
+    where: { organizationId, id: { in: rolls.flatMap(({ formerReleaseId }) => formerReleaseId ?? []) } },
+    select: releaseColumns,
+  });
+  const building = await tx.deployment.findMany({
+    where: { organizationId, buildServerId: serverId, state: 'building' },
     select: {
       id: true,
       appId: true,
       environmentId: true,
-      state: true,
       ref: true,
-      release: { select: releaseColumns },
+      uploadDigest: true,
+      withoutCache: true,
+      config: { select: { settings: true } },
     },
     orderBy: { id: 'asc' },
+  });
+  const appIds = [...new Set([...placements, ...building].map(({ appId }) => appId))];
+  const apps = await tx.app.findMany({
+    where: { organizationId, id: { in: appIds } },
+    select: { id: true, name: true, repositoryUrl: true, rootFolder: true, command: true },
   });
   const domains = await tx.domain.findMany({
     where: { organizationId, appId: { in: appIds } },
@@ -78,50 +122,87 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     select: { id: true, appId: true, environmentId: true, plan: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
+  const newest = await tx.$queryRaw<{ appId: string; environmentId: string; settings: unknown }[]>`
+    SELECT DISTINCT ON (app_id, environment_id) app_id AS "appId", environment_id AS "environmentId", settings
+    FROM app_config WHERE organization_id = ${organizationId} AND app_id = ANY(${appIds})
+    ORDER BY app_id, environment_id, number DESC`;
+  const deletedVolumes = capabilities.includes('volume')
+    ? await tx.$queryRaw<{ appId: string; environmentId: string; name: string }[]>`
+        SELECT app_id AS "appId", environment_id AS "environmentId", name FROM volume
+        WHERE organization_id = ${organizationId} AND released_at IS NOT NULL AND jsonb_exists(used_bytes, ${serverId})
+        ORDER BY app_id, environment_id, name`
+    : [];
+  const kept = await findKeptReleases(scoped, placements);
 
-  const releases = [...placements.map(({ liveRelease }) => liveRelease), ...underWay.map(({ release }) => release)];
+  const releases: (SelectedRelease | null)[] = [
+    ...placements.map(({ liveRelease }) => liveRelease),
+    ...rolls.map(({ deployment }) => deployment.release),
+    ...formerReleases,
+  ];
   const snapshotIds = new Set(releases.flatMap((release) => release?.secretSnapshotId ?? []));
-  const sealed = await input.sealer.seal(
-    forOrganization(ctx, parseId('org', organizationId)),
-    { serverId, recipient: version.recipient },
-    [...snapshotIds],
+  const target = { serverId, recipient: version.recipient };
+  const sealed = await input.sealer.seal(scoped, target, [...snapshotIds]);
+  const credentials = await input.sealer.sealCredentials(
+    scoped,
+    target,
+    building.map(({ appId, environmentId, config }) => ({
+      appId,
+      environmentId,
+      isImage: settingsOf(config).builder === 'image',
+    })),
   );
-  const releaseRow = ({ secretSnapshotId, ...row }: SelectedRelease): ReleaseRow => ({
+  const releaseRow = ({ secretSnapshotId, config, plan, artifactKind, ...row }: SelectedRelease): ReleaseRow => ({
     ...row,
+    artifactKind: artifactKind === 'image' ? 'image' : 'archive',
+    settings: settingsOf(config),
+    plan: releasePlanSchema.parse(plan),
     secrets: (secretSnapshotId !== null && sealed.get(secretSnapshotId)) || null,
   });
 
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
   const appsById = new Map(apps.map((app) => [app.id, app]));
   const hosts = Map.groupBy(domains, keyOf);
-  const deployments = new Map(underWay.map((row) => [keyOf(row), row]));
+  const scales = new Map(newest.map((row) => [keyOf(row), settingsSchema.parse(row.settings).scale]));
+  const rollOf = new Map(rolls.map((roll) => [keyOf(roll.deployment), roll]));
+  const formerById = new Map(formerReleases.map((release) => [release.id, release]));
+  const candidateOf = (roll: (typeof rolls)[number] | undefined): CandidateRow | null => {
+    if (roll === undefined) return null;
+    const { deployment, position, revertId } = roll;
+    const isBack = roll.state === 'reverting';
+    const release = isBack ? formerById.get(roll.formerReleaseId ?? '') : deployment.release;
+    const deploymentId = isBack ? revertId : deployment.id;
+    if (!release || deploymentId === null) return null;
+    const isLast = position === deployment.servers[0]?.position;
+    return { deploymentId, release: releaseRow(release), isFirst: position === 0, isLast, isBack };
+  };
   return toDesiredState({
     serverId,
     epoch: version.epoch,
     number: version.number,
+    capabilities,
+    keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
+    deletedVolumes,
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
-    placements: placements.map((placement) => {
-      const deployment = deployments.get(keyOf(placement));
-      const release = deployment?.state === 'rolling_out' ? deployment.release : null;
-      return {
-        appId: placement.appId,
-        environmentId: placement.environmentId,
-        appName: appsById.get(placement.appId)?.name ?? placement.appId,
-        instances: placement.instances,
-        live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
-        candidate:
-          deployment === undefined || release === null
-            ? null
-            : { deploymentId: deployment.id, release: releaseRow(release) },
-        hosts: (hosts.get(keyOf(placement)) ?? []).map(({ host }) => host),
-      };
-    }),
-    builds: placements.flatMap((placement) => {
-      const app = appsById.get(placement.appId);
-      const deployment = deployments.get(keyOf(placement));
-      if (app === undefined || deployment?.state !== 'building') return [];
+    placements: placements.map((placement) => ({
+      appId: placement.appId,
+      environmentId: placement.environmentId,
+      appName: appsById.get(placement.appId)?.name ?? placement.appId,
+      instances: placement.instances,
+      live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
+      candidate: candidateOf(rollOf.get(keyOf(placement))),
+      scale: scales.get(keyOf(placement)) ?? null,
+      hosts: (hosts.get(keyOf(placement)) ?? []).map(({ host }) => host),
+    })),
+    builds: building.flatMap(({ id, appId, config, ...row }) => {
+      const app = appsById.get(appId);
+      if (app === undefined) return [];
+      const settings = settingsOf(config);
       const { repositoryUrl, rootFolder } = app;
-      return [{ deploymentId: deployment.id, appId: placement.appId, repositoryUrl, ref: deployment.ref, rootFolder }];
+      const startCommand = settings.startCommand.length > 0 ? settings.startCommand : app.command;
+      const opens = credentials.get(appId) ?? null;
+      return [
+        { ...row, deploymentId: id, appId, repositoryUrl, rootFolder, settings, startCommand, credentials: opens },
+      ];
     }),
     benchmarks: runs.map((run) => ({
       runId: run.id,
@@ -130,4 +211,8 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       plan: storedPlanSchema.parse(run.plan),
     })),
   });
+}
+
+function settingsOf(config: { readonly settings: unknown } | null): Settings {
+  return config === null ? defaultSettings : settingsSchema.parse(config.settings);
 }

@@ -26,6 +26,22 @@ export const hostInfoSchema = z.object({
 });
 export type HostInfoView = z.infer<typeof hostInfoSchema>;
 
+/** What the agent's own things take of its disk, in bytes, as it last told. */
+export const diskSchema = z.object({
+  freeBytes: z.number(),
+  totalBytes: z.number(),
+  artifactsBytes: z.number(),
+  cachesBytes: z.number(),
+  imagesBytes: z.number(),
+  logsBytes: z.number(),
+  volumesBytes: z.number(),
+  /** When it is full at the pace of the last day; 0: not before a month from then. */
+  fullUnixMs: z.number(),
+  /** A whole sentence when space runs out; empty: it does not. */
+  warning: z.string(),
+});
+export type DiskView = z.infer<typeof diskSchema>;
+
 export const serverSummarySchema = z.object({
   id: serverIdSchema,
   name: z.string(),
@@ -50,11 +66,14 @@ export const serverSummarySchema = z.object({
   /** CPU millis of the last 30 minutes, oldest first, one number a minute. */
   cpuSparkline: z.array(z.number()),
   createdAt: z.date(),
+  /** A whole sentence when its disk runs out; null: it does not, or nobody told. */
+  diskWarning: z.string().nullable(),
 });
 export type ServerSummary = z.infer<typeof serverSummarySchema>;
 
 export const serverDetailSchema = serverSummarySchema.extend({
   capabilities: z.array(z.string()),
+  disk: diskSchema.nullable(),
   /** "epoch.number" */
   desiredVersion: z.string(),
   appliedVersion: z.string(),

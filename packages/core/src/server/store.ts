@@ -3,7 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
 import { serverState } from './rules.ts';
-import { hostInfoSchema, type ServerSummary } from './schema.ts';
+import { diskSchema, hostInfoSchema, type ServerSummary } from './schema.ts';
 
 const sparklineMinutes = 30;
 
@@ -69,6 +69,7 @@ export async function loadServers(ctx: Ctx, where: { readonly id?: string } = {}
       diskTotalBytes: bytes(sample?.diskTotal),
       cpuSparkline: sparklines.get(row.id) ?? new Array<number>(sparklineMinutes).fill(0),
       createdAt: row.createdAt,
+      diskWarning: diskSchema.safeParse(row.disk).data?.warning || null,
     };
   });
 }

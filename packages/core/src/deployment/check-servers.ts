@@ -1,0 +1,98 @@
+// Owns whether the servers of an app can do what its settings ask of them, as the failure that the deployment would end with.
+// An agent that lacks a capability is never sent words of it: the deployment is refused with a sentence instead.
+import { loadSettings, type Place, type Settings } from '../config/index.ts';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import { missingBuildCapability, missingCapability } from '../server/index.ts';
+import { checkSecrets } from './check-secrets.ts';
+import type { Failure } from './machine.ts';
+import type { DeploymentRow } from './store.ts';
+
+interface ServerRow {
+  readonly id: string;
+  readonly name: string;
+  readonly capabilities: string[];
+}
+
+export interface BuildCheck {
+  readonly row: Pick<DeploymentRow, 'appId' | 'uploadDigest'>;
+  readonly settings: Settings;
+  readonly place: Place;
+  readonly buildServerId: string;
+}
+
+export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promise<Failure | null> {
+  const { row, settings, place, buildServerId } = check;
+  const { tx, organizationId } = ctx;
+  const app = await tx.app.findFirstOrThrow({
+    where: { id: row.appId, organizationId },
+    select: { repositoryUrl: true, credentials: { select: { id: true } } },
+  });
+  const [builder] = await loadServers(ctx, [buildServerId]);
+  if (builder === undefined) return { code: 'server.not_found', message: null };
+  const missing = missingBuildCapability(settings, builder.capabilities, {
+    isUpload: row.uploadDigest !== null,
+    isSsh: app.repositoryUrl.startsWith('ssh:'),
+    hasCredentials: app.credentials.length > 0,
+  });
+  if (missing !== null) return lacks(builder, missing);
+  const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
+  if (elsewhere && !builder.capabilities.includes('transfer')) return lacks(builder, 'transfer');
+  return checkTargets(ctx, settings, place, buildServerId);
+}
+
+/** Of a release that exists: its settings, its secrets, and whether its artifact is in reach of every server. */
+export async function checkRollout(
+  ctx: OrganizationCtx,
+  { releaseId, place }: { readonly releaseId: string; readonly place: Place },
+): Promise<Failure | null> {
+  const { tx, organizationId } = ctx;
+  const release = await tx.release.findFirstOrThrow({
+    where: { id: releaseId, organizationId },
+    select: { configId: true, secretSnapshotId: true, builtOnServerId: true, artifactDigest: true, artifactKind: true },
+  });
+  const { builtOnServerId, artifactDigest: digest } = release;
+  const elsewhere = place.servers.filter(({ serverId }) => serverId !== builtOnServerId);
+  if (elsewhere.length > 0 && (await tx.artifact.count({ where: { organizationId, digest } })) === 0) {
+    return { code: 'deployment.artifact_elsewhere', message: null };
+  }
+  // Needed from now on: it must not be pruned under a roll-out.
+  await tx.artifact.updateMany({ where: { organizationId, digest }, data: { unneededSince: null } });
+  const settings = await loadSettings(ctx, release.configId);
+  const failure = await checkTargets(ctx, settings, place, builtOnServerId, release.artifactKind === 'image');
+  return failure ?? (await checkSecrets(ctx, place.servers, release.secretSnapshotId));
+}
+
+async function checkTargets(
+  ctx: OrganizationCtx,
+  settings: Settings,
+  place: Place,
+  artifactServerId: string,
+  isImage = false,
+): Promise<Failure | null> {
+  const servers = await loadServers(
+    ctx,
+    place.servers.map(({ serverId }) => serverId),
+  );
+  for (const server of servers) {
+    const missing = missingCapability(settings, server.capabilities);
+    if (missing !== null) return lacks(server, missing);
+    if (isImage && !server.capabilities.includes('container')) return lacks(server, 'container');
+    if (server.id !== artifactServerId && !server.capabilities.includes('transfer')) return lacks(server, 'transfer');
+  }
+  return null;
+}
+
+function loadServers(ctx: OrganizationCtx, ids: readonly string[]): Promise<ServerRow[]> {
+  return ctx.tx.server.findMany({
+    where: { id: { in: [...ids] }, organizationId: ctx.organizationId },
+    select: { id: true, name: true, capabilities: true },
+    orderBy: { name: 'asc' },
+  });
+}
+
+function lacks(server: ServerRow, capability: string): Failure {
+  return {
+    code: 'deployment.capability_missing',
+    message: `The agent of ${server.name} lacks “${capability}”, which the settings of this app need. Upgrade it, then deploy again.`,
+  };
+}

@@ -1,0 +1,69 @@
+// Owns the way of what opens an app's source to the server that builds it: decrypted here and sealed to that server's own key
+// at once, like secrets, under names that only the builder knows.
+import { create, toBinary } from '@bufbuild/protobuf';
+import { SecretBundleSchema, SecretDelivery } from '@fairlead/contract/agent';
+import { Encrypter } from 'age-encryption';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import type { SecretKeys } from './data-key.ts';
+import type { SealedSnapshot } from './seal-snapshots.ts';
+
+export interface BuildPlace {
+  readonly appId: string;
+  readonly environmentId: string;
+  /** It pulls an image instead of cloning a repository. */
+  readonly isImage: boolean;
+}
+
+/** By app; apps whose source is open to everybody are missing. */
+export async function sealCredentials(
+  ctx: OrganizationCtx,
+  keys: SecretKeys,
+  recipient: string,
+  places: readonly BuildPlace[],
+): Promise<Map<string, SealedSnapshot>> {
+  const sealed = new Map<string, SealedSnapshot>();
+  for (const { appId, environmentId, isImage } of places) {
+    const rows = await ctx.tx.sourceCredential.findMany({
+      where: { appId, organizationId: ctx.organizationId },
+      include: { dataKey: true, app: { select: { repositoryUrl: true } } },
+      orderBy: { id: 'asc' },
+    });
+    // A registry's and a repository's go by the same names, and a build needs one of them.
+    const wanted = rows.filter(({ kind, app }) => isWanted(kind, isImage ? null : app.repositoryUrl));
+    const values: { name: string; value: Uint8Array }[] = [];
+    for (const row of wanted) {
+      const plain = await keys.open(ctx.organizationId, {
+        versionId: row.id,
+        envelope: row.envelope,
+        dataKey: row.dataKey,
+      });
+      if (row.kind === 'ssh') {
+        values.push({ name: 'ssh_key', value: plain });
+        if (row.knownHosts !== '') values.push({ name: 'ssh_known_hosts', value: Buffer.from(row.knownHosts, 'utf8') });
+      } else {
+        values.push({ name: 'username', value: Buffer.from(row.username, 'utf8') }, { name: 'password', value: plain });
+      }
+    }
+    if (values.length === 0) continue;
+    const version = wanted.map(({ id }) => id).join('+');
+    const bundle = create(SecretBundleSchema, {
+      appId,
+      environmentId,
+      version,
+      secrets: values.map((each) => ({ ...each, delivery: SecretDelivery.FILE })),
+    });
+    const encrypter = new Encrypter();
+    encrypter.addRecipient(recipient);
+    sealed.set(appId, {
+      sealed: new Uint8Array(await encrypter.encrypt(toBinary(SecretBundleSchema, bundle))),
+      version,
+    });
+  }
+  return sealed;
+}
+
+/** What fits the address of the repository; without one, what fits a registry. */
+function isWanted(kind: string, repositoryUrl: string | null): boolean {
+  if (repositoryUrl === null) return kind === 'registry';
+  return repositoryUrl.startsWith('ssh:') ? kind === 'ssh' : kind === 'https';
+}
