@@ -45,12 +45,19 @@ export function LivePage({ topics, children }: LivePageProps) {
   const reread = useCallback(
     (kinds: ReadonlySet<string>) => {
       const filters = {
-        app: [trpc.app.pathFilter(), trpc.overview.pathFilter(), trpc.domain.pathFilter()],
+        app: [
+          trpc.app.pathFilter(),
+          trpc.overview.pathFilter(),
+          trpc.domain.pathFilter(),
+          trpc.config.pathFilter(),
+          trpc.volume.pathFilter(),
+        ],
         server: [trpc.server.pathFilter(), trpc.overview.pathFilter()],
         deployment: [
           trpc.deployment.get.pathFilter(),
           trpc.deployment.list.pathFilter(),
           trpc.release.pathFilter(),
+          trpc.config.pathFilter(),
           trpc.app.pathFilter(),
           trpc.overview.pathFilter(),
         ],

@@ -3,7 +3,9 @@ import type { ServerSample } from '@fairlead/contract/live';
 // A server as a card of small gauges that move with the stream.
 import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
+import { StateText } from '@fairlead/ui/state-pill';
 import type { ServerSummary } from '../api/types.ts';
+import { isDiskShort } from './disk.ts';
 import { HoverLink } from './hover-link.tsx';
 import { useMe } from './me.tsx';
 import { LookText } from './state-view.tsx';
@@ -36,6 +38,11 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
         </span>
       </div>
       <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
+      {isDiskShort(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes) ? (
+        <p className="mt-1">
+          <StateText tone="warn">Its disk is nearly full</StateText>
+        </p>
+      ) : null}
       <div className="mt-4 grid grid-cols-3 gap-4">
         {gauges.map((gauge) => (
           <Meter key={gauge.label} label={gauge.label} share={gauge.share} text={gauge.text} />

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joinCommand, splitCommand, suggestName } from './app-form.ts';
+import { suggestName } from './app-form.ts';
 
 test.each([
   ['https://github.com/acme/shop.git', 'shop'],
@@ -7,15 +7,3 @@ test.each([
   ['https://github.com', ''],
   ['shop', ''],
 ])('%s suggests the name %j', (url, name) => expect(suggestName(url)).toBe(name));
-
-test.each([
-  ['node server.js', ['node', 'server.js']],
-  ['  node   "my server.js" --name=\'a b\'', ['node', 'my server.js', "--name='a", "b'"]],
-  ['echo \'it is\' "a \\"quote\\""', ['echo', 'it is', 'a "quote"']],
-  ['', []],
-])('%s is cut into words', (text, words) => expect(splitCommand(text)).toEqual(words));
-
-test('a command survives being shown and read again', () => {
-  const words = ['node', 'my server.js', 'say "hi"', 'C:\\x'];
-  expect(splitCommand(joinCommand(words))).toEqual(words);
-});

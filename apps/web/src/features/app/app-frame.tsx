@@ -16,8 +16,9 @@ import { HoverLink } from '../../common/hover-link.tsx';
 import { MePlace, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
-import { appLook } from '../../common/states.ts';
+import { appLook, isUnderWay } from '../../common/states.ts';
 import { useAction } from '../../common/use-action.ts';
+import { WaitingNote } from '../../common/waiting-note.tsx';
 
 export interface AppFrameProps {
   readonly slug: string;
@@ -38,6 +39,8 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { lastDeployment } = app;
+  const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
   return (
     <LivePage topics={[{ kind: 'app', id: app.id }]}>
       <MePlace place={app}>
@@ -48,11 +51,12 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
             pill={<LookPill look={appLook[app.status]} />}
             detail={app.url === null ? null : <AppLink url={app.url} />}
             actions={<AppActions app={app} />}
-            tabs={<AppTabs slug={slug} />}
+            tabs={<AppTabs app={app} />}
           />
           {app.secretsProblem === null ? null : (
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
           )}
+          <WaitingNote waiting={app.waiting} href={underWay === null ? null : paths.deployment(underWay.id)} />
           {children}
         </Page>
       </MePlace>
@@ -75,14 +79,18 @@ function AppLink({ url }: { readonly url: string }) {
   );
 }
 
-function AppTabs({ slug }: { readonly slug: string }) {
+function AppTabs({ app }: { readonly app: AppDetail }) {
   const { paths, can } = useMe();
+  const { slug } = app;
   const pathname = usePathname();
   const tabs = [
     { title: 'Live', href: paths.app(slug) },
     { title: 'Deployments', href: paths.appDeployments(slug) },
+    { title: 'Releases', href: paths.appReleases(slug) },
+    ...(can('log.read', app) ? [{ title: 'Logs', href: paths.appLogs(slug) }] : []),
     { title: 'Domains', href: paths.appDomains(slug) },
     ...(can('secret.read') ? [{ title: 'Secrets', href: paths.appSecrets(slug) }] : []),
+    { title: 'Configuration', href: paths.appConfig(slug) },
     { title: 'Settings', href: paths.appSettings(slug) },
   ];
   return (

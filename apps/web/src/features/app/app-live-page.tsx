@@ -61,6 +61,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           {(data) => <AppCharts appId={app.id} range={range} metric={data} />}
         </QueryView>
       </Card>
+      <Instances app={app} />
       <Routes app={app} range={range} />
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <Card>
@@ -87,10 +88,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
             }
           </QueryView>
         </Card>
-        <div className="flex flex-col gap-6">
-          <Instances app={app} />
-          <Source app={app} />
-        </div>
+        <Source app={app} />
       </div>
     </div>
   );

@@ -7,21 +7,29 @@ import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { joinCommand, splitCommand } from '../../common/command-text.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
-import { joinCommand, splitCommand } from './app-form.ts';
 
-export function AppSettingsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
+export interface AppSettingsPageProps {
+  readonly slug: string;
+  readonly initial: AppDetail;
+  /** Between what the app is and its end. */
+  readonly children: ReactNode;
+}
+
+export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProps) {
   const { can } = useMe();
   const trpc = useTRPC();
   const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
   return (
     <div className="flex max-w-[720px] flex-col gap-6">
       <SettingsForm key={app.id} app={app} readOnly={!can('app.write', { projectId: app.projectId })} />
+      {children}
       {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
     </div>
   );

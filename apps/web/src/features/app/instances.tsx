@@ -1,7 +1,9 @@
-// The running copies of an app, as their server last reported them.
+// The running copies of an app's processes, as their servers last reported them.
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { plural } from '@fairlead/ui/lib/format';
+import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
+import type { ReactNode } from 'react';
 import type { AppDetail } from '../../api/types.ts';
 import { LookText } from '../../common/state-view.tsx';
 import type { StateLook } from '../../common/states.ts';
@@ -19,36 +21,82 @@ const LOOK: Record<Instance['state'], StateLook> = {
   asleep: { tone: 'idle', shape: 'ring', label: 'Asleep' },
 };
 
-export function Instances({ app }: { readonly app: AppDetail }) {
+/** What a reader could not guess from the word. */
+const MEANS: Partial<Record<Instance['state'], string>> = {
+  given_up: 'It ended again and again and is not started any more. A deployment or a restart tries it anew.',
+  asleep: 'Nobody asked for it lately. The next request wakes it.',
+};
+
+export function Instances({ app, actions }: { readonly app: AppDetail; readonly actions?: ReactNode }) {
+  const { instances } = app;
   return (
     <Card>
-      <CardHeader title="Instances" detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted`} />
-      {app.instances.length === 0 ? (
+      <CardHeader
+        title="Instances"
+        detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted on each server`}
+        action={actions}
+      />
+      {instances.length === 0 ? (
         <p className="px-4 pb-4 text-ink-faint">None is running. A deployment starts one.</p>
       ) : (
-        <ul className="pb-1">
-          {app.instances.map((instance) => (
-            <li key={instance.id} className="border-line border-t px-4 py-2.5">
-              <div className="flex items-center gap-3">
-                <LookText look={LOOK[instance.state]} />
-                <span className="tabular ml-auto font-mono text-xs text-ink-faint">
-                  {instance.port === null ? null : `:${instance.port}`}
-                </span>
-              </div>
-              <p className="mt-0.5 text-sm text-ink-faint">
-                Release {instance.releaseNumber}
-                {instance.startedAt === null ? null : (
-                  <>
-                    , started <RelativeTime at={instance.startedAt} />
-                  </>
-                )}
-                {instance.restarts > 0 ? `, ${plural(instance.restarts, 'restart')}` : null}
-              </p>
-              {instance.detail === '' ? null : <p className="mt-0.5 text-sm text-ink-soft">{instance.detail}</p>}
-            </li>
-          ))}
-        </ul>
+        <Table>
+          <TableHead>
+            <HeadCell>State</HeadCell>
+            <HeadCell className="max-sm:hidden">Process</HeadCell>
+            <HeadCell className="max-md:hidden">Server</HeadCell>
+            <HeadCell numeric className="max-sm:hidden">
+              Release
+            </HeadCell>
+            <HeadCell numeric>CPU</HeadCell>
+            <HeadCell numeric>Memory</HeadCell>
+            <HeadCell numeric>Restarts</HeadCell>
+            <HeadCell numeric className="max-md:hidden">
+              Started
+            </HeadCell>
+          </TableHead>
+          <tbody>
+            {instances.map((instance) => (
+              <InstanceRow key={instance.id} instance={instance} />
+            ))}
+          </tbody>
+        </Table>
       )}
     </Card>
+  );
+}
+
+function InstanceRow({ instance }: { readonly instance: Instance }) {
+  const said = instance.detail === '' ? (MEANS[instance.state] ?? '') : instance.detail;
+  return (
+    <Row>
+      <Cell className="w-full max-w-0">
+        <LookText look={LOOK[instance.state]} />
+        <span className="block truncate text-ink-faint text-sm sm:hidden">
+          {instance.process} on {instance.serverName}, release {instance.releaseNumber}
+        </span>
+        {said === '' ? null : (
+          <span className="block text-pretty text-ink-soft text-sm max-sm:truncate" title={said}>
+            {said}
+          </span>
+        )}
+      </Cell>
+      <Cell className="whitespace-nowrap font-mono text-sm max-sm:hidden">{instance.process}</Cell>
+      <Cell className="whitespace-nowrap max-md:hidden">{instance.serverName}</Cell>
+      <Cell numeric className="max-sm:hidden">
+        {instance.releaseNumber}
+      </Cell>
+      <Cell numeric>{formatCpu(instance.cpuMillis)}</Cell>
+      <Cell numeric>{formatBytes(instance.memoryBytes)}</Cell>
+      <Cell numeric className={instance.restarts > 0 ? 'text-warn-text' : ''}>
+        {instance.restarts}
+      </Cell>
+      <Cell numeric className="max-md:hidden">
+        {instance.startedAt === null ? (
+          '–'
+        ) : (
+          <RelativeTime at={instance.startedAt} className="font-sans text-ink-soft" />
+        )}
+      </Cell>
+    </Row>
   );
 }

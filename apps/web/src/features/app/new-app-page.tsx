@@ -4,20 +4,22 @@ import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Field, Input, Select } from '@fairlead/ui/input';
+import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
+import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
-import { useTRPC } from '../../api/trpc.tsx';
+import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { ServerSummary, SourceBranches } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { suggestName } from './app-form.ts';
+import { makeApp, type NewApp } from './make-app.ts';
 
 export function NewAppPage() {
   const { paths } = useMe();
@@ -41,7 +43,11 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
   const { paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
-  const create = useMutation(trpc.app.create.mutationOptions());
+  const toast = useToast();
+  const client = useTRPCClient();
+  // What was typed as a password is dropped as soon as it was sent.
+  const create = useMutation({ mutationFn: (wanted: NewApp) => makeApp(client, wanted), gcTime: 0 });
+  const [serverId, setServerId] = useState(() => (servers.find((each) => each.state === 'online') ?? servers[0])?.id);
   const [url, setUrl] = useState('');
   const [name, setName] = useState<string | null>(null);
   const [source, setSource] = useState<string | null>(null);
@@ -57,19 +63,30 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field) ?? '').trim();
-    const [branch, host] = [text('branch'), text('host')];
+    const [branch, host, username] = [text('branch'), text('host'), text('username')];
+    const password = String(form.get('password') ?? '');
     create.mutate(
       {
-        name: shownName,
-        repositoryUrl: url.trim(),
-        serverId: text('serverId'),
-        rootFolder: text('rootFolder'),
-        branch: branch || branches.data?.defaultBranch || 'main',
-        ...(host === '' ? {} : { host }),
+        app: {
+          name: shownName,
+          repositoryUrl: url.trim(),
+          serverId: serverId ?? '',
+          rootFolder: text('rootFolder'),
+          branch: branch || branches.data?.defaultBranch || 'main',
+          ...(host === '' ? {} : { host }),
+        },
+        builder: builders.find(({ value }) => value === text('builder'))?.value ?? 'auto',
+        access: username === '' && password === '' ? null : { username, password },
+        serverIds: form.getAll('further').map(String),
       },
       {
-        onSuccess: (app) =>
-          router.push(app.deploymentId === null ? paths.app(app.slug) : paths.deployment(app.deploymentId)),
+        onSuccess: ({ slug, deploymentId, left }) => {
+          if (left !== null) {
+            const detail = `${readFailure(left).message} Finish it in its settings, then press Deploy.`;
+            toast({ tone: 'warn', title: 'The app is made, but not deployed', detail });
+          }
+          router.push(deploymentId === null ? paths.app(slug) : paths.deployment(deploymentId));
+        },
       },
     );
   };
@@ -104,7 +121,11 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
           </Field>
           <Field label="Server" error={failure?.fields.serverId}>
             {(control) => (
-              <Select {...control} name="serverId" defaultValue={servers.find((each) => each.state === 'online')?.id}>
+              <Select
+                {...control}
+                value={serverId}
+                onChange={(event) => setServerId(servers.find((each) => each.id === event.target.value)?.id)}
+              >
                 {servers.map((server) => (
                   <option key={server.id} value={server.id}>
                     {server.name}
@@ -143,6 +164,7 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
         >
           {(control) => <Input {...control} mono name="host" placeholder="shop.localhost" />}
         </Field>
+        <More servers={servers.filter((server) => server.id !== serverId)} />
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         <div className="flex items-center justify-end gap-2">
           <HoverLink href={paths.apps} className={buttonClass('ghost')}>
@@ -154,6 +176,55 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
         </div>
       </form>
     </Card>
+  );
+}
+
+const builders = [
+  { value: 'auto', label: 'Detect it: a Dockerfile, else the language' },
+  { value: 'native', label: 'By its language, without a container' },
+  { value: 'dockerfile', label: 'Its Dockerfile' },
+] as const;
+
+/** What most apps never need. The plan that was detected is shown on the deployment's page. */
+function More({ servers }: { readonly servers: readonly ServerSummary[] }) {
+  return (
+    <details className="group rounded-control border border-line">
+      <summary className="cursor-pointer select-none rounded-control px-4 py-2.5 font-medium hover:bg-hover">
+        Private repository, builder{servers.length === 0 ? '' : ', more servers'}
+      </summary>
+      <div className="grid grid-cols-1 gap-5 border-line border-t p-4 sm:grid-cols-2">
+        <Field label="User name" hint="Of a repository that is not public.">
+          {(control) => <Input {...control} mono name="username" autoComplete="off" spellCheck={false} />}
+        </Field>
+        <Field label="Password or token" hint="One that may only read is enough.">
+          {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
+        </Field>
+        <Field label="Builder" className="sm:col-span-2">
+          {(control) => (
+            <Select {...control} name="builder" defaultValue="auto">
+              {builders.map(({ value, label }) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        {servers.length === 0 ? null : (
+          <fieldset className="flex flex-col gap-2 sm:col-span-2">
+            <legend className="mb-1.5 font-medium">Also run it on</legend>
+            {servers.map((server) => (
+              <Checkbox
+                key={server.id}
+                name="further"
+                value={server.id}
+                label={`${server.name}${server.state === 'online' ? '' : ' (offline)'}`}
+              />
+            ))}
+          </fieldset>
+        )}
+      </div>
+    </details>
   );
 }
 

@@ -1,23 +1,27 @@
 'use client';
-// What can be done with a deployment right now: cancel it, roll back to it, deploy it again.
-import { Button } from '@fairlead/ui/button';
+// What can be done with a deployment right now: the one thing that helps as a button, the rest in a menu.
+import { Button, IconButton } from '@fairlead/ui/button';
+import { Menu, MenuItem } from '@fairlead/ui/menu';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { CircleStop, RotateCcw, Undo2 } from 'lucide-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleStop, Ellipsis, Eraser, MoveUpRight, RotateCcw, RotateCw, Undo2 } from 'lucide-react';
 import { useRouter } from 'next/navigation';
+import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
 export function DeploymentActions({ deployment }: { readonly deployment: DeploymentDetail }) {
-  const { paths, can } = useMe();
+  const { can } = useMe();
+  return can('deployment.write', deployment) ? <Actions deployment={deployment} /> : null;
+}
+
+function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
   const trpc = useTRPC();
-  const router = useRouter();
   const toast = useToast();
   const queryClient = useQueryClient();
-  const open = ({ deploymentId }: { readonly deploymentId: string }) => router.push(paths.deployment(deploymentId));
-
+  const { run, pending } = useDeploymentCalls();
   const cancel = useAction(
     useMutation(trpc.deployment.cancel.mutationOptions()),
     "The deployment wasn't cancelled",
@@ -26,19 +30,57 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
       void queryClient.invalidateQueries(trpc.deployment.get.pathFilter());
     },
   );
-  const redeploy = useAction(useMutation(trpc.deployment.redeploy.mutationOptions()), "It wasn't deployed again", open);
-  const rollBack = useAction(useMutation(trpc.deployment.rollback.mutationOptions()), "It wasn't rolled back", open);
-
-  if (!can('deployment.write', deployment)) return null;
-  const { releaseId } = deployment;
+  const { id: deploymentId, releaseId, canRetry, canRedeploy } = deployment;
+  const targets = useTargets(deployment);
+  const items: ReactNode[] = [];
+  if (canRedeploy && canRetry) {
+    items.push(
+      <MenuItem key="again" icon={<RotateCcw size={15} />} onSelect={() => run.redeploy({ deploymentId })}>
+        Redeploy
+      </MenuItem>,
+    );
+  }
+  if (canRedeploy) {
+    items.push(
+      <MenuItem
+        key="without-cache"
+        icon={<Eraser size={15} />}
+        onSelect={() => run.redeploy({ deploymentId, withoutCache: true })}
+      >
+        Redeploy without cache
+      </MenuItem>,
+    );
+  }
+  if (releaseId !== null && deployment.state === 'live') {
+    for (const { environmentId, environmentName } of targets) {
+      items.push(
+        <MenuItem
+          key={environmentId}
+          icon={<MoveUpRight size={15} />}
+          onSelect={() => run.promote({ environmentId, releaseId })}
+        >
+          Promote to {environmentName}
+        </MenuItem>,
+      );
+    }
+  }
   return (
     <>
-      {deployment.canRedeploy ? (
+      {canRetry ? (
         <Button
-          variant={deployment.state === 'failed' ? 'accent' : 'plain'}
+          variant="accent"
+          icon={<RotateCw size={15} aria-hidden="true" />}
+          pending={pending}
+          title="Goes on with what it had got to."
+          onClick={() => run.retry({ deploymentId })}
+        >
+          Retry
+        </Button>
+      ) : canRedeploy ? (
+        <Button
           icon={<RotateCcw size={15} aria-hidden="true" />}
-          pending={redeploy.pending}
-          onClick={() => redeploy.run({ deploymentId: deployment.id })}
+          pending={pending}
+          onClick={() => run.redeploy({ deploymentId })}
         >
           Redeploy
         </Button>
@@ -47,9 +89,9 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
         <Button
           variant="accent"
           icon={<Undo2 size={15} aria-hidden="true" />}
-          pending={rollBack.pending}
-          title="It comes back with the secrets it ran with, not with newer ones."
-          onClick={() => rollBack.run({ appId: deployment.appId, releaseId })}
+          pending={pending}
+          title="It comes back with the settings and secrets it ran with, not with newer ones."
+          onClick={() => run.rollBack({ appId: deployment.appId, environmentId: deployment.environmentId, releaseId })}
         >
           Roll back to this
         </Button>
@@ -58,11 +100,50 @@ export function DeploymentActions({ deployment }: { readonly deployment: Deploym
         <Button
           icon={<CircleStop size={15} aria-hidden="true" />}
           pending={cancel.pending || deployment.cancelRequestedAt !== null}
-          onClick={() => cancel.run({ deploymentId: deployment.id })}
+          onClick={() => cancel.run({ deploymentId })}
         >
           {deployment.cancelRequestedAt === null ? 'Cancel' : 'Cancelling'}
         </Button>
       ) : null}
+      {items.length === 0 ? null : (
+        <Menu
+          label="More actions"
+          trigger={(trigger) => (
+            <IconButton {...trigger} label="More actions">
+              <Ellipsis size={18} aria-hidden="true" />
+            </IconButton>
+          )}
+        >
+          {items}
+        </Menu>
+      )}
     </>
+  );
+}
+
+/** Everything that begins another deployment, and leads to its page. */
+function useDeploymentCalls() {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const open = ({ deploymentId }: { readonly deploymentId: string }) => router.push(paths.deployment(deploymentId));
+  const redeploy = useAction(useMutation(trpc.deployment.redeploy.mutationOptions()), "It wasn't deployed again", open);
+  const retry = useAction(useMutation(trpc.deployment.retry.mutationOptions()), "It wasn't tried again", open);
+  const rollBack = useAction(useMutation(trpc.deployment.rollback.mutationOptions()), "It wasn't rolled back", open);
+  const promote = useAction(useMutation(trpc.deployment.promote.mutationOptions()), "It wasn't promoted", open);
+  return {
+    run: { redeploy: redeploy.run, retry: retry.run, rollBack: rollBack.run, promote: promote.run },
+    pending: redeploy.pending || retry.pending || rollBack.pending || promote.pending,
+  };
+}
+
+/** The other environments of the app where the reader may deploy. */
+function useTargets(deployment: DeploymentDetail) {
+  const { can } = useMe();
+  const places = useQuery(useTRPC().app.get.queryOptions({ slug: deployment.appSlug })).data?.places ?? [];
+  return places.filter(
+    ({ environmentId }) =>
+      environmentId !== deployment.environmentId &&
+      can('deployment.write', { projectId: deployment.projectId, environmentId }),
   );
 }

@@ -39,6 +39,15 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
           </span>
         </Fact>
         {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
+        {deployment.configNumber === null ? null : (
+          <Fact term="Settings">
+            <HoverLink href={paths.appConfig(deployment.appSlug)} className="rounded-mark hover:underline">
+              {deployment.configNumber === 0 ? 'as every app begins' : `version ${deployment.configNumber}`}
+            </HoverLink>
+          </Fact>
+        )}
+        {deployment.withoutCache ? <Fact term="Cache">not used</Fact> : null}
+        <Fact term="Environment">{deployment.environmentName}</Fact>
         {deployment.trigger === 'rollback' ? <Fact term="Secrets">those of its release</Fact> : null}
         {deployment.trigger === 'secret' ? <Fact term="Secrets">the newest, applied at once</Fact> : null}
         {serverId === null ? null : (

@@ -17,9 +17,11 @@ import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { LookPill } from '../../common/state-view.tsx';
 import { awaitingApproval, isUnderWay, lookOfDeployment, titleOfStep } from '../../common/states.ts';
+import { WaitingNote } from '../../common/waiting-note.tsx';
 import { ApprovalNote } from './approval-note.tsx';
 import { DeploymentActions } from './deployment-actions.tsx';
 import { DeploymentFacts } from './deployment-facts.tsx';
+import { DeploymentPlan, DeploymentServers } from './deployment-parts.tsx';
 import { DeploymentSteps } from './deployment-steps.tsx';
 import { useDeploymentLog } from './use-deployment-log.ts';
 
@@ -54,12 +56,16 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
           actions={<DeploymentActions deployment={deployment} />}
         />
         <ApprovalNote deployment={deployment} />
+        {/* The question above says it already. */}
+        {deployment.waiting?.reason === 'approval' ? null : <WaitingNote waiting={deployment.waiting} />}
         <Outcome deployment={deployment} />
         <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
           <div className="flex flex-col gap-6 lg:sticky lg:top-6">
             <Card className="p-4">
               <DeploymentSteps deployment={deployment} />
             </Card>
+            <DeploymentServers servers={deployment.servers} />
+            <DeploymentPlan plan={deployment.plan} />
             <DeploymentFacts deployment={deployment} />
           </div>
           <DeploymentLogPanel deployment={deployment} />

@@ -2,6 +2,7 @@
 // One server: how its machine is doing on one time axis, what runs on it, and what its agent says of itself.
 import { IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
+import { formatBytes } from '@fairlead/ui/lib/format';
 import { Menu, MenuItem } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -18,6 +19,7 @@ import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { isDiskShort } from '../../common/disk.ts';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -79,8 +81,17 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
 
 const CLOCK_WARN_MS = 2000;
 
+/** What is left, and what becomes of it: builds are refused before a disk is full. */
+function diskWarning({ diskUsedBytes, diskTotalBytes }: ServerDetail): string | null {
+  if (diskUsedBytes === null || !isDiskShort(diskUsedBytes, diskTotalBytes)) return null;
+  const left = (diskTotalBytes ?? 0) - diskUsedBytes;
+  return `Its disk has ${formatBytes(left)} left of ${formatBytes(diskTotalBytes)}. Old artifacts, caches and logs go by themselves; make room, or builds here are refused.`;
+}
+
 function Warnings({ server }: { readonly server: ServerDetail }) {
+  const disk = diskWarning(server);
   const warnings = [
+    disk === null ? [] : [disk],
     server.refusedReason === null
       ? []
       : [`The agent refuses its newest instructions and keeps the last good ones: ${server.refusedReason}`],

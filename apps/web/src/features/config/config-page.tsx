@@ -1,0 +1,170 @@
+'use client';
+// The settings of an app in one environment. One form, one Save: it makes a new version, which the next deployment takes.
+import { Button } from '@fairlead/ui/button';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { plural } from '@fairlead/ui/lib/format';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import { StateMark } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail, Config, Settings } from '../../api/types.ts';
+import { type AppPlace, EnvironmentChoice, usePlace } from '../../common/environment-choice.tsx';
+import { useMe } from '../../common/me.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { BuildSection } from './build-section.tsx';
+import { changesOf, problemOf } from './draft.ts';
+import { HistoryCard } from './history-card.tsx';
+import { MountsSection, VariablesSection, WorkersSection } from './list-sections.tsx';
+import { PauseCard } from './pause-card.tsx';
+import { RolloutSection } from './rollout-section.tsx';
+import { RunSection } from './run-section.tsx';
+import { ScaleSection } from './scale-section.tsx';
+import { ServersCard } from './servers-card.tsx';
+
+export interface ConfigPageProps {
+  readonly slug: string;
+  readonly initial: AppDetail;
+  /** What of the environment other features have to show. */
+  readonly children: ReactNode;
+}
+
+export function ConfigPage({ slug, initial, children }: ConfigPageProps) {
+  const trpc = useTRPC();
+  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { place } = usePlace(app);
+  const environmentId = place?.environmentId ?? app.environmentId;
+  const config = useQuery(trpc.config.get.queryOptions({ appId: app.id, environmentId }));
+  return (
+    <div className="flex max-w-[720px] flex-col gap-6">
+      <EnvironmentChoice app={app} />
+      <QueryView query={config} skeleton={<Skeleton className="h-[32rem]" />}>
+        {(data) =>
+          place === null ? null : (
+            <>
+              {/* Another version is another form: what was typed belongs to the one it began with. */}
+              <ConfigForm key={`${environmentId} ${data.number}`} app={app} place={place} config={data} />
+              <ServersCard app={app} place={place} />
+              <PauseCard app={app} config={data} />
+            </>
+          )
+        }
+      </QueryView>
+      {children}
+      <HistoryCard appId={app.id} environmentId={environmentId} />
+    </div>
+  );
+}
+
+interface ConfigFormProps {
+  readonly app: AppDetail;
+  readonly place: AppPlace;
+  readonly config: Config;
+}
+
+function ConfigForm({ app, place, config }: ConfigFormProps) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const update = useMutation(trpc.config.update.mutationOptions());
+  const [settings, setSettings] = useState<Settings>(config.settings);
+  const failure = update.error === null ? null : readFailure(update.error);
+  const draft = {
+    settings,
+    set: <Name extends keyof Settings>(name: Name, value: Settings[Name]) =>
+      setSettings((all) => ({ ...all, [name]: value })),
+    problem: (path: string) => (failure === null ? undefined : problemOf(failure.fields, path)),
+  };
+  const { environmentId } = place;
+  const readOnly = !can('app.write', { projectId: app.projectId, environmentId });
+  const changes = changesOf(config.settings, settings);
+  const changed = Object.keys(changes).length;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    update.mutate(
+      { appId: app.id, environmentId, settings: changes },
+      {
+        onSuccess: ({ number }) => {
+          toast({ title: `Saved as version ${number}`, detail: 'The next deployment takes it.' });
+          void queryClient.invalidateQueries(trpc.config.pathFilter());
+          void queryClient.invalidateQueries(trpc.app.pathFilter());
+        },
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} noValidate aria-label="Configuration" className="flex flex-col gap-6">
+      <Version config={config} />
+      <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
+        <BuildSection draft={draft} place={place} />
+        <RunSection draft={draft} />
+        <ScaleSection draft={draft} />
+        <VariablesSection draft={draft} />
+        <WorkersSection draft={draft} />
+        <MountsSection draft={draft} />
+        <RolloutSection draft={draft} />
+      </fieldset>
+      {readOnly ? (
+        <p className="text-ink-faint text-sm">
+          You may look at these settings; changing them needs the right to write apps.
+        </p>
+      ) : (
+        <footer className="sticky bottom-0 z-10 -mx-1 flex flex-wrap items-center gap-3 rounded-card border border-line bg-raised px-4 py-3 max-md:bottom-16">
+          <span className="min-w-0 flex-1 text-ink-soft text-sm" aria-live="polite">
+            {changed === 0 ? 'Nothing changed.' : `${plural(changed, 'setting')} changed.`}
+          </span>
+          {changed === 0 ? null : (
+            <Button
+              variant="ghost"
+              onClick={() =>
+                void queryClient.resetQueries(trpc.config.get.queryFilter({ appId: app.id, environmentId }))
+              }
+            >
+              Discard
+            </Button>
+          )}
+          <Button type="submit" variant="accent" pending={update.isPending} disabled={changed === 0}>
+            Save
+          </Button>
+          {failure === null ? null : (
+            <ErrorNote className="basis-full">
+              {Object.keys(failure.fields).length > 0 ? 'Something above was refused; it says why.' : failure.message}
+            </ErrorNote>
+          )}
+        </footer>
+      )}
+    </form>
+  );
+}
+
+function Version({ config }: { readonly config: Config }) {
+  const { number, createdAt, authorName, notDeployed } = config;
+  return (
+    <div className="flex flex-col gap-3">
+      <p className="text-ink-soft">
+        {number === 0 ? (
+          'Every setting is as an app begins: it is built and run as it is detected.'
+        ) : (
+          <>
+            Version {number}, saved by {authorName ?? 'a program'}{' '}
+            {createdAt === null ? null : <RelativeTime at={createdAt} />}.
+          </>
+        )}
+      </p>
+      {notDeployed.length === 0 ? null : (
+        <p className="flex items-baseline gap-2.5 rounded-card bg-warn-wash px-4 py-3">
+          <StateMark tone="warn" />
+          <span className="min-w-0 text-pretty">
+            {plural(notDeployed.length, 'setting is', 'settings are')} not live yet:{' '}
+            <span className="wrap-anywhere font-mono text-sm">{notDeployed.join(', ')}</span>. The next deployment takes
+            them.
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,199 @@
+'use client';
+// Fields of settings in the units people think in: commands as one line, times in seconds, memory in MiB, CPU in cores.
+import { Field, Input, Select } from '@fairlead/ui/input';
+import { type ReactNode, useState } from 'react';
+import type { Settings } from '../../api/types.ts';
+import { joinCommand, splitCommand } from '../../common/command-text.ts';
+
+interface Common {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly error?: string | undefined;
+  readonly className?: string;
+}
+
+export interface CommandFieldProps extends Common {
+  readonly value: readonly string[];
+  readonly placeholder?: string;
+  readonly onValue: (words: string[]) => void;
+}
+
+export function CommandField({ value, placeholder, onValue, ...field }: CommandFieldProps) {
+  // As it was typed: words put together again would move under the reader's hands.
+  const [text, setText] = useState(() => joinCommand(value));
+  return (
+    <Field {...field}>
+      {(control) => (
+        <Input
+          {...control}
+          mono
+          spellCheck={false}
+          value={text}
+          placeholder={placeholder}
+          onChange={(event) => {
+            setText(event.target.value);
+            onValue(splitCommand(event.target.value));
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+export interface TextFieldProps extends Common {
+  readonly value: string;
+  readonly placeholder?: string;
+  readonly onValue: (text: string) => void;
+}
+
+export function TextField({ value, placeholder, onValue, ...field }: TextFieldProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <Input
+          {...control}
+          mono
+          spellCheck={false}
+          value={value}
+          placeholder={placeholder}
+          onChange={(event) => onValue(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** How many of the stored unit one of the shown unit is. */
+const UNITS = { number: 1, seconds: 1000, minutes: 60_000, mebibytes: MEBIBYTE, cores: 1000, percent: 10 } as const;
+const SIGN: Record<keyof typeof UNITS, string> = {
+  number: '',
+  seconds: 's',
+  minutes: 'min',
+  mebibytes: 'MiB',
+  cores: 'cores',
+  percent: '%',
+};
+
+export interface NumberFieldProps extends Common {
+  readonly value: number;
+  readonly unit?: keyof typeof UNITS;
+  readonly min?: number;
+  /** What zero means; the field is then empty. */
+  readonly zero?: string;
+  readonly onValue: (value: number) => void;
+}
+
+export function NumberField({ value, unit = 'number', min = 0, zero, onValue, ...field }: NumberFieldProps) {
+  const factor = UNITS[unit];
+  const [text, setText] = useState(() => (value === 0 && zero !== undefined ? '' : String(value / factor)));
+  return (
+    <Field {...field}>
+      {(control) => (
+        <span className="relative">
+          <Input
+            {...control}
+            type="number"
+            inputMode="decimal"
+            min={min}
+            step={unit === 'number' ? 1 : 'any'}
+            className="tabular pr-14"
+            value={text}
+            placeholder={zero}
+            onChange={(event) => {
+              setText(event.target.value);
+              const number = Number(event.target.value);
+              if (Number.isFinite(number)) onValue(Math.round(number * factor));
+            }}
+          />
+          <span
+            aria-hidden="true"
+            className="pointer-events-none absolute top-1/2 right-3 -translate-y-1/2 text-ink-faint text-sm"
+          >
+            {SIGN[unit]}
+          </span>
+        </span>
+      )}
+    </Field>
+  );
+}
+
+export interface ChoiceFieldProps<Value extends string> extends Common {
+  readonly value: Value;
+  readonly options: readonly { readonly value: Value; readonly label: string }[];
+  readonly onValue: (value: Value) => void;
+}
+
+export function ChoiceField<Value extends string>({ value, options, onValue, ...field }: ChoiceFieldProps<Value>) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <Select
+          {...control}
+          value={value}
+          onChange={(event) => {
+            const chosen = options.find((option) => option.value === event.target.value);
+            if (chosen !== undefined) onValue(chosen.value);
+          }}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </Select>
+      )}
+    </Field>
+  );
+}
+
+type Check = Settings['health'];
+
+export interface CheckFieldProps extends Common {
+  readonly value: Check;
+  /** What null means. */
+  readonly none: string;
+  readonly onValue: (check: Check) => void;
+}
+
+export function CheckField({ value, none, onValue, label, hint, error }: CheckFieldProps) {
+  return (
+    <div className="grid gap-3 sm:col-span-2 sm:grid-cols-2">
+      <ChoiceField
+        label={label}
+        hint={hint}
+        error={value === null || value.kind === 'tcp' ? error : undefined}
+        value={value?.kind ?? 'none'}
+        options={[
+          { value: 'none', label: none },
+          { value: 'tcp', label: 'The port accepts a connection' },
+          { value: 'http', label: 'A path answers 2xx or 3xx' },
+          { value: 'command', label: 'A command ends with 0' },
+        ]}
+        onValue={(kind) =>
+          onValue(
+            kind === 'none'
+              ? null
+              : kind === 'tcp'
+                ? { kind }
+                : kind === 'http'
+                  ? { kind, path: '/' }
+                  : { kind, command: [] },
+          )
+        }
+      />
+      {value?.kind === 'http' ? (
+        <TextField label="Path" error={error} value={value.path} onValue={(path) => onValue({ kind: 'http', path })} />
+      ) : null}
+      {value?.kind === 'command' ? (
+        <CommandField
+          label="Command"
+          error={error}
+          value={value.command}
+          placeholder="node check.js"
+          onValue={(command) => onValue({ kind: 'command', command })}
+        />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+'use client';
+// Who changed which settings when.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import { LoadMore } from '../../common/load-more.tsx';
+
+export function HistoryCard({ appId, environmentId }: { readonly appId: string; readonly environmentId: string }) {
+  const trpc = useTRPC();
+  const versions = useInfiniteQuery(
+    trpc.config.list.infiniteQueryOptions(
+      { appId, environmentId, limit: 10 },
+      { getNextPageParam: (page) => page.nextCursor },
+    ),
+  );
+  const items = versions.data?.pages.flatMap((page) => page.items) ?? [];
+  if (items.length === 0) return null;
+  return (
+    <Card>
+      <CardHeader title="Versions" detail="Each release keeps the one it was made with" />
+      <ol>
+        {items.map((version) => (
+          <li
+            key={version.id}
+            className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 border-line border-t px-4 py-2.5"
+          >
+            <span className="tabular w-8 shrink-0 font-mono text-sm">{version.number}</span>
+            <span className="wrap-anywhere min-w-0 flex-1 basis-48 text-sm">
+              {version.changed.length === 0 ? 'nothing' : version.changed.join(', ')}
+            </span>
+            <span className="text-ink-faint text-sm">
+              {version.authorName ?? 'A program'} · <RelativeTime at={version.createdAt} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      <LoadMore query={versions} />
+    </Card>
+  );
+}

@@ -1,0 +1,99 @@
+'use client';
+// The servers of an app in one environment. A new one gets the app with the next deployment; one that is taken out stops it.
+import { Button, IconButton } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { CrossIcon } from '@fairlead/ui/cross-icon';
+import { Field, Select } from '@fairlead/ui/input';
+import { StateText } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import type { AppPlace } from '../../common/environment-choice.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+
+export function ServersCard({ app, place }: { readonly app: AppDetail; readonly place: AppPlace }) {
+  const { paths, can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const [chosen, setChosen] = useState('');
+  const { environmentId, servers } = place;
+  const reread = () => void queryClient.invalidateQueries(trpc.app.pathFilter());
+  const attach = useAction(useMutation(trpc.app.attachServer.mutationOptions()), "The server wasn't added", () => {
+    setChosen('');
+    reread();
+    toast({ title: 'The server is added', detail: 'The next deployment brings the app there.' });
+  });
+  const detach = useAction(
+    useMutation(trpc.app.detachServer.mutationOptions()),
+    "The server wasn't taken out",
+    ({ serverId }) => {
+      reread();
+      toast({
+        title: 'The app stops there',
+        action: { label: 'Undo', onSelect: () => attach.run({ appId: app.id, environmentId, serverId }) },
+      });
+    },
+  );
+  const where = { projectId: app.projectId, environmentId };
+  const mayWrite = can('app.write', where);
+  const others = (useQuery({ ...trpc.server.list.queryOptions(), enabled: mayWrite }).data?.items ?? []).filter(
+    (server) => !servers.some((each) => each.serverId === server.id),
+  );
+  return (
+    <Card>
+      <CardHeader title="Servers" detail="Built once, run on each of them" />
+      <ul>
+        {servers.map((server) => (
+          <li key={server.serverId} className="flex min-h-12 items-center gap-3 border-line border-t px-4">
+            <HoverLink href={paths.server(server.serverId)} className="min-w-0 truncate rounded-mark hover:underline">
+              {server.serverName}
+            </HoverLink>
+            {server.connected ? null : <StateText tone="warn">Offline</StateText>}
+            <span className="ml-auto text-ink-faint text-sm">
+              {server.liveReleaseNumber === null ? 'Not deployed' : `Release ${server.liveReleaseNumber}`}
+            </span>
+            {mayWrite && servers.length > 1 ? (
+              <IconButton
+                size="small"
+                label={`Take ${server.serverName} out`}
+                onClick={() => detach.run({ appId: app.id, environmentId, serverId: server.serverId })}
+              >
+                <CrossIcon />
+              </IconButton>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+      {mayWrite && others.length > 0 ? (
+        <form
+          className="flex items-end gap-3 border-line border-t p-4"
+          onSubmit={(event) => {
+            event.preventDefault();
+            attach.run({ appId: app.id, environmentId, serverId: chosen || (others[0]?.id ?? '') });
+          }}
+        >
+          <Field label="Add a server" className="flex-1">
+            {(control) => (
+              <Select {...control} value={chosen} onChange={(event) => setChosen(event.target.value)}>
+                {others.map((server) => (
+                  <option key={server.id} value={server.id}>
+                    {server.name}
+                    {server.state === 'online' ? '' : ' (offline)'}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Button type="submit" className="h-9" pending={attach.pending}>
+            Add
+          </Button>
+        </form>
+      ) : null}
+    </Card>
+  );
+}

@@ -1,0 +1,106 @@
+'use client';
+// What opens an app's source: a deploy key made for it, a password for its repository, one for its registry. Private halves and
+// passwords go in and never come out.
+import { Button, IconButton } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { CrossIcon } from '@fairlead/ui/cross-icon';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { KeyRound } from 'lucide-react';
+import { useState } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail, Credential } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { PasswordDialog, type PasswordKind } from './password-dialog.tsx';
+import { RemoveDialog } from './remove-dialog.tsx';
+
+const TITLE: Record<Credential['kind'], string> = {
+  ssh: 'Deploy key',
+  https: 'Password of the repository',
+  registry: 'Password of the registry',
+};
+
+export function CredentialsCard({ app }: { readonly app: AppDetail }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const [asking, setAsking] = useState<PasswordKind | null>(null);
+  const [removing, setRemoving] = useState<Credential['kind'] | null>(null);
+  const credentials = useQuery(trpc.credential.list.queryOptions({ appId: app.id })).data?.items ?? [];
+  const rotate = useAction(useMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
+    void queryClient.invalidateQueries(trpc.credential.pathFilter());
+    toast({ title: 'The key is made', detail: 'Give its public half to the host of the repository.' });
+  });
+  const mayWrite = can('secret.write', { projectId: app.projectId });
+  const hasKey = credentials.some(({ kind }) => kind === 'ssh');
+  return (
+    <Card>
+      <CardHeader title="Access to the source" detail="Only for what is not public" />
+      {credentials.length === 0 ? (
+        <p className="border-line border-t px-4 py-4 text-ink-faint text-sm">
+          Nothing is set: the repository or image is read without a password.
+        </p>
+      ) : (
+        <ul>
+          {credentials.map((credential) => (
+            <li
+              key={credential.kind}
+              className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line border-t px-4 py-2.5"
+            >
+              <span className="min-w-0 flex-1">
+                <span className="block font-medium">{TITLE[credential.kind]}</span>
+                <span className="block truncate text-ink-faint text-sm">
+                  {credential.username === '' ? null : <span className="font-mono">{credential.username} · </span>}
+                  set <RelativeTime at={credential.createdAt} />
+                </span>
+              </span>
+              {mayWrite ? (
+                <IconButton
+                  size="small"
+                  label={`Remove the ${TITLE[credential.kind].toLowerCase()}`}
+                  onClick={() => setRemoving(credential.kind)}
+                >
+                  <CrossIcon />
+                </IconButton>
+              ) : null}
+              {credential.publicKey === '' ? null : (
+                <span className="flex min-w-0 basis-full items-center gap-1 rounded-control bg-sunken pl-3">
+                  <code className="min-w-0 flex-1 truncate font-mono text-sm" title={credential.publicKey}>
+                    {credential.publicKey}
+                  </code>
+                  <CopyButton value={credential.publicKey} label="Copy the public key" />
+                </span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {mayWrite ? (
+        <div className="flex flex-wrap gap-2 border-line border-t p-4">
+          <Button
+            icon={<KeyRound size={15} aria-hidden="true" />}
+            pending={rotate.pending}
+            title={hasKey ? 'The key of before opens nothing any more.' : undefined}
+            onClick={() => rotate.run({ appId: app.id })}
+          >
+            {hasKey ? 'Make a new deploy key' : 'Make a deploy key'}
+          </Button>
+          <Button variant="ghost" onClick={() => setAsking('https')}>
+            Repository password
+          </Button>
+          <Button variant="ghost" onClick={() => setAsking('registry')}>
+            Registry password
+          </Button>
+        </div>
+      ) : null}
+      {asking === null ? null : <PasswordDialog appId={app.id} kind={asking} onClose={() => setAsking(null)} />}
+      {removing === null ? null : (
+        <RemoveDialog appId={app.id} kind={removing} title={TITLE[removing]} onClose={() => setRemoving(null)} />
+      )}
+    </Card>
+  );
+}

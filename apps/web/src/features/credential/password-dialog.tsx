@@ -1,0 +1,102 @@
+'use client';
+// A user name and a password or token, which nobody can look at again.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useId, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+
+export type PasswordKind = 'https' | 'registry';
+
+const WORDS: Record<PasswordKind, { readonly title: string; readonly detail: string }> = {
+  https: {
+    title: 'Password of the repository',
+    detail: 'A token that may only read this repository is enough.',
+  },
+  registry: {
+    title: 'Password of the registry',
+    detail: 'With it the server pulls the image. A token that may only pull is enough.',
+  },
+};
+
+export interface PasswordDialogProps {
+  readonly appId: string;
+  readonly kind: PasswordKind;
+  readonly onClose: () => void;
+}
+
+export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
+  const formId = useId();
+  const trpc = useTRPC();
+  const queryClient = useQueryClient();
+  // Dropped from the browser's caches as soon as it was sent.
+  const save = useMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
+  const [username, setUsername] = useState('');
+  const [password, setPassword] = useState('');
+  const failure = save.error === null ? null : readFailure(save.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate(
+      { appId, kind, username, password },
+      {
+        onSuccess: () => {
+          void queryClient.invalidateQueries(trpc.credential.pathFilter());
+          onClose();
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={WORDS[kind].title}
+      detail={WORDS[kind].detail}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={formId}
+            variant="accent"
+            pending={save.isPending}
+            disabled={username === '' || password === ''}
+          >
+            Save
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field label="User name" error={failure?.fields.username}>
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              autoFocus
+              autoComplete="off"
+              spellCheck={false}
+              value={username}
+              onChange={(event) => setUsername(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="Password or token" error={failure?.fields.password}>
+          {(control) => (
+            <Input
+              {...control}
+              type="password"
+              autoComplete="new-password"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,150 @@
+'use client';
+// What of an app's log is asked for. All of it lives in the address, so that a search can be linked.
+import { Checkbox, Select } from '@fairlead/ui/input';
+import { SearchInput } from '@fairlead/ui/search-input';
+import type { AppDetail } from '../../api/types.ts';
+import { EnvironmentChoice, usePlace } from '../../common/environment-choice.tsx';
+import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
+
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+type Level = (typeof levels)[number];
+const levelWord: Record<Level, string> = {
+  debug: 'Debug and worse',
+  info: 'Info and worse',
+  warn: 'Warnings and errors',
+  error: 'Errors',
+};
+
+export const spans = [
+  { value: '15m', label: 'Last 15 minutes', lengthMs: 15 * 60_000 },
+  { value: '', label: 'Last hour', lengthMs: 3_600_000 },
+  { value: '24h', label: 'Last 24 hours', lengthMs: 86_400_000 },
+  { value: '7d', label: 'Last 7 days', lengthMs: 7 * 86_400_000 },
+  { value: 'all', label: 'All that is kept', lengthMs: null },
+] as const;
+
+export interface LogWords {
+  readonly text: string;
+  readonly regex: boolean;
+  readonly level: Level | null;
+  readonly process: string;
+  readonly instanceId: string;
+  readonly serverId: string;
+  /** How far back; null: to the beginning. */
+  readonly lengthMs: number | null;
+}
+
+function useFields() {
+  return {
+    search: useUrlSearch('text'),
+    regex: useUrlFilter('regex'),
+    level: useUrlFilter('level'),
+    process: useUrlFilter('process'),
+    instance: useUrlFilter('instance'),
+    server: useUrlFilter('server'),
+    span: useUrlFilter('span'),
+  };
+}
+
+export function useLogWords(): LogWords {
+  const { search, regex, level, process, instance, server, span } = useFields();
+  return {
+    text: search.value,
+    regex: regex.value !== '',
+    level: levels.find((each) => each === level.value) ?? null,
+    process: process.value,
+    instanceId: instance.value,
+    serverId: server.value,
+    lengthMs: (spans.find((each) => each.value === span.value) ?? spans[1]).lengthMs,
+  };
+}
+
+export function LogFilters({ app, live }: { readonly app: AppDetail; readonly live: boolean }) {
+  const { search, regex, level, process, instance, server, span } = useFields();
+  const { place } = usePlace(app);
+  const processes = [...new Set(['web', ...app.instances.map((each) => each.process), process.value])].filter(Boolean);
+  const instances = [...new Set([...app.instances.map(({ id }): string => id), instance.value])].filter(Boolean);
+  const servers = place?.servers ?? [];
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <SearchInput
+        label="Search the log"
+        value={search.typed}
+        onValueChange={search.setTyped}
+        maxLength={500}
+        className="max-w-80 flex-1 basis-56 max-sm:max-w-none max-sm:basis-full"
+      />
+      <Checkbox
+        label="Regex"
+        className="h-9 px-1"
+        checked={regex.value !== ''}
+        onChange={(event) => regex.set(event.target.checked ? '1' : '')}
+      />
+      <Choice label="Level" value={level.value} onChange={level.set} first="Every level">
+        {levels.map((each) => ({ value: each, label: levelWord[each] }))}
+      </Choice>
+      {live ? null : (
+        <Select
+          aria-label="Time"
+          className="w-auto max-sm:flex-1"
+          value={span.value}
+          onChange={(event) => span.set(event.target.value)}
+        >
+          {spans.map((each) => (
+            <option key={each.value} value={each.value}>
+              {each.label}
+            </option>
+          ))}
+        </Select>
+      )}
+      {processes.length > 1 ? (
+        <Choice label="Process" value={process.value} onChange={process.set} first="Every process">
+          {processes.map((each) => ({ value: each, label: each }))}
+        </Choice>
+      ) : null}
+      {instances.length > 1 ? (
+        <Choice label="Instance" value={instance.value} onChange={instance.set} first="Every instance">
+          {instances.map((each) => ({ value: each, label: nameOfInstance(app, each) }))}
+        </Choice>
+      ) : null}
+      {servers.length > 1 ? (
+        <Choice label="Server" value={server.value} onChange={server.set} first="Every server">
+          {servers.map((each) => ({ value: each.serverId, label: each.serverName }))}
+        </Choice>
+      ) : null}
+      <EnvironmentChoice app={app} />
+    </div>
+  );
+}
+
+function nameOfInstance(app: AppDetail, id: string): string {
+  const known = app.instances.find((each) => each.id === id);
+  const end = id.slice(-6);
+  return known === undefined ? `…${end}` : `${known.process} …${end}, release ${known.releaseNumber}`;
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  readonly first: string;
+  readonly onChange: (value: string) => void;
+  readonly children: readonly { readonly value: string; readonly label: string }[];
+}
+
+function Choice({ label, value, first, onChange, children }: ChoiceProps) {
+  return (
+    <Select
+      aria-label={label}
+      className="w-auto max-sm:flex-1"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">{first}</option>
+      {children.map((each) => (
+        <option key={each.value} value={each.value}>
+          {each.label}
+        </option>
+      ))}
+    </Select>
+  );
+}
