@@ -103,6 +103,8 @@ pub struct LinkEnds {
     pub pushes: PushSender,
     /// Whether a session is open.
     pub connected: watch::Receiver<bool>,
+    /// Opens the artifact store while a session is; empty without one.
+    pub transfer_token: watch::Receiver<String>,
 }
 
 /// The link of an enrolled agent.
@@ -117,6 +119,7 @@ pub struct Link {
     report: watch::Receiver<Option<agent::Report>>,
     pushes: mpsc::Receiver<push::Body>,
     connected: watch::Sender<bool>,
+    transfer_token: watch::Sender<String>,
     spool_failing: bool,
 }
 
@@ -145,9 +148,29 @@ impl Link {
         let (report_end, report) = watch::channel(None);
         let (pushes_end, pushes) = PushSender::channel(PUSH_QUEUE);
         let (connected, connected_end) = watch::channel(false);
-        let ends = LinkEnds { desired: desired_end, report: report_end, pushes: pushes_end, connected: connected_end };
+        let (transfer_token, token_end) = watch::channel(String::new());
+        let ends = LinkEnds {
+            desired: desired_end,
+            report: report_end,
+            pushes: pushes_end,
+            connected: connected_end,
+            transfer_token: token_end,
+        };
         let spool_failing = false;
-        Ok((Self { endpoint, key, trust, spool, options, desired, report, pushes, connected, spool_failing }, ends))
+        let link = Self {
+            endpoint,
+            key,
+            trust,
+            spool,
+            options,
+            desired,
+            report,
+            pushes,
+            connected,
+            transfer_token,
+            spool_failing,
+        };
+        Ok((link, ends))
     }
 
     /// Dials, serves and dials again until `shutdown`.
@@ -158,6 +181,7 @@ impl Link {
             let began = Instant::now();
             let ended = self.connection(&shutdown).await;
             let was_open = self.connected.send_replace(false);
+            self.transfer_token.send_replace(String::new());
             if was_open {
                 told = None;
             }
@@ -251,8 +275,9 @@ impl Link {
                 Action::Prove(nonce) => {
                     Some(Event::Proved(self.key.sign_hello(&self.options.config.server_id, &nonce)))
                 }
-                Action::Open { acked } => {
+                Action::Open { acked, transfer_token } => {
                     self.spool.rewind(acked)?;
+                    self.transfer_token.send_replace(transfer_token);
                     self.connected.send_replace(true);
                     tracing::info!(control = ?self.endpoint, "linked");
                     None

@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use fairlead_base::Folders;
-
-use crate::cgroup::Cgroups;
+use fairlead_base::cgroup::Cgroups;
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -44,6 +43,11 @@ impl Isolation {
             ));
         }
         Self { cgroups, private_tmp, off }
+    }
+
+    /// Where control groups are made, for builds too.
+    pub fn groups(&self) -> &Cgroups {
+        &self.cgroups
     }
 
     /// What is off, in whole sentences; empty when isolation is whole.

@@ -2,7 +2,6 @@
 //! Owns processes and their folders. Never routes a request itself, never speaks to the control plane, and runs
 //! nothing through a shell.
 
-mod cgroup;
 mod health;
 mod identity;
 mod instance;
@@ -16,7 +15,7 @@ mod secrets;
 pub mod shim;
 mod supervisor;
 
-pub use cgroup::{CgroupFolders, Cgroups};
+pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
 pub use health::{HealthTarget, probe};
 pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec};

@@ -46,7 +46,18 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 7] = ["app", "benchmark", "benchmark.http3", "build", "route", "secret", "traffic"];
+pub const CAPABILITIES: [&str; 10] = [
+    "app",
+    "benchmark",
+    "benchmark.http3",
+    "build",
+    "build.plan",
+    "route",
+    "secret",
+    "toolchain",
+    "traffic",
+    "transfer",
+];
 
 /// The proxy's key of an app.
 pub fn app_key(key: &fairlead_model::AppKey) -> String {

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fc
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fairlead_base::cgroup::GroupLimits;
 use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
@@ -85,7 +86,10 @@ fn build(
     if let Some(path) = &secrets_folder {
         make_folder(path, 0o711, None)?;
     }
-    let cgroup = options.isolation.cgroups.create(order.instance.as_str(), order.release.memory_bytes_max)?;
+    let cgroup = options.isolation.cgroups.create(
+        order.instance.as_str(),
+        GroupLimits { memory_bytes: order.release.memory_bytes_max, ..GroupLimits::default() },
+    )?;
     let spec = InstanceSpec {
         environment: environment(&order, options, &home, secrets_folder.as_deref()),
         instance: order.instance,
@@ -120,7 +124,10 @@ fn environment(
         [("NODE_ENV", "production"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.into(), value.into())).into();
     environment.extend(order.release.environment.clone());
     // The app's own programs come first, as in a terminal of its package manager.
-    let path = format!("{}:{}", text(&order.folder.join("node_modules/.bin")), options.path.to_string_lossy());
+    let runtimes = order.release.toolchains.iter().filter_map(|name| options.folders.toolchain_programs(name));
+    let path: Vec<String> =
+        [order.folder.join("node_modules/.bin")].into_iter().chain(runtimes).map(|path| text(&path)).collect();
+    let path = format!("{}:{}", path.join(":"), options.path.to_string_lossy());
     environment.extend(
         [
             ("PORT", order.port.to_string()),
