@@ -5,7 +5,17 @@ import { parseArgs } from 'node:util';
 import { ROOT, run } from '../lib/command.ts';
 import { buildAgent, buildWeb, generateClient } from '../start/builds.ts';
 import { verify } from '../verify.ts';
-import { CHROMIUM, CURL, type DebianProgram, IP, NGINX, OPENSSL, requirePrograms } from './debian.ts';
+import {
+  BUSYBOX,
+  CHROMIUM,
+  CURL,
+  type DebianProgram,
+  DOCKER,
+  IP,
+  NGINX,
+  OPENSSL,
+  requirePrograms,
+} from './debian.ts';
 import { add, NOTHING, type Outcome } from './outcome.ts';
 import { runCargoTest, runPlaywright, runProtocols, runVitest, vitestFolders } from './runners.ts';
 
@@ -40,6 +50,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'rust',
     what: 'the agent’s crates',
+    needs: [BUSYBOX, DOCKER],
     run: async () => {
       const outcome = await runCargoTest(['--workspace', '--exclude', CONTRACT_CRATE]);
       await printInstructions();

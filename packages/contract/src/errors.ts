@@ -348,6 +348,19 @@ const table = {
     'The builder found nothing it knows how to build. Add a package.json with a start script, or set the root folder.',
   ),
   'build.command_failed': failed('A command of the build failed. The last lines of the log say why.'),
+  'build.install_failed': failed('The dependencies could not be installed. The last lines of the log say why.'),
+  'build.manifest_invalid': failed(
+    'The fairlead.toml or Procfile of the app has a mistake. Correct it, then deploy again.',
+  ),
+  'build.output_missing': failed('The build made no folder with an index.html. Set the output folder of the app.'),
+  'build.toolchain_missing': failed(
+    'The runtime that the app asks for can not be had on this server. Choose a version that is published.',
+  ),
+  'build.container_failed': failed('The image could not be built or pulled. The last lines of the log say why.'),
+  'build.upload_unusable': failed('The uploaded folder could not be used. Upload it again.', { retryable: true }),
+  'build.secrets_unreadable': failed('The secrets of the build could not be opened on this server. Set them anew.'),
+  'build.out_of_memory': failed('The build needed more memory than it may. Give builds more, or make it need less.'),
+  'build.too_large': failed('The build wrote more than it may. Let it write less, or give builds more room.'),
   'build.timeout': failed(
     'The build took longer than it may. Make it shorter, or look in the log for what it waits for.',
   ),
@@ -358,6 +371,16 @@ const table = {
 
   'rollout.artifact_missing': failed(
     "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
+  ),
+  'rollout.toolchain_missing': failed(
+    'A runtime that the release needs could not be had on this server. Let it reach the registry of packages.',
+    { retryable: true },
+  ),
+  'rollout.fetch_failed': failed(
+    'The server could not fetch the artifact of the release. It will work once it reaches the store.',
+    {
+      retryable: true,
+    },
   ),
   'rollout.start_failed': failed('The app could not be started. Check its start command; the log says why.'),
   'rollout.not_listening': failed(

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Say what works and what does not on this machine.
     Check(CheckArgs),
+    /// Serve a folder of files over HTTP on the port that PORT names, as static sites are.
+    Static(StaticArgs),
     /// Print the version.
     Version,
 }
@@ -103,6 +105,16 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StaticArgs {
+    /// The folder.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// The port on this machine's own address, instead of the one that PORT names.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
 }
 
 #[cfg(test)]

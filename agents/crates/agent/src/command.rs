@@ -9,7 +9,7 @@ use std::io::BufRead;
 use std::process::ExitCode;
 
 use crate::alone;
-use crate::cli::ProxyArgs;
+use crate::cli::{ProxyArgs, StaticArgs};
 
 pub(crate) use bench::bench;
 pub(crate) use check::check;
@@ -31,6 +31,23 @@ pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Serves a site until it is asked to stop; the app's own grace is the supervisor's.
+pub(crate) fn serve_static(args: StaticArgs) -> Outcome {
+    let port = match args.port {
+        Some(port) => port,
+        None => std::env::var("PORT").map_err(|_| "PORT names no port")?.parse()?,
+    };
+    block_on(async {
+        let shutdown = fairlead_base::shutdown::on_signal()?;
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+        tokio::select! {
+            served = fairlead_site::serve(&args.folder, address) => served?,
+            () = shutdown.cancelled() => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    })?
 }
 
 /// A password never is an argument, which everybody on the machine could read.

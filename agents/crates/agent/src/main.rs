@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Enrol(args) => command::enrol(args),
         Command::Bench(args) => command::bench(args),
         Command::Check(args) => command::check(args),
+        Command::Static(args) => command::serve_static(args),
         Command::Version => {
             println!("fairlead-agent {VERSION}");
             Ok(ExitCode::SUCCESS)

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::{Folders, config, shutdown};
-use fairlead_build::BuildOptions;
+use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
@@ -87,8 +87,10 @@ pub(crate) fn main(args: RunArgs) -> Outcome {
 async fn run(args: RunArgs, folders: Folders) -> Outcome {
     let shutdown = shutdown::on_signal()?;
     let config: AgentConfig = config::read(&folders.config())?;
+    let (control_url, ca_file) = (config.control_url.clone(), config.control_ca_file.clone());
     let isolation = Isolation::detect(&folders);
     let host = host_info::read(&folders, &isolation)?;
+    let (host_memory_bytes, build_groups) = (host.memory_bytes, isolation.groups().clone());
     for off in &host.isolation_off {
         tracing::warn!("isolation is reduced: {off}");
     }
@@ -104,6 +106,12 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     })?;
 
     let program = std::env::current_exe()?;
+    let fetching = fairlead_fetch::Client::new(ca_file.as_deref())?;
+    let environment = fairlead_build::inherited_environment();
+    let registry = ["npm_config_registry", "NPM_CONFIG_REGISTRY"].iter().find_map(|name| environment.get(*name));
+    let registry = registry.map_or("", String::as_str);
+    let toolchains = Toolchains::new(folders.toolchains(), program.clone(), fetching.clone(), registry);
+    let store = Store::new(fetching, &control_url, ends.transfer_token.clone());
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
     let identities = Arc::new(Identities::open(&folders)?);
     let (apps, output) = Runtime::start(RuntimeOptions {
@@ -114,7 +122,11 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         isolation,
         identities: identities.clone(),
         sealing: sealing.clone(),
-        prepare: Arc::new(ArtifactReleases(folders.clone())),
+        prepare: Arc::new(ArtifactReleases {
+            folders: folders.clone(),
+            toolchains: toolchains.clone(),
+            store: store.clone(),
+        }),
     })
     .await?;
     let RuntimeOutput { view, log } = output;
@@ -150,7 +162,14 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         caches: folders.caches(),
         user: None,
         path,
-        environment: fairlead_build::inherited_environment(),
+        environment,
+        limits: fairlead_build::usual_limits(host_memory_bytes),
+        cgroups: build_groups,
+        toolchains: Some(toolchains),
+        engine: fairlead_engine::Engine::find(),
+        store: Some(store),
+        sealing: Some(sealing.clone()),
+        redactor: None,
     };
     clear_abandoned_builds(options.clone(), saved.as_deref()).await;
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone());

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 /// Replaces `path` with `bytes`; after a crash at any point it holds the old bytes or the new ones.
 /// Two writers of one path must take turns: they would share the file beside it.
 pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let beside = beside(path)?;
-    // A file left by a crash may have another mode.
-    match fs::remove_file(&beside) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
+    let beside = write_beside(path, bytes, mode)?;
     fs::rename(&beside, path)?;
+    sync_folder(path)
+}
+
+/// Makes `path` with `bytes`, never over a file that is there; after a crash at any point it is whole or absent.
+pub fn create(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let beside = write_beside(path, bytes, mode)?;
+    // Unlike a rename, a link never replaces what appeared meanwhile.
+    let linked = fs::hard_link(&beside, path);
+    fs::remove_file(&beside)?;
+    linked?;
     sync_folder(path)
 }
 
@@ -35,6 +36,21 @@ pub fn read_if_present(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent)?.sync_all()
+}
+
+/// Writes and flushes the file that becomes `path`.
+fn write_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
+    let beside = beside(path)?;
+    // A file left by a crash may have another mode.
+    match fs::remove_file(&beside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    Ok(beside)
 }
 
 fn beside(path: &Path) -> io::Result<PathBuf> {
@@ -61,5 +77,18 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(read_if_present(&dir.path().join("absent")).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_made_is_whole_and_never_replaces_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        // What a power cut left of an earlier attempt.
+        fs::write(dir.path().join("key.new"), b"half").unwrap();
+        create(&path, b"one", 0o600).unwrap();
+        assert_eq!(create(&path, b"two", 0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -30,6 +30,7 @@ impl Folders {
             (self.homes(), 0o711),
             (self.volumes(), 0o711),
             (self.caches(), 0o711),
+            (self.toolchains(), 0o755),
             (self.authority(), 0o700),
             (self.run(), 0o700),
             (self.logs(), 0o700),
@@ -116,6 +117,18 @@ impl Folders {
         self.root.join("caches")
     }
 
+    /// Runtimes and tools by name and version, for all builds and apps to read.
+    pub fn toolchains(&self) -> PathBuf {
+        self.root.join("toolchains")
+    }
+
+    /// Where the programs of one of them lie, by a name like `node@24.4.1`; `None` when that is no such name.
+    pub fn toolchain_programs(&self, name: &str) -> Option<PathBuf> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte);
+        let valid = name.len() <= 100 && name.contains('@') && !name.starts_with('.') && name.bytes().all(plain);
+        valid.then(|| self.toolchains().join(name).join("bin"))
+    }
+
     /// The local certificate authority: `ca.pem` and `ca.key`.
     pub fn authority(&self) -> PathBuf {
         self.root.join("ca")
@@ -170,6 +183,11 @@ mod tests {
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(folders.root()), 0o711);
         assert_eq!(mode(&folders.releases()), 0o711);
+        assert_eq!(mode(&folders.toolchains()), 0o755);
+        assert_eq!(folders.toolchain_programs("go@1.26.8").unwrap(), folders.toolchains().join("go@1.26.8/bin"));
+        for bad in ["", "node", "../../etc@1", ".@1", "a b@1", "@scope/x@1"] {
+            assert_eq!(folders.toolchain_programs(bad), None, "{bad}");
+        }
         for private in [folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()] {
             assert_eq!(mode(&private), 0o700, "{}", private.display());
         }

@@ -1,21 +1,28 @@
 //! One command of a build: as the build's user, in its own session, with its output as lines of the log, and ended whole
 //! when the build is cancelled or its time is over. Owns what a repository's programs may do to the server.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use fairlead_base::cgroup::Cgroup;
 use fairlead_base::{CancellationToken, clock};
-use fairlead_model::{DeploymentId, LogLine, LogStream, Step};
+use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
+use fairlead_secret::Redactor;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::confine::{self, Confinement};
 use crate::lines::LineCutter;
-use crate::{BuildError, BuildOptions, BuildSink, leftover};
+use crate::places::{DISK_BYTES_MIN, Places};
+use crate::{BuildError, BuildOptions, BuildSink, leftover, size};
 
 /// Lines of a build's log; whoever writes more has a loop.
 const LINES_MAX: u32 = 50_000;
@@ -26,14 +33,23 @@ const TAIL_LINES: usize = 20;
 /// Output that is captured, not logged: a commit's data, a list of refs.
 const CAPTURE_BYTES_MAX: usize = 4 << 20;
 
+/// How often the size of its folders is looked at.
+const SIZE_PAUSE: Duration = Duration::from_secs(3);
+
 /// A build as its commands see it.
 pub(crate) struct Workshop<'a> {
     pub(crate) options: &'a BuildOptions,
     pub(crate) deployment: &'a DeploymentId,
-    /// Home of everything that runs; the source lies beside it.
-    pub(crate) home: PathBuf,
-    pub(crate) tmp: PathBuf,
+    pub(crate) places: Places,
+    /// Where its commands keep what the next build may use.
     pub(crate) cache: PathBuf,
+    /// Folders of programs that come before those of the server.
+    pub(crate) programs: Vec<PathBuf>,
+    /// For build commands alone.
+    pub(crate) secrets: Vec<Secret>,
+    pub(crate) cgroup: Option<Cgroup>,
+    /// None of them is zero.
+    pub(crate) limits: BuildLimits,
     pub(crate) limit: Duration,
     pub(crate) deadline: Instant,
     pub(crate) cancel: CancellationToken,
@@ -50,6 +66,8 @@ pub(crate) struct Order<'a> {
     pub(crate) environment: &'a [(&'a str, &'a str)],
     /// Standard output is wanted, not logged.
     pub(crate) capture: bool,
+    /// Whether it is a command of the build, which gets the build's secrets.
+    pub(crate) secrets: bool,
 }
 
 /// How it ended.
@@ -70,10 +88,13 @@ impl Outcome {
 impl Workshop<'_> {
     /// Writes a line of Fairlead's own.
     pub(crate) fn say(&mut self, step: Step, text: impl Into<String>) {
-        self.log(step, LogStream::System, text.into());
+        let text = text.into();
+        // Words of Fairlead's own may name a branch or a folder that holds a secret.
+        let text = self.options.redactor.as_ref().map_or(text.clone(), |redactor| redactor.text(&text));
+        self.log(step, LogStream::System, text);
     }
 
-    fn log(&mut self, step: Step, stream: LogStream, text: String) {
+    pub(crate) fn log(&mut self, step: Step, stream: LogStream, text: String) {
         self.lines = self.lines.saturating_add(1);
         let text = match self.lines {
             ..LINES_MAX => text,
@@ -88,22 +109,27 @@ impl Workshop<'_> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
-        let mut child = self.command(order).spawn().map_err(|error| not_started(order.program, error))?;
+        let mut child = self.command(order)?.spawn().map_err(|error| not_started(order.program, error))?;
         let group = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(BuildError::server("reading its output")(io::ErrorKind::BrokenPipe.into()));
         };
-        let mut output = Output::new(order.step, order.capture);
+        let mut output = Output::new(order.step, order.capture, self.options.redactor.as_ref());
         let (cancel, deadline) = (self.cancel.clone(), self.deadline);
+        let doing = || {
+            let arguments: Vec<_> = order.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+            format!("ran `{} {}`", order.program, arguments.join(" "))
+        };
+        let mut watch = Box::pin(self.watch_size());
         let ended = loop {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => break Err(BuildError::Cancelled),
-                () = sleep_until(deadline) => {
-                    let arguments: Vec<_> = order.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
-                    let doing = format!("ran `{} {}`", order.program, arguments.join(" "));
-                    break Err(BuildError::Timeout { limit: self.limit, doing });
-                }
+                () = sleep_until(deadline) => break Err(BuildError::Timeout { limit: self.limit, doing: doing() }),
+                full = &mut watch => break Err(match full {
+                    Some(limit_bytes) => BuildError::TooLarge { limit_bytes, doing: doing() },
+                    None => BuildError::DiskFull,
+                }),
                 more = read(&mut out, &mut output.out, output.out_open) => output.take_out(self, more),
                 more = read(&mut err, &mut output.err, output.err_open) => output.take_err(self, more),
                 status = child.wait() => break status.map_err(BuildError::server("waiting for a command")),
@@ -125,6 +151,9 @@ impl Workshop<'_> {
         timeout(OUTPUT_SLACK, rest).await.ok();
         output.finish(self);
         match ended {
+            Ok(status) if !status.success() && self.out_of_memory() => {
+                Err(BuildError::OutOfMemory { limit_bytes: self.limits.memory_bytes, doing: doing() })
+            }
             Ok(status) => Ok(Outcome { status, captured: output.captured, tail: output.tail }),
             Err(error) => {
                 // Collected here, or it would stay a zombie until the agent ends.
@@ -143,16 +172,50 @@ impl Workshop<'_> {
         }
     }
 
-    fn command(&self, order: &Order<'_>) -> Command {
-        let mut command = std::process::Command::new(order.program);
+    fn out_of_memory(&self) -> bool {
+        self.cgroup.as_ref().is_some_and(Cgroup::out_of_memory)
+    }
+
+    /// Ends when the build's folders hold more than they may, with the bound, or when the disk is full, with nothing.
+    fn watch_size(&self) -> impl Future<Output = Option<u64>> + use<> {
+        let (folder, limit_bytes) = (self.places.folder.clone(), self.limits.disk_bytes);
+        async move {
+            loop {
+                sleep(SIZE_PAUSE).await;
+                let folder = folder.clone();
+                // What can't be counted is counted the next time.
+                match spawn_blocking(move || size::of(&folder)).await {
+                    Ok(Ok(size)) if size.used_bytes > limit_bytes => return Some(limit_bytes),
+                    Ok(Ok(size)) if size.free_bytes < DISK_BYTES_MIN => return None,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Where programs are looked up.
+    pub(crate) fn path(&self) -> OsString {
+        let own = self.programs.iter().map(|folder| folder.as_os_str());
+        own.chain([self.options.path.as_os_str()]).collect::<Vec<_>>().join(OsStr::new(":"))
+    }
+
+    fn command(&self, order: &Order<'_>) -> Result<Command, BuildError> {
+        let program = find(order.program, &self.path(), order.folder).unwrap_or_else(|| order.program.into());
+        let mut command = std::process::Command::new(program);
         command
             .args(order.arguments)
             .current_dir(order.folder)
             .env_clear()
             .envs(&self.options.environment)
-            .env("PATH", &self.options.path)
-            .env("HOME", &self.home)
-            .env("TMPDIR", &self.tmp)
+            .envs(
+                self.secrets
+                    .iter()
+                    .filter(|_| order.secrets)
+                    .map(|secret| (&secret.name, OsStr::from_bytes(&secret.value))),
+            )
+            .env("PATH", self.path())
+            .env("HOME", &self.places.home)
+            .env("TMPDIR", &self.places.tmp)
             .env("LANG", "C.UTF-8")
             .env("CI", "true")
             .env("NO_COLOR", "1")
@@ -161,33 +224,26 @@ impl Workshop<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some(user) = self.options.user {
-            std::os::unix::process::CommandExt::uid(&mut command, user);
-            std::os::unix::process::CommandExt::gid(&mut command, user);
-        }
-        confine(&mut command);
+        let entrances = self.cgroup.as_ref().map_or(Ok(Vec::new()), Cgroup::entrances);
+        let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.mounts());
+        let confinement = entrances.map(|entrances| Confinement { user: self.options.user, entrances, mounts });
+        confinement
+            .and_then(|confinement| confine::confine(&mut command, confinement))
+            .map_err(BuildError::server("confining a command"))?;
         let mut command = Command::from(command);
         command.kill_on_drop(true);
-        command
+        Ok(command)
     }
 }
 
-/// A session of its own, no new privileges, and no life beyond the agent's.
-#[allow(unsafe_code)]
-fn confine(command: &mut std::process::Command) {
-    let confine = || {
-        rustix::process::setsid()?;
-        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-        rustix::thread::set_no_new_privs(true)?;
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // What whoever started the agent had left open is not for a repository's programs. Marked, not closed: the
-        // standard library still needs its own. A kernel before 5.11 can't, and leaves it as it was.
-        // SAFETY: only sets close-on-exec; no descriptor is closed here.
-        unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made: nothing allocates, locks or touches shared state.
-    unsafe { std::os::unix::process::CommandExt::pre_exec(command, confine) };
+/// A program as the build will find it: the standard library looks in the agent's own PATH.
+fn find(program: &str, path: &OsStr, folder: &Path) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(folder.join(program));
+    }
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(|program| {
+        std::fs::metadata(program).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    })
 }
 
 fn not_started(program: &str, error: io::Error) -> BuildError {
@@ -220,12 +276,16 @@ struct Output {
     err_open: bool,
     out_lines: LineCutter,
     err_lines: LineCutter,
+    /// Before lines are cut: a secret may lie across the cut.
+    out_secrets: Option<fairlead_secret::Stream>,
+    err_secrets: Option<fairlead_secret::Stream>,
+    clean: Vec<u8>,
     captured: Vec<u8>,
     tail: Vec<String>,
 }
 
 impl Output {
-    fn new(step: Step, capture: bool) -> Self {
+    fn new(step: Step, capture: bool, redactor: Option<&Redactor>) -> Self {
         Self {
             step,
             capture,
@@ -235,6 +295,9 @@ impl Output {
             err_open: true,
             out_lines: LineCutter::default(),
             err_lines: LineCutter::default(),
+            out_secrets: redactor.map(Redactor::stream),
+            err_secrets: redactor.map(Redactor::stream),
+            clean: Vec::new(),
             captured: Vec::new(),
             tail: Vec::new(),
         }
@@ -247,21 +310,41 @@ impl Output {
             self.captured.extend_from_slice(&self.out[..count.min(room)]);
             return;
         }
+        let bytes = redacted(&mut self.out_secrets, &mut self.clean, &self.out[..count]);
         let (step, tail) = (self.step, &mut self.tail);
-        self.out_lines.take(&self.out[..count], |line| keep(workshop, tail, step, LogStream::Stdout, line));
+        self.out_lines.take(bytes, |line| keep(workshop, tail, step, LogStream::Stdout, line));
     }
 
     fn take_err(&mut self, workshop: &mut Workshop<'_>, count: usize) {
         self.err_open = count > 0;
+        let bytes = redacted(&mut self.err_secrets, &mut self.clean, &self.err[..count]);
         let (step, tail) = (self.step, &mut self.tail);
-        self.err_lines.take(&self.err[..count], |line| keep(workshop, tail, step, LogStream::Stderr, line));
+        self.err_lines.take(bytes, |line| keep(workshop, tail, step, LogStream::Stderr, line));
     }
 
     fn finish(&mut self, workshop: &mut Workshop<'_>) {
         let (step, tail) = (self.step, &mut self.tail);
+        let rest = |secrets: &mut Option<fairlead_secret::Stream>| {
+            let mut rest = Vec::new();
+            if let Some(secrets) = secrets {
+                secrets.finish(&mut rest);
+            }
+            rest
+        };
+        let (out, err) = (rest(&mut self.out_secrets), rest(&mut self.err_secrets));
+        self.out_lines.take(&out, |line| keep(workshop, tail, step, LogStream::Stdout, line));
+        self.err_lines.take(&err, |line| keep(workshop, tail, step, LogStream::Stderr, line));
         self.out_lines.finish(|line| keep(workshop, tail, step, LogStream::Stdout, line));
         self.err_lines.finish(|line| keep(workshop, tail, step, LogStream::Stderr, line));
     }
+}
+
+/// What is left of these bytes without secrets; some may be held back until more has come.
+fn redacted<'a>(secrets: &mut Option<fairlead_secret::Stream>, clean: &'a mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
+    let Some(secrets) = secrets else { return bytes };
+    clean.clear();
+    secrets.take(bytes, clean);
+    clean
 }
 
 fn keep(workshop: &mut Workshop<'_>, tail: &mut Vec<String>, step: Step, stream: LogStream, line: String) {

@@ -31,9 +31,48 @@ pub enum BuildError {
     /// Nothing in it is known to the builder.
     #[error("{0}")]
     NotDetected(String),
+    /// A committed fairlead.toml, Procfile or the like has a mistake.
+    #[error("{0}")]
+    Manifest(String),
+    /// Dependencies can't be installed.
+    #[error("{0}")]
+    Install(String),
     /// A command failed.
     #[error("{0}")]
     Command(String),
+    /// The build made nothing to serve.
+    #[error("{0}")]
+    OutputMissing(String),
+    /// A runtime that the files ask for can't be had.
+    #[error("{0}")]
+    Toolchain(String),
+    /// The Dockerfile did not make an image, or the image can't be had.
+    #[error("{0}")]
+    Container(String),
+    /// The upload can't be used.
+    #[error("{0}")]
+    Upload(String),
+    /// Its secrets can't be opened here.
+    #[error(
+        "The secrets of the build can't be opened on this server: {0}. Deploy again; if that does not help, set them anew."
+    )]
+    Secrets(String),
+    /// It used more memory than it may.
+    #[error("The build needed more than its {} MiB of memory, while it {doing}. Give builds more memory in the settings, or make it need less.", .limit_bytes >> 20)]
+    OutOfMemory {
+        /// Its bound.
+        limit_bytes: u64,
+        /// What it did, after "it".
+        doing: String,
+    },
+    /// It used more of the disk than it may.
+    #[error("The build wrote more than the {} MiB it may, while it {doing}. Let it write less, or give builds more room in the settings.", .limit_bytes >> 20)]
+    TooLarge {
+        /// Its bound.
+        limit_bytes: u64,
+        /// What it did, after "it".
+        doing: String,
+    },
     /// The server's disk is full.
     #[error("The server's disk is full, so the build could not go on. Free some space on it, then redeploy.")]
     DiskFull,
@@ -66,7 +105,16 @@ impl BuildError {
             Self::RefNotFound(_) => "build.ref_not_found",
             Self::RootFolderMissing(_) => "build.root_folder_missing",
             Self::NotDetected(_) => "build.not_detected",
+            Self::Manifest(_) => "build.manifest_invalid",
+            Self::Install(_) => "build.install_failed",
             Self::Command(_) => "build.command_failed",
+            Self::OutputMissing(_) => "build.output_missing",
+            Self::Toolchain(_) => "build.toolchain_missing",
+            Self::Container(_) => "build.container_failed",
+            Self::Upload(_) => "build.upload_unusable",
+            Self::Secrets(_) => "build.secrets_unreadable",
+            Self::OutOfMemory { .. } => "build.out_of_memory",
+            Self::TooLarge { .. } => "build.too_large",
             Self::DiskFull => "build.disk_full",
             Self::Server { .. } => "build.internal",
         };

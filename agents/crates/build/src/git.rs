@@ -1,13 +1,14 @@
-//! A repository at a pinned commit, without its history. Git runs as the build's user, speaks http and https only, asks
-//! nobody anything and reads no configuration but its own. Owns the sentences about what a repository lacks.
+//! A repository at a pinned commit, without its history, with its submodules and large files. Git runs as the build's user,
+//! speaks http, https and ssh only, asks nobody anything and reads no configuration but its own. Owns the sentences about
+//! what a repository lacks.
 
 use std::ffi::OsStr;
-use std::path::Path;
 
 use fairlead_model::{BuildSpec, Commit, Step};
 
 use crate::BuildError;
 use crate::command::{Order, Outcome, Workshop};
+use crate::source_keys::{self, Keys};
 
 /// Given on every call, before the subcommand. Nothing a repository contains may add to it.
 const CONFIG: [&str; 14] = [
@@ -26,8 +27,10 @@ const CONFIG: [&str; 14] = [
     "-c",
     "init.defaultBranch=main",
 ];
-const ENVIRONMENT: [(&str, &str); 7] = [
-    ("GIT_ALLOW_PROTOCOL", "http:https"),
+const ENVIRONMENT: [(&str, &str); 8] = [
+    // Never `file` or `ext`, which would reach what is on the server.
+    ("GIT_ALLOW_PROTOCOL", "http:https:ssh"),
+    ("GIT_LFS_SKIP_SMUDGE", "1"),
     ("GIT_PROTOCOL_FROM_USER", "0"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -37,6 +40,9 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("LANGUAGE", "C"),
 ];
 
+/// More are a mistake, or an attack on the server's disk.
+const SUBMODULES_MAX: usize = 100;
+
 /// What a ref turned out to be.
 struct Found {
     /// What to fetch: a full ref name or a commit hash.
@@ -45,94 +51,189 @@ struct Found {
     words: String,
 }
 
-/// Clones into `folder`, which exists and is empty, and pins the commit.
-pub(crate) async fn clone(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path) -> Result<Commit, BuildError> {
+/// Clones into the source, which is empty, and pins the commit. No key of the source is left when it ends.
+pub(crate) async fn clone(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Commit, BuildError> {
     check_url(&spec.repository_url)?;
     check_ref(&spec.git_ref)?;
-    let found = find(workshop, spec, folder).await?;
-    workshop.say(Step::Clone, format!("Fetching {} of {}", found.words, spec.repository_url));
-    git(workshop, folder, false, &["init", "--quiet", "."]).await.and_then(|done| succeeded(&done, spec))?;
-    let pinned = fetch(workshop, spec, folder, &found.name).await?;
-    let done = git(workshop, folder, false, &["checkout", "--quiet", "--detach", &pinned]).await?;
-    succeeded(&done, spec)?;
-    let commit = read_commit(workshop, spec, folder).await?;
-    workshop.say(Step::Clone, format!("Pinned {} {} ({})", &commit.hash[..12], commit.subject, commit.author));
-    if folder.join(".gitmodules").exists() {
-        workshop.say(Step::Clone, "The repository has submodules; they are not fetched.");
-    }
-    Ok(commit)
+    let keys = source_keys::put(workshop, spec).await?;
+    let mut git = Git { workshop, keys: &keys, spec };
+    let result = git.clone().await;
+    let removed = source_keys::remove(workshop).await;
+    result.and_then(|commit| removed.map(|()| commit))
 }
 
-/// Asks the server which branch or tag is meant; a full hash is believed as it is.
-async fn find(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path) -> Result<Found, BuildError> {
-    let wanted = spec.git_ref.as_str();
-    if is_hash(wanted) {
-        return Ok(Found { name: wanted.to_owned(), words: format!("commit {}", &wanted[..12]) });
-    }
-    let candidates = match wanted.strip_prefix("refs/") {
-        Some(_) => vec![(wanted.to_owned(), wanted.to_owned())],
-        None => vec![
-            (format!("refs/heads/{wanted}"), format!("branch {wanted}")),
-            (format!("refs/tags/{wanted}"), format!("tag {wanted}")),
-        ],
-    };
-    let mut arguments = vec!["ls-remote", "--quiet", "--", spec.repository_url.as_str()];
-    arguments.extend(candidates.iter().map(|(name, _)| name.as_str()));
-    let listed = git(workshop, folder, true, &arguments).await?;
-    succeeded(&listed, spec)?;
-    let text = String::from_utf8_lossy(&listed.captured);
-    let has = |name: &str| text.lines().any(|line| line.split('\t').nth(1) == Some(name));
-    let found = candidates.into_iter().find(|(name, _)| has(name));
-    found.map(|(name, words)| Found { name, words }).ok_or_else(|| not_found(spec))
+/// Git in one repository, with what opens it.
+struct Git<'a, 'b> {
+    workshop: &'a mut Workshop<'b>,
+    keys: &'a Keys,
+    spec: &'a BuildSpec,
 }
 
-/// Fetches and returns what to check out.
-async fn fetch(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path, name: &str) -> Result<String, BuildError> {
-    let url = spec.repository_url.as_str();
-    let one = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--", url, name];
-    let done = git(workshop, folder, false, &one).await?;
-    if done.status.success() || !is_hash(name) {
-        return succeeded(&done, spec).map(|()| "FETCH_HEAD".to_owned());
+impl Git<'_, '_> {
+    async fn clone(&mut self) -> Result<Commit, BuildError> {
+        let spec = self.spec;
+        let found = self.find().await?;
+        self.workshop.say(Step::Clone, format!("Fetching {} of {}", found.words, spec.repository_url));
+        self.must(&["init", "--quiet", "."]).await?;
+        let pinned = self.fetch(&found.name).await?;
+        self.must(&["checkout", "--quiet", "--detach", &pinned]).await?;
+        let commit = self.read_commit().await?;
+        let words = format!("Pinned {} {} ({})", &commit.hash[..12], commit.subject, commit.author);
+        self.workshop.say(Step::Clone, words);
+        // What a relative address of a submodule, and git-lfs, begin at.
+        self.must(&["config", "remote.origin.url", &spec.repository_url]).await?;
+        self.submodules().await?;
+        self.large_files().await?;
+        Ok(commit)
     }
-    if done.disk_full() {
-        return Err(BuildError::DiskFull);
-    }
-    // A server may refuse to give a commit that no branch points at: then it must be among all that it does give.
-    workshop.say(Step::Clone, "The repository does not give that commit alone; fetching all branches and tags.");
-    let (heads, tags) = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*");
-    let all = ["fetch", "--quiet", "--no-recurse-submodules", "--", url, heads, tags];
-    let done = git(workshop, folder, false, &all).await?;
-    succeeded(&done, spec)?;
-    let commit = format!("{name}^{{commit}}");
-    let known = git(workshop, folder, true, &["rev-parse", "--quiet", "--verify", &commit]).await?;
-    if known.status.success() { Ok(name.to_owned()) } else { Err(not_found(spec)) }
-}
 
-async fn read_commit(workshop: &mut Workshop<'_>, spec: &BuildSpec, folder: &Path) -> Result<Commit, BuildError> {
-    let shown = git(workshop, folder, true, &["log", "-1", "--format=%H%x00%s%x00%an%x00%ct"]).await?;
-    succeeded(&shown, spec)?;
-    let text = String::from_utf8_lossy(&shown.captured).into_owned();
-    let mut fields = text.trim_end().split('\0').map(str::to_owned);
-    let mut next = || fields.next().unwrap_or_default();
-    let (hash, subject, author, seconds) = (next(), next(), next(), next());
-    if !is_hash(&hash) {
-        return Err(BuildError::Clone("The commit could not be read from the repository.".to_owned()));
+    async fn submodules(&mut self) -> Result<(), BuildError> {
+        let list = ["config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.url$"];
+        let listed = self.run(true, &list).await?;
+        let text = String::from_utf8_lossy(&listed.captured);
+        let urls: Vec<&str> = text.lines().filter_map(|line| line.split_once(' ')).map(|(_, url)| url).collect();
+        if urls.is_empty() {
+            return Ok(());
+        }
+        if urls.len() > SUBMODULES_MAX {
+            return Err(BuildError::Clone(format!(
+                "The repository has {} submodules, more than the {SUBMODULES_MAX} that are fetched. Leave some out.",
+                urls.len()
+            )));
+        }
+        if let Some(bad) =
+            urls.iter().find(|url| !url.starts_with("../") && !url.starts_with("./") && check_url(url).is_err())
+        {
+            return Err(BuildError::Clone(format!(
+                "The submodule {} can't be fetched: its address must begin with https://, http:// or ssh://. Change it in .gitmodules.",
+                bad.chars().take(200).collect::<String>()
+            )));
+        }
+        self.workshop.say(Step::Clone, format!("Fetching {} submodules", urls.len()));
+        let done = self
+            .run(false, &["submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", "--jobs=2"])
+            .await?;
+        match done.status.success() {
+            true => Ok(()),
+            false if done.disk_full() => Err(BuildError::DiskFull),
+            false => {
+                let said = done.tail.iter().rev().find(|line| line.starts_with("fatal: ")).or(done.tail.last());
+                Err(BuildError::Clone(format!(
+                    "A submodule of the repository could not be fetched: {}. Check its address in .gitmodules, and that what opens the repository opens it too.",
+                    said.map_or("git says nothing", |line| line.trim_start_matches("fatal: ").trim_end_matches('.'))
+                )))
+            }
+        }
     }
-    let committed_unix_ms = seconds.parse::<u64>().unwrap_or_default().saturating_mul(1000);
-    let short = |text: String| text.chars().take(200).collect();
-    Ok(Commit { hash, subject: short(subject), author: short(author), committed_unix_ms })
-}
 
-async fn git(
-    workshop: &mut Workshop<'_>,
-    folder: &Path,
-    capture: bool,
-    arguments: &[&str],
-) -> Result<Outcome, BuildError> {
-    let arguments: Vec<&OsStr> = CONFIG.iter().chain(arguments).map(OsStr::new).collect();
-    let order =
-        Order { step: Step::Clone, program: "git", arguments: &arguments, folder, environment: &ENVIRONMENT, capture };
-    workshop.run(&order).await
+    /// Files that git-lfs keeps elsewhere; without it they would be deployed as what points to them.
+    async fn large_files(&mut self) -> Result<(), BuildError> {
+        let listed = self.run(true, &["grep", "--quiet", "-E", "filter=lfs", "--", ":(glob)**/.gitattributes"]).await?;
+        if !listed.status.success() {
+            return Ok(());
+        }
+        self.workshop.say(Step::Clone, "Fetching large files (git-lfs)");
+        let done = self.run(false, &["lfs", "pull"]).await?;
+        if done.status.success() {
+            return Ok(());
+        }
+        if done.disk_full() {
+            return Err(BuildError::DiskFull);
+        }
+        let missing = done.tail.iter().any(|line| line.contains("'lfs' is not a git command"));
+        Err(BuildError::Clone(if missing {
+            "The repository keeps large files with git-lfs, which is not installed on this server. Install git-lfs there, then redeploy.".to_owned()
+        } else {
+            let said = done.tail.last().map_or("git-lfs says nothing", String::as_str).trim_end_matches('.');
+            format!("The large files of the repository could not be fetched: {said}. Check that they were pushed.")
+        }))
+    }
+
+    async fn must(&mut self, arguments: &[&str]) -> Result<(), BuildError> {
+        let done = self.run(false, arguments).await?;
+        succeeded(&done, self.spec)
+    }
+
+    async fn run(&mut self, capture: bool, arguments: &[&str]) -> Result<Outcome, BuildError> {
+        let arguments: Vec<&OsStr> = CONFIG.iter().chain(arguments).map(OsStr::new).collect();
+        let keys = self.keys.environment.iter().map(|(name, value)| (*name, value.as_str()));
+        let environment: Vec<(&str, &str)> = ENVIRONMENT.iter().copied().chain(keys).collect();
+        let folder = self.workshop.places.source.clone();
+        let order = Order {
+            step: Step::Clone,
+            program: "git",
+            arguments: &arguments,
+            folder: &folder,
+            environment: &environment,
+            capture,
+            secrets: false,
+        };
+        self.workshop.run(&order).await
+    }
+
+    /// Asks the server which branch or tag is meant; a full hash is believed as it is.
+    async fn find(&mut self) -> Result<Found, BuildError> {
+        let spec = self.spec;
+        let wanted = spec.git_ref.as_str();
+        if is_hash(wanted) {
+            return Ok(Found { name: wanted.to_owned(), words: format!("commit {}", &wanted[..12]) });
+        }
+        let candidates = match wanted.strip_prefix("refs/") {
+            Some(_) => vec![(wanted.to_owned(), wanted.to_owned())],
+            None => vec![
+                (format!("refs/heads/{wanted}"), format!("branch {wanted}")),
+                (format!("refs/tags/{wanted}"), format!("tag {wanted}")),
+            ],
+        };
+        let mut arguments = vec!["ls-remote", "--quiet", "--", spec.repository_url.as_str()];
+        arguments.extend(candidates.iter().map(|(name, _)| name.as_str()));
+        let listed = self.run(true, &arguments).await?;
+        succeeded(&listed, spec)?;
+        let text = String::from_utf8_lossy(&listed.captured);
+        let has = |name: &str| text.lines().any(|line| line.split('\t').nth(1) == Some(name));
+        let found = candidates.into_iter().find(|(name, _)| has(name));
+        found.map(|(name, words)| Found { name, words }).ok_or_else(|| not_found(spec))
+    }
+
+    /// Fetches and returns what to check out.
+    async fn fetch(&mut self, name: &str) -> Result<String, BuildError> {
+        let spec = self.spec;
+        let url = spec.repository_url.as_str();
+        let one = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--", url, name];
+        let done = self.run(false, &one).await?;
+        if done.status.success() || !is_hash(name) {
+            return succeeded(&done, spec).map(|()| "FETCH_HEAD".to_owned());
+        }
+        if done.disk_full() {
+            return Err(BuildError::DiskFull);
+        }
+        // A server may refuse to give a commit that no branch points at: then it must be among all that it does give.
+        self.workshop
+            .say(Step::Clone, "The repository does not give that commit alone; fetching all branches and tags.");
+        let (heads, tags) = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*");
+        let all = ["fetch", "--quiet", "--no-recurse-submodules", "--", url, heads, tags];
+        let done = self.run(false, &all).await?;
+        succeeded(&done, spec)?;
+        let commit = format!("{name}^{{commit}}");
+        let known = self.run(true, &["rev-parse", "--quiet", "--verify", &commit]).await?;
+        if known.status.success() { Ok(name.to_owned()) } else { Err(not_found(spec)) }
+    }
+
+    async fn read_commit(&mut self) -> Result<Commit, BuildError> {
+        let spec = self.spec;
+        let shown = self.run(true, &["log", "-1", "--format=%H%x00%s%x00%an%x00%ct"]).await?;
+        succeeded(&shown, spec)?;
+        let text = String::from_utf8_lossy(&shown.captured).into_owned();
+        let mut fields = text.trim_end().split('\0').map(str::to_owned);
+        let mut next = || fields.next().unwrap_or_default();
+        let (hash, subject, author, seconds) = (next(), next(), next(), next());
+        if !is_hash(&hash) {
+            return Err(BuildError::Clone("The commit could not be read from the repository.".to_owned()));
+        }
+        let committed_unix_ms = seconds.parse::<u64>().unwrap_or_default().saturating_mul(1000);
+        let short = |text: String| text.chars().take(200).collect();
+        Ok(Commit { hash, subject: short(subject), author: short(author), committed_unix_ms })
+    }
 }
 
 fn succeeded(done: &Outcome, spec: &BuildSpec) -> Result<(), BuildError> {
@@ -155,21 +256,27 @@ fn explain(done: &Outcome, spec: &BuildSpec) -> BuildError {
     if has("couldn't find remote ref") || has("not our ref") || has("did not match any") {
         return not_found(spec);
     }
-    let advice =
-        if has("could not read Username") || has("Authentication failed") || has("error: 403") || has("error: 401") {
-            "It does not exist or is private. Check the address; private repositories can't be read yet."
-        } else if has("not found") || has("error: 404") || has("does not appear to be a git repository") {
-            "There is no repository at this address. Check it in the settings of the app."
-        } else if has("Could not resolve host") {
-            "The server can't find that host. Check the address, and the server's DNS."
-        } else if has("SSL certificate") || has("certificate verify") || has("TLS") {
-            "The host's certificate is not trusted by the server."
-        } else if has("Failed to connect") || has("Connection refused") || has("timed out") || has("Could not connect")
-        {
-            "The server can't connect to that host. Check the address and the server's firewall."
-        } else {
-            "Check the address in the settings of the app, and that the server can reach it."
-        };
+    let advice = if has("could not read Username")
+        || has("Authentication failed")
+        || has("error: 403")
+        || has("error: 401")
+    {
+        "It does not exist or is private. Check the address, and the user name and password or key of the app's source."
+    } else if has("Host key verification failed") {
+        "The host is not one of the known hosts of the app's source. Set its key there."
+    } else if has("Permission denied") {
+        "The host refused the key of the app's source. Add the key to the repository, with the right to read."
+    } else if has("not found") || has("error: 404") || has("does not appear to be a git repository") {
+        "There is no repository at this address. Check it in the settings of the app."
+    } else if has("Could not resolve host") {
+        "The server can't find that host. Check the address, and the server's DNS."
+    } else if has("SSL certificate") || has("certificate verify") || has("TLS") {
+        "The host's certificate is not trusted by the server."
+    } else if has("Failed to connect") || has("Connection refused") || has("timed out") || has("Could not connect") {
+        "The server can't connect to that host. Check the address and the server's firewall."
+    } else {
+        "Check the address in the settings of the app, and that the server can reach it."
+    };
     BuildError::Clone(format!("The repository {url} could not be cloned: {said}. {advice}"))
 }
 
@@ -185,16 +292,27 @@ fn is_hash(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// The address is data of a user: it must be one of the two protocols and hold nothing else.
+/// The address is data of a user: it must be one of three protocols and hold nothing else but, for ssh, a user's name.
 fn check_url(url: &str) -> Result<(), BuildError> {
-    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let clean = url.len() <= 2048 && url.bytes().all(|byte| byte.is_ascii_graphic());
-    let authority = host.and_then(|host| host.split('/').next()).unwrap_or_default();
-    if clean && !authority.is_empty() && !authority.contains('@') && !authority.starts_with('-') {
+    let web = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let authority = |rest: &str| rest.split('/').next().unwrap_or_default().to_owned();
+    let safe = |host: &str| !host.is_empty() && !host.contains('@') && !host.starts_with('-');
+    let shaped = match (web, url.strip_prefix("ssh://")) {
+        (Some(rest), _) => safe(&authority(rest)),
+        (None, Some(rest)) => {
+            let authority = authority(rest);
+            let (user, host) = authority.split_once('@').unwrap_or(("git", &authority));
+            // A password has no place in an address, and no word may begin like an option of ssh.
+            safe(host) && !user.is_empty() && !user.starts_with('-') && !user.contains(':')
+        }
+        (None, None) => false,
+    };
+    if clean && shaped {
         return Ok(());
     }
     Err(BuildError::Clone(
-        "The address of the repository can't be used. It must begin with https:// or http:// and hold no user name, password or space.".to_owned(),
+        "The address of the repository can't be used. It must begin with https://, http:// or ssh:// and hold no password or space.".to_owned(),
     ))
 }
 
@@ -218,13 +336,17 @@ mod tests {
 
     #[test]
     fn addresses_and_refs_that_could_be_more_than_data_are_refused() {
-        for good in ["https://example.com/a.git", "http://127.0.0.1:8080/x/y"] {
+        for good in
+            ["https://example.com/a.git", "http://127.0.0.1:8080/x/y", "ssh://git@example.com:22/a.git", "ssh://host/x"]
+        {
             assert!(check_url(good).is_ok(), "{good}");
         }
         for bad in [
             "",
             "file:///etc",
-            "ssh://host/x",
+            "ssh://git:word@host/x",
+            "ssh://-oProxyCommand=x/",
+            "ssh://git@-oProxyCommand=x/y",
             "git@host:x",
             "https://",
             "https://user:word@host/x",

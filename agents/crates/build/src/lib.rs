@@ -5,22 +5,40 @@
 mod as_user;
 mod build;
 mod command;
-mod detect;
+mod confine;
+mod container;
+mod context;
 mod error;
 mod git;
 mod leftover;
 mod lines;
+mod native;
 mod pack;
+mod places;
+mod plan;
+mod secrets;
+mod size;
+mod source_keys;
+mod store;
+mod toolchain;
 mod unpack;
+mod upload;
+mod version;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use fairlead_model::{Artifact, Commit, LogLine, StepStatus};
+use fairlead_base::cgroup::Cgroups;
+use fairlead_engine::Engine;
+use fairlead_model::{Artifact, BuildLimits, Commit, LogLine, StepStatus};
+use fairlead_secret::{Redactor, SealingKey};
 
 pub use build::{build, clear_abandoned};
 pub use error::BuildError;
+pub use store::{Store, TransferError};
+pub use toolchain::{ToolchainError, Toolchains};
 pub use unpack::{UnpackError, unpack};
 
 /// Where and as whom builds run.
@@ -38,13 +56,27 @@ pub struct BuildOptions {
     pub path: OsString,
     /// What the surroundings add, see `inherited_environment`.
     pub environment: BTreeMap<String, String>,
+    /// Of each build where it has none of its own; zero memory or CPU for none.
+    pub limits: BuildLimits,
+    /// Where each build gets a control group of its own.
+    pub cgroups: Cgroups,
+    /// What fetches programs that the server lacks; none: only its own are used.
+    pub toolchains: Option<Toolchains>,
+    /// For Dockerfiles and images.
+    pub engine: Option<Engine>,
+    /// For uploads.
+    pub store: Option<Store>,
+    /// Opens secrets.
+    pub sealing: Option<Arc<SealingKey>>,
+    /// Takes secrets out of the log, before its lines are cut.
+    pub redactor: Option<Redactor>,
 }
 
 /// What a build made, and of what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildOutcome {
-    /// The commit it was pinned to.
-    pub commit: Commit,
+    /// The commit it was pinned to; none of an upload or an image.
+    pub commit: Option<Commit>,
     /// The packed artifact.
     pub artifact: Artifact,
 }
@@ -66,9 +98,9 @@ pub fn artifact_path(artifacts: &Path, digest: &str) -> Option<PathBuf> {
     valid.then(|| artifacts.join(format!("{hex}.tar.zst")))
 }
 
-/// What of the agent's own environment a build needs to reach the world: proxies, authorities and the npm registry.
+/// What of the agent's own environment a build needs to reach the world: proxies, authorities and registries.
 pub fn inherited_environment() -> BTreeMap<String, String> {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 16] = [
         "http_proxy",
         "https_proxy",
         "no_proxy",
@@ -79,10 +111,20 @@ pub fn inherited_environment() -> BTreeMap<String, String> {
         "SSL_CERT_DIR",
         "NODE_EXTRA_CA_CERTS",
         "GIT_SSL_CAINFO",
+        "GOPROXY",
+        "PIP_INDEX_URL",
+        "UV_INDEX_URL",
+        "RUSTUP_HOME",
         "NPM_CONFIG_REGISTRY",
         "npm_config_registry",
     ];
     NAMES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()
+}
+
+/// Bounds of builds that name none: what lets the server's apps live beside them.
+pub fn usual_limits(server_memory_bytes: u64) -> BuildLimits {
+    let memory_bytes = (server_memory_bytes / 4 * 3).max(512 << 20);
+    BuildLimits { memory_bytes, cpu_millis: 0, disk_bytes: 20 << 30 }
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
     make_folder(partial, 0o700)?;
     let hashing = Hashing { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
     let mut decoder = zstd::Decoder::with_buffer(io::BufReader::with_capacity(1 << 17, hashing))?;
-    let mut unpacker = Unpacker { root: partial, links: HashSet::new(), bytes: 0, entries: 0 };
+    let mut unpacker = Unpacker { root: partial, links: HashSet::new(), bytes: 0, entries: 0, foreign: None };
     {
         let mut archive = tar::Archive::new(&mut decoder);
         for entry in archive.entries()? {
@@ -114,22 +114,57 @@ fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
     if format!("sha256:{hex}") == digest { Ok(()) } else { Err(UnpackError::Damaged) }
 }
 
+/// How an archive that others made is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// Leading names that are left away.
+    pub(crate) strip: usize,
+    /// More is refused.
+    pub(crate) bytes_max: u64,
+}
+
+/// Unpacks an archive of others into `into`, which is made unless it is there. What ours never have is taken too: folders
+/// that are not named, or named twice. Blocking.
+pub(crate) fn unpack_tar(from: impl Read, into: &Path, form: Form) -> Result<(), UnpackError> {
+    if !into.is_dir() {
+        make_folder(into, 0o755)?;
+    }
+    let mut unpacker = Unpacker { root: into, links: HashSet::new(), bytes: 0, entries: 0, foreign: Some(form) };
+    for entry in tar::Archive::new(from).entries()? {
+        unpacker.entry(&mut entry?)?;
+    }
+    Ok(())
+}
+
 struct Unpacker<'a> {
     root: &'a Path,
     /// Links made so far: nothing is ever written through one.
     links: HashSet<PathBuf>,
     bytes: u64,
     entries: u64,
+    /// Set when it isn't an archive of ours.
+    foreign: Option<Form>,
 }
 
 impl Unpacker<'_> {
     fn entry<R: Read>(&mut self, entry: &mut tar::Entry<'_, R>) -> Result<(), UnpackError> {
         let refused = |why: &str, at: &Path| UnpackError::Refused(format!("{} {why}", at.display()));
-        let at = entry.path()?.into_owned();
+        let mut at = entry.path()?.into_owned();
+        if let Some(form) = self.foreign {
+            // What `git archive` and `tar` say of the whole is no file.
+            if matches!(entry.header().entry_type(), EntryType::XGlobalHeader) {
+                return Ok(());
+            }
+            at = at.components().filter(|part| *part != Component::CurDir).skip(form.strip).collect();
+            if at.as_os_str().is_empty() {
+                return Ok(());
+            }
+        }
+        let bytes_max = self.foreign.map_or(Bounds::ARTIFACT.bytes_max, |form| form.bytes_max);
         self.entries += 1;
         self.bytes = self.bytes.saturating_add(entry.header().entry_size()?);
         // An archive that unpacks to more is a mistake or an attack.
-        if self.entries > Bounds::ARTIFACT.entries_max || self.bytes > Bounds::ARTIFACT.bytes_max {
+        if self.entries > Bounds::ARTIFACT.entries_max || self.bytes > bytes_max {
             return Err(UnpackError::Refused("it is too large".to_owned()));
         }
         if at.as_os_str().is_empty() || !at.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -139,7 +174,12 @@ impl Unpacker<'_> {
             return Err(refused("lies behind a link", &at));
         }
         let path = self.root.join(&at);
+        if let Some(parent) = path.parent().filter(|_| self.foreign.is_some()) {
+            // No part of it is a link of the archive's, and the folder is ours alone.
+            DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
+        }
         match entry.header().entry_type() {
+            EntryType::Directory if self.foreign.is_some() && path.is_dir() => {}
             EntryType::Directory => make_folder(&path, 0o755)?,
             EntryType::Regular => {
                 let executable = entry.header().mode()? & 0o111 != 0;
@@ -272,6 +312,36 @@ mod tests {
             let error = unpack(&path, &digest, &dir.path().join("in/rel_1")).unwrap_err();
             assert!(matches!(error, UnpackError::Refused(_)), "{entries:?}: {error:?}");
             assert_eq!(fs::read_dir(dir.path().join("in")).unwrap().count(), 0);
+            assert!(!dir.path().join("evil").exists());
+        }
+    }
+
+    #[test]
+    fn an_archive_of_others_is_taken_with_its_habits_but_never_leaves_its_folder() {
+        use EntryType::{Directory, Link, Regular, Symlink};
+        let tar = |entries: &[(&str, EntryType, &str)]| {
+            let dir = tempfile::tempdir().unwrap();
+            zstd::decode_all(File::open(artifact(dir.path(), entries).0).unwrap()).unwrap()
+        };
+        let form = Form { strip: 1, bytes_max: 1000 };
+        let dir = tempfile::tempdir().unwrap();
+        let into = dir.path().join("source");
+        let usual =
+            [("./a/", Directory, ""), ("./a/", Directory, ""), ("./a/b/c", Regular, "text"), ("a/l", Symlink, "b/c")];
+        unpack_tar(tar(&usual).as_slice(), &into, form).unwrap();
+        assert_eq!(fs::read_to_string(into.join("l")).unwrap(), "text");
+        let bad: [&[(&str, EntryType, &str)]; 6] = [
+            &[("a/../../evil", Regular, "x")],
+            &[("a/link", Symlink, ".."), ("a/link/evil", Regular, "x")],
+            &[("a/d", Symlink, "e"), ("a/d/evil", Regular, "x")],
+            &[("a/hard", Link, "/etc/passwd")],
+            &[("a/up", Symlink, "../evil")],
+            &[("a/big", Regular, &"x".repeat(1001))],
+        ];
+        for (index, entries) in bad.into_iter().enumerate() {
+            let into = dir.path().join(format!("bad{index}"));
+            let error = unpack_tar(tar(entries).as_slice(), &into, form).unwrap_err();
+            assert!(matches!(error, UnpackError::Refused(_)), "{entries:?}: {error:?}");
             assert!(!dir.path().join("evil").exists());
         }
     }

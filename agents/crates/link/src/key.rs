@@ -1,9 +1,7 @@
 //! The agent's own key and every signature on the link. The seed never leaves this file's owner: no accessor, no Debug.
 
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
@@ -40,10 +38,7 @@ impl AgentKey {
         let mut seed = [0u8; KEY_BYTES];
         SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
         // Never over a key that appeared meanwhile: the control plane may know it already.
-        let mut created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        created.write_all(&seed)?;
-        created.sync_all()?;
-        file::sync_folder(path)?;
+        file::create(path, &seed, 0o600)?;
         Self::from_seed(&seed)
     }
 

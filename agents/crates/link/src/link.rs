@@ -109,6 +109,8 @@ pub struct LinkEnds {
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
     /// The answers; whoever answers waits while the connection is slow. What nobody waits for any more is dropped.
     pub log_answers: mpsc::Sender<agent::LogLines>,
+    /// Opens the artifact store while a session is; empty without one.
+    pub transfer_token: watch::Receiver<String>,
 }
 
 /// The link of an enrolled agent.
@@ -125,6 +127,7 @@ pub struct Link {
     connected: watch::Sender<bool>,
     log_requests: mpsc::UnboundedSender<LogRequest>,
     log_answers: mpsc::Receiver<agent::LogLines>,
+    transfer_token: watch::Sender<String>,
     spool_failing: bool,
 }
 
@@ -155,6 +158,7 @@ impl Link {
         let (connected, connected_end) = watch::channel(false);
         let (log_requests, log_requests_end) = mpsc::unbounded_channel();
         let (log_answers_end, log_answers) = mpsc::channel(ANSWER_QUEUE);
+        let (transfer_token, token_end) = watch::channel(String::new());
         let ends = LinkEnds {
             desired: desired_end,
             report: report_end,
@@ -162,6 +166,7 @@ impl Link {
             connected: connected_end,
             log_requests: log_requests_end,
             log_answers: log_answers_end,
+            transfer_token: token_end,
         };
         let link = Self {
             endpoint,
@@ -175,6 +180,7 @@ impl Link {
             connected,
             log_requests,
             log_answers,
+            transfer_token,
             spool_failing: false,
         };
         Ok((link, ends))
@@ -190,6 +196,7 @@ impl Link {
             let was_open = self.connected.send_replace(false);
             self.ask(LogRequest::CancelAll);
             while self.log_answers.try_recv().is_ok() {}
+            self.transfer_token.send_replace(String::new());
             if was_open {
                 told = None;
             }
@@ -285,8 +292,9 @@ impl Link {
                 Action::Prove(nonce) => {
                     Some(Event::Proved(self.key.sign_hello(&self.options.config.server_id, &nonce)))
                 }
-                Action::Open { acked } => {
+                Action::Open { acked, transfer_token } => {
                     self.spool.rewind(acked)?;
+                    self.transfer_token.send_replace(transfer_token);
                     self.connected.send_replace(true);
                     tracing::info!(control = ?self.endpoint, "linked");
                     None

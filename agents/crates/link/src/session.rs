@@ -48,6 +48,8 @@ pub(crate) enum Action {
     Open {
         /// The highest sequence the control plane has.
         acked: u64,
+        /// Opens the artifact store as long as this session lasts.
+        transfer_token: String,
     },
     /// Check, save and hand out this state; answer with `Judged`.
     Judge(Box<agent::SignedState>),
@@ -199,7 +201,11 @@ impl Session {
                 self.silence_max = interval * 3;
                 self.desired = welcome.desired.map(Version::from).unwrap_or_default();
                 self.report_due = now + REPORT_INTERVAL;
-                vec![Action::Open { acked: welcome.push_acked_sequence }, self.sync(now), Action::WantReport]
+                vec![
+                    Action::Open { acked: welcome.push_acked_sequence, transfer_token: welcome.transfer_token },
+                    self.sync(now),
+                    Action::WantReport,
+                ]
             }
             (Phase::Open, Body::Desired(desired)) => {
                 self.desired = desired.version.map(Version::from).unwrap_or_default();

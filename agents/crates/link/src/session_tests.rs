@@ -18,9 +18,14 @@ fn open(now: Instant) -> Session {
         start(now).step(Event::Received(Body::Challenge(agent::Challenge { nonce: vec![9] })), now);
     assert_eq!(actions, [Action::Prove(vec![9])]);
     let (session, _) = session.step(Event::Proved(vec![1]), now);
-    let welcome = agent::Welcome { push_acked_sequence: 3, ping_interval_ms: 20_000, ..agent::Welcome::default() };
+    let welcome = agent::Welcome {
+        push_acked_sequence: 3,
+        ping_interval_ms: 20_000,
+        transfer_token: "token".into(),
+        ..agent::Welcome::default()
+    };
     let (session, actions) = session.step(Event::Received(Body::Welcome(welcome)), now);
-    assert_eq!(actions[0], Action::Open { acked: 3 });
+    assert_eq!(actions[0], Action::Open { acked: 3, transfer_token: "token".into() });
     assert!(is_sync(&actions[1]) && actions[2] == Action::WantReport);
     session
 }

@@ -10,8 +10,8 @@ use fairlead_base::file;
 use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId};
 use serde::{Deserialize, Serialize};
 
-use crate::cgroup::Cgroup;
 use crate::rollout::{Exit, HookKind};
+use fairlead_base::cgroup::Cgroup;
 
 /// What a shim needs to run one instance, and what a restarted agent needs to know it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

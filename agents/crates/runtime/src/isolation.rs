@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use fairlead_base::Folders;
-
-use crate::cgroup::Cgroups;
+use fairlead_base::cgroup::Cgroups;
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -71,6 +70,11 @@ impl Isolation {
     /// The version of the control groups that limit apps, or why there are none.
     pub fn limits(&self) -> Result<u8, &str> {
         self.cgroups.version().ok_or_else(|| self.cgroups.off_reason().unwrap_or_default())
+    }
+
+    /// Where control groups are made, for builds too.
+    pub fn groups(&self) -> &Cgroups {
+        &self.cgroups
     }
 
     /// What is off, in whole sentences; empty when isolation is whole.

@@ -3,7 +3,6 @@
 //! nothing through a shell.
 
 mod app_logs;
-mod cgroup;
 mod health;
 mod identity;
 mod instance;
@@ -21,7 +20,7 @@ mod volumes;
 mod workers;
 
 pub use app_logs::{FoundLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
-pub use cgroup::{CgroupFolders, Cgroups, Limits};
+pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
 pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};

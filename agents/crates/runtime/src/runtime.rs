@@ -25,12 +25,12 @@ use fairlead_model::{
 use fairlead_secret::SealingKey;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::cgroup::CgroupFolders;
 use crate::identity::Identities;
 use crate::instance::InstanceSpec;
 use crate::isolation::Isolation;
 use crate::rollout::{Event, Load, Traffic, Upstream};
 use driver::Driver;
+use fairlead_base::cgroup::CgroupFolders;
 
 /// Lines of deployments' logs that wait for the agent; a rollout writes some dozen.
 const LOG_LINES_WAITING: usize = 4096;

@@ -1,9 +1,7 @@
 //! The key that secrets are sealed to. Its private half never leaves this file's owner: no accessor, no Debug.
 
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 use aws_lc_rs::agreement::{PrivateKey, X25519};
@@ -45,10 +43,7 @@ impl SealingKey {
         let mut bytes = Zeroizing::new([0u8; KEY_BYTES]);
         SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| SealingKeyError::NoRandomness)?;
         // Never over a key that appeared meanwhile: secrets may be sealed to it already.
-        let mut created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        created.write_all(bytes.as_slice())?;
-        created.sync_all()?;
-        file::sync_folder(path)?;
+        file::create(path, bytes.as_slice(), 0o600)?;
         Self::from_bytes(bytes.as_slice())
     }
 

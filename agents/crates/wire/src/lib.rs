@@ -46,11 +46,12 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 14] = [
+pub const CAPABILITIES: [&str; 17] = [
     "app",
     "benchmark",
     "benchmark.http3",
     "build",
+    "build.plan",
     "hook",
     "liveness",
     "logs",
@@ -58,7 +59,9 @@ pub const CAPABILITIES: [&str; 14] = [
     "route",
     "scale",
     "secret",
+    "toolchain",
     "traffic",
+    "transfer",
     "volume",
     "worker",
 ];

@@ -6,10 +6,10 @@ use std::io;
 use std::sync::Arc;
 
 use fairlead_base::{CancellationToken, clock};
-use fairlead_build::{BuildError, BuildOptions, BuildOutcome, BuildSink, build};
+use fairlead_build::{BuildError, BuildOptions, BuildOutcome, BuildSink, TransferError, build};
 use fairlead_model::{
-    AppId, BuildSpec, BuildStatus, Commit, DeploymentId, DesiredState, LogLine, LogStream, Step, StepState, StepStatus,
-    WorkState,
+    AppKey, BuildSpec, BuildStatus, Commit, DeploymentId, DesiredState, LogLine, LogStream, Step, StepState,
+    StepStatus, WorkState,
 };
 use fairlead_runtime::Identities;
 use fairlead_secret::{Redactor, SealingKey};
@@ -35,7 +35,7 @@ struct Running {
     status: BuildStatus,
     cancel: CancellationToken,
     task: JoinHandle<()>,
-    /// Builds are given no secrets, but a repository may hold one.
+    /// Over what its sentences may hold of secrets.
     redactor: Option<Redactor>,
 }
 
@@ -72,7 +72,7 @@ impl Builds {
         }
         let next = desired.builds.values().find(|spec| local.build(&spec.deployment).is_none());
         if let Some(spec) = next {
-            self.running = Some(self.start(spec.clone(), self.redactor(desired, &spec.app)));
+            self.running = Some(self.start(spec.clone(), self.redactor(desired, spec)));
         }
     }
 
@@ -125,14 +125,20 @@ impl Builds {
         }
     }
 
-    /// Over the secrets of an app in all its environments.
-    fn redactor(&self, desired: &DesiredState, app: &AppId) -> Option<Redactor> {
-        let specs = desired.apps.values().filter(|spec| spec.key.app == *app);
+    /// Over the secrets of an app in all its environments, and those of the build itself.
+    fn redactor(&self, desired: &DesiredState, build: &BuildSpec) -> Option<Redactor> {
+        let specs = desired.apps.values().filter(|spec| spec.key.app == build.app);
         let sealed = specs.flat_map(|spec| {
             let releases = spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release));
             releases.filter_map(|release| Some((&spec.key, release.secrets.as_ref()?)))
         });
-        fairlead_runtime::redactor(&self.sealing, sealed)
+        let own = build
+            .environment
+            .as_ref()
+            .map(|environment| AppKey { app: build.app.clone(), environment: environment.clone() });
+        let of_build = build.secrets.iter().chain(&build.credentials);
+        let of_build = of_build.filter_map(|sealed| Some((own.as_ref()?, sealed)));
+        fairlead_runtime::redactor(&self.sealing, sealed.chain(of_build))
     }
 
     fn start(&self, spec: BuildSpec, redactor: Option<Redactor>) -> Running {
@@ -146,12 +152,18 @@ impl Builds {
             lost: BTreeMap::new(),
         };
         let (events, token, mut options) = (self.events.clone(), cancel.clone(), self.options.clone());
+        let log_redactor = redactor.clone();
         let user = self.identities.user_for(&format!("build/{}", spec.app));
         let task = tokio::spawn(async move {
             let outcome = match user {
                 Ok(user) => {
                     options.user = user;
-                    build(&spec, &options, &mut sink, token).await
+                    options.redactor = log_redactor;
+                    let outcome = build(&spec, &options, &mut sink, token.clone()).await;
+                    if let Ok(made) = &outcome {
+                        hand_over(made, &options, &mut sink, &token).await;
+                    }
+                    outcome
                 }
                 Err(source) => Err(BuildError::Server { what: "finding a user for the build", source }),
             };
@@ -162,6 +174,23 @@ impl Builds {
         });
         Running { status, cancel, task, redactor }
     }
+}
+
+/// Sends the artifact to the control plane, for the app's other servers. This one has it whatever becomes of that.
+async fn hand_over(made: &BuildOutcome, options: &BuildOptions, sink: &mut Sink, cancel: &CancellationToken) {
+    let digest = &made.artifact.digest;
+    let (Some(store), Some(path)) = (&options.store, fairlead_build::artifact_path(&options.artifacts, digest)) else {
+        return;
+    };
+    let text = match store.send(digest, &path, cancel).await {
+        Ok(()) => "The control plane holds the artifact for the app's other servers.".to_owned(),
+        // A control plane without a store gives no token.
+        Err(TransferError::Unlinked | TransferError::Cancelled) => return,
+        Err(error) => {
+            format!("The artifact could not be sent to the control plane ({error}); other servers can't fetch it.")
+        }
+    };
+    sink.line(LogLine { unix_ms: clock::unix_ms(), step: Step::Pack, stream: LogStream::System, text });
 }
 
 fn started(deployment: DeploymentId) -> BuildStatus {
@@ -179,7 +208,7 @@ fn concluded(mut status: BuildStatus, outcome: Result<BuildOutcome, BuildError>)
     match outcome {
         Ok(outcome) => {
             status.state = WorkState::Succeeded;
-            status.commit = Some(outcome.commit);
+            status.commit = outcome.commit;
             status.artifact = Some(outcome.artifact);
         }
         Err(error) => {
@@ -254,7 +283,7 @@ mod tests {
 
     use base64::Engine;
     use fairlead_base::Folders;
-    use fairlead_model::{AppKey, EnvironmentId, SealedSecrets};
+    use fairlead_model::{AppId, EnvironmentId, SealedSecrets};
 
     use tokio::sync::{Mutex, MutexGuard};
 
@@ -285,6 +314,13 @@ mod tests {
             user: None,
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
+            limits: fairlead_build::usual_limits(0),
+            cgroups: fairlead_base::cgroup::Cgroups::off("a test"),
+            toolchains: None,
+            engine: None,
+            store: None,
+            sealing: None,
+            redactor: None,
         };
         let identities = Arc::new(Identities::open(&folders).unwrap());
         let (sender, lines) = mpsc::channel(1024);

@@ -4,16 +4,22 @@ use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
 
-use fairlead_base::Folders;
-use fairlead_model::{Failure, ReleaseSpec};
+use fairlead_base::{CancellationToken, Folders};
+use fairlead_build::{Store, Toolchains};
+use fairlead_model::{ArtifactKind, Failure, ReleaseSpec};
 use fairlead_runtime::PrepareRelease;
 use tokio::task::spawn_blocking;
 
 use super::disk;
 
-/// Unpacks artifacts of the data folder.
+/// Unpacks artifacts of the data folder, and gets what a release needs beside its own files.
 #[derive(Debug)]
-pub(crate) struct ArtifactReleases(pub(crate) Folders);
+pub(crate) struct ArtifactReleases {
+    pub(crate) folders: Folders,
+    pub(crate) toolchains: Toolchains,
+    /// Where an artifact comes from that was built elsewhere.
+    pub(crate) store: Store,
+}
 
 impl PrepareRelease for ArtifactReleases {
     fn prepare<'a>(
@@ -21,17 +27,29 @@ impl PrepareRelease for ArtifactReleases {
         release: &'a ReleaseSpec,
         folder: &'a Path,
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        let (into, digest) = (folder.to_path_buf(), release.artifact_digest.clone());
-        let artifact = fairlead_build::artifact_path(&self.0.artifacts(), &digest);
-        let folders = self.0.clone();
-        let unpack = move || {
-            let artifact = artifact.ok_or_else(|| missing(&digest))?;
-            if !into.is_dir() {
-                disk::room_for(&artifact, &folders)?;
-            }
-            fairlead_build::unpack(&artifact, &digest, &into).map_err(|error| error.failure())
-        };
         Box::pin(async move {
+            let cancel = CancellationToken::new();
+            for name in &release.toolchains {
+                self.toolchains.ensure(name, &cancel).await.map_err(|error| error.failure())?;
+            }
+            let (into, digest) = (folder.to_path_buf(), release.artifact_digest.clone());
+            let artifact =
+                fairlead_build::artifact_path(&self.folders.artifacts(), &digest).ok_or_else(|| missing(&digest))?;
+            // A release that is unpacked needs its artifact no more.
+            let unpacked = release.artifact_kind == ArtifactKind::Archive && into.is_dir();
+            if !unpacked && !artifact.exists() {
+                self.store.fetch(&digest, &artifact, &cancel).await.map_err(|error| error.failure())?;
+            }
+            if release.artifact_kind == ArtifactKind::Image {
+                return Ok(());
+            }
+            let folders = self.folders.clone();
+            let unpack = move || {
+                if !into.is_dir() {
+                    disk::room_for(&artifact, &folders)?;
+                }
+                fairlead_build::unpack(&artifact, &digest, &into).map_err(|error| error.failure())
+            };
             spawn_blocking(unpack).await.unwrap_or_else(|error| {
                 Err(Failure {
                     code: "rollout.internal".into(),

@@ -7,12 +7,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fc
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fairlead_base::cgroup::GroupLimits;
 use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
 use super::RuntimeOptions;
 use crate::app_logs;
-use crate::cgroup::Limits;
 use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
@@ -92,7 +92,7 @@ fn build(
     if let Some(path) = &secrets_folder {
         make_folder(path, 0o711, None)?;
     }
-    let limits = Limits {
+    let limits = GroupLimits {
         memory_bytes: order.release.memory_bytes_max,
         cpu_millis: order.release.cpu_millis_max,
         processes: order.release.processes_max,
@@ -170,7 +170,10 @@ fn environment(
         [("NODE_ENV", "production"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.into(), value.into())).into();
     environment.extend(order.release.environment.clone());
     // The app's own programs come first, as in a terminal of its package manager.
-    let path = format!("{}:{}", text(&order.folder.join("node_modules/.bin")), options.path.to_string_lossy());
+    let runtimes = order.release.toolchains.iter().filter_map(|name| options.folders.toolchain_programs(name));
+    let path: Vec<String> =
+        [order.folder.join("node_modules/.bin")].into_iter().chain(runtimes).map(|path| text(&path)).collect();
+    let path = format!("{}:{}", path.join(":"), options.path.to_string_lossy());
     environment.extend(
         [
             ("HOME", text(home)),

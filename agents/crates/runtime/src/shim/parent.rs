@@ -21,9 +21,9 @@ use rustix::process::{
 use super::capture::Capture;
 use super::log::{LogWriter, Pipe};
 use super::serve::{Order, Server};
-use crate::cgroup::Cgroup;
 use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec};
 use crate::secrets;
+use fairlead_base::cgroup::Cgroup;
 
 /// How often what the app left behind is looked at: zombies while it runs, stragglers while it ends.
 const IDLE_PAUSE: Duration = Duration::from_secs(30);

@@ -1,6 +1,9 @@
 //! Builds with the real git, npm and node, from a git host on loopback.
 #![cfg(test)]
 
+mod containers;
+mod runtimes;
+mod sources;
 mod support;
 
 use std::collections::BTreeMap;
@@ -9,11 +12,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use fairlead_base::cgroup::Cgroups;
 use fairlead_base::{CancellationToken, Folders};
 use fairlead_build::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, unpack,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, unpack, usual_limits,
 };
-use fairlead_model::{AppId, BuildSpec, Commit, DeploymentId, LogLine, StepState, StepStatus};
+use fairlead_model::{AppId, BuildLimits, BuildSpec, Commit, DeploymentId, LogLine, StepState, StepStatus};
 use support::GitHost;
 
 /// Where this test works when it runs itself as another user.
@@ -73,6 +77,13 @@ impl Server {
             user: rustix::process::geteuid().is_root().then(own_user),
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
+            limits: usual_limits(4 << 30),
+            cgroups: Cgroups::detect(&format!("fairlead-test-builds-{}", rustix::process::geteuid().as_raw())),
+            toolchains: None,
+            engine: None,
+            store: None,
+            sealing: None,
+            redactor: None,
         };
         Self { folder, options }
     }
@@ -129,9 +140,10 @@ async fn a_pushed_app_becomes_an_artifact_that_holds_what_its_build_made() {
     let hash = repository.git(&["rev-parse", "HEAD"]);
     let mut ears = Ears::default();
     let made = server.build(&spec(host.url("app.git"), "main"), &mut ears).await.unwrap();
-    assert_eq!((made.commit.hash.as_str(), made.commit.subject.as_str()), (hash.as_str(), "First commit"));
-    assert_eq!(made.commit.author, "Ada");
-    assert_eq!(ears.commit.as_ref(), Some(&made.commit));
+    let commit = made.commit.unwrap();
+    assert_eq!((commit.hash.as_str(), commit.subject.as_str()), (hash.as_str(), "First commit"));
+    assert_eq!(commit.author, "Ada");
+    assert_eq!(ears.commit.as_ref(), Some(&commit));
     assert_eq!(made.artifact.command, ["node", "server.js"]);
     use StepState::{Done, Running};
     let steps =
@@ -167,7 +179,7 @@ async fn branches_tags_and_commits_are_found_wherever_they_are() {
         [("v1", &first), ("feature/x", &second), (first.as_str(), &first), ("refs/heads/feature/x", &second)]
     {
         let made = server.build(&spec(host.url("app.git"), wanted), &mut Ears::default()).await.unwrap();
-        assert_eq!(&made.commit.hash, hash, "{wanted}");
+        assert_eq!(&made.commit.unwrap().hash, hash, "{wanted}");
     }
     let absent = "0123456789".repeat(4);
     server.options.artifacts.read_dir().unwrap().for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
@@ -194,7 +206,7 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
     );
     repository.link("out", "/etc");
     repository.commit("Link", &[]);
-    server.fails(&spec(host.url("app.git"), "main"), "build.not_detected", "no package.json").await;
+    server.fails(&spec(host.url("app.git"), "main"), "build.not_detected", "looks for package.json").await;
     for root in ["nope", "../..", "out", "/etc"] {
         let spec = BuildSpec { root_folder: root.into(), ..spec(host.url("app.git"), "main") };
         server.fails(&spec, "build.root_folder_missing", "root folder").await;
@@ -203,6 +215,76 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
     let ears = server.fails(&spec, "build.command_failed", "The command `npm run build` failed with exit code 1").await;
     assert!(ears.lines.iter().any(|line| line.contains("Cannot find module")), "{:#?}", ears.lines);
     assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
+}
+
+/// Files of an app, what fails, and how it is told.
+#[tokio::test]
+async fn what_is_wrong_with_an_app_is_told_by_name() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let rows: [(&str, &[(&str, &str)], &str, &str); 7] = [
+        ("manifest", &[("fairlead.toml", "[bulid]")], "build.manifest_invalid", "unknown field `bulid`"),
+        (
+            "lock",
+            &[
+                ("package.json", r#"{"dependencies":{"is-odd":"3.0.1"},"main":"a.js"}"#),
+                ("package-lock.json", LOCK),
+                ("a.js", ""),
+            ],
+            "build.install_failed",
+            "lock file and package.json do not match",
+        ),
+        ("output", &[("package.json", r#"{"scripts":{"build":"node -v"}}"#)], "build.output_missing", "output folder"),
+        (
+            "runtime",
+            &[("bun.lock", ""), ("package.json", r#"{"packageManager":"bun@1.4.5"}"#), ("index.ts", "")],
+            "build.toolchain_missing",
+            "`bun`",
+        ),
+        ("python", &[("requirements.txt", "")], "build.not_detected", "main.py"),
+        (
+            "command",
+            &[("fairlead.toml", "[build]\nbuild = 'no-such-program x'\n"), ("index.html", "")],
+            "build.command_failed",
+            "`no-such-program`, which is not installed",
+        ),
+        (
+            "shell",
+            &[("fairlead.toml", "[run]\nstart = 'a; b'\n"), ("index.html", "")],
+            "build.manifest_invalid",
+            "needs a shell",
+        ),
+    ];
+    for (name, files, code, words) in rows {
+        host.repository(name, files);
+        server.fails(&spec(host.url(name), "main"), code, words).await;
+    }
+    let docker = BuildSpec { builder: fairlead_model::Builder::Dockerfile, ..spec(host.url("output"), "main") };
+    server.fails(&docker, "build.not_detected", "no file `Dockerfile`").await;
+    let image = BuildSpec {
+        builder: fairlead_model::Builder::Image,
+        image: "busybox:1".into(),
+        ..spec(host.url("output"), "main")
+    };
+    server.fails(&image, "build.container_failed", "no container engine").await;
+}
+
+#[tokio::test]
+async fn a_build_that_takes_more_than_it_may_is_ended_and_told_which() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let app = |build: &str| format!(r#"{{"scripts":{{"build":"node -e \"{build}\""}},"main":"a.js"}}"#);
+    let fill = "const fs = require('fs'); for (let i = 0; i < 400; i++) fs.appendFileSync('big', Buffer.alloc(1 << 20, 1)); setInterval(() => {}, 1000)";
+    host.repository("disk", &[("package.json", &app(fill)), ("a.js", "")]);
+    let limits = BuildLimits { disk_bytes: 100 << 20, ..BuildLimits::default() };
+    let disk = BuildSpec { limits, ..spec(host.url("disk"), "main") };
+    server.fails(&disk, "build.too_large", "more than the 100 MiB").await;
+    if server.options.cgroups.off_reason().is_some() {
+        return;
+    }
+    let eat = "const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))";
+    host.repository("memory", &[("package.json", &app(eat)), ("a.js", "")]);
+    let limits = BuildLimits { memory_bytes: 160 << 20, ..BuildLimits::default() };
+    let memory = BuildSpec { limits, ..spec(host.url("memory"), "main") };
+    server.fails(&memory, "build.out_of_memory", "more than its 160 MiB of memory").await;
 }
 
 /// A build that puts a link to a folder of the server in its own place, and hands it to the packing that follows.
@@ -225,15 +307,20 @@ async fn a_build_that_replaces_its_own_folder_by_a_link_gets_nothing_of_the_serv
 }
 
 /// A build that starts a process in a session of its own, says so, and waits for ever.
-const ENDLESS: &str = "const c = require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });\
-    c.unref(); console.log('child ' + c.pid); setInterval(() => {}, 1000);";
+/// The child is known by what it was started with: its number inside of the build is another one outside.
+const ENDLESS: &str = "const time = '1000.' + process.hrtime.bigint();\
+    const c = require('child_process').spawn('sleep', [time], { detached: true, stdio: 'ignore' });\
+    c.unref(); console.log('child ' + time); setInterval(() => {}, 1000);";
 
 fn child(ears: &Ears) -> String {
     ears.lines.iter().find_map(|line| line.strip_prefix("child ")).unwrap().to_owned()
 }
 
-fn runs(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+fn runs(time: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut commands = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    // Of a zombie nothing is left to read.
+    commands.any(|command| command.split(|byte| *byte == 0).any(|word| word == time.as_bytes()))
 }
 
 #[tokio::test]
@@ -265,8 +352,9 @@ async fn a_process_that_hides_from_the_end_of_its_build_is_ended_too() {
     if server.options.user.is_none() {
         return;
     }
-    let hide = "const c = require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore', env: {} });\
-        c.unref(); console.log('child ' + c.pid);";
+    let hide = "const time = '1000.' + process.hrtime.bigint();\
+        const c = require('child_process').spawn('sleep', [time], { detached: true, stdio: 'ignore', env: {} });\
+        c.unref(); console.log('child ' + time);";
     let package = r#"{"scripts":{"build":"node hide.js","start":"node a.js"}}"#;
     host.repository("app.git", &[("package.json", package), ("hide.js", hide)]);
     let mut ears = Ears::default();
@@ -306,7 +394,7 @@ async fn a_build_without_npm_says_what_is_missing() {
     std::os::unix::fs::symlink("/usr/bin/git", tools.join("git")).unwrap();
     let mut server = server;
     server.options.path = tools.into();
-    server.fails(&spec(host.url("app.git"), "main"), "build.command_failed", "`npm`, which is not installed").await;
+    server.fails(&spec(host.url("app.git"), "main"), "build.toolchain_missing", "`node`, which is not installed").await;
 }
 
 /// A file system of a few MiB, so that it fills up; only root can make one.

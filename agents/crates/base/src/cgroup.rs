@@ -1,15 +1,31 @@
-//! One control group an instance, by whichever version the kernel offers: v2, v1, or none.
+//! One control group an instance or a build, by whichever version the kernel offers: v2, v1, or none.
 //! Owns limits, accounting folders and the killing of everything inside. Never touches a group that it didn't make.
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-/// Processes and threads an instance may have unless its release says so: far above any sane app, far below what a fork bomb needs.
+/// Processes and threads a group may have: far above any sane app, far below what a fork bomb needs.
 const PIDS_MAX: u32 = 4096;
+/// Over which CPU time is shared out: the kernel's own default.
+const CPU_PERIOD_US: u64 = 100_000;
+/// The kernel takes no less.
+const CPU_QUOTA_US_MIN: u64 = 1_000;
+
+/// What all processes of a group may use together; zero each: no limit, but `processes`, which has one of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupLimits {
+    /// Memory in bytes, without swap.
+    pub memory_bytes: u64,
+    /// 1000 = one core.
+    pub cpu_millis: u32,
+    /// Processes and threads.
+    pub processes: u32,
+}
 
 /// Where groups are made; found once at start.
 #[derive(Debug, Clone)]
@@ -20,12 +36,27 @@ pub struct Cgroups {
 #[derive(Debug, Clone)]
 enum Parents {
     V2(PathBuf),
-    V1 { memory: Option<PathBuf>, cpuacct: Option<PathBuf>, pids: Option<PathBuf>, cpu: Option<PathBuf> },
+    V1(V1),
     Off(String),
 }
 
+/// One folder a controller; none: this kernel, or this user, has not that controller.
+#[derive(Debug, Clone, Default)]
+struct V1 {
+    memory: Option<PathBuf>,
+    cpuacct: Option<PathBuf>,
+    pids: Option<PathBuf>,
+    cpu: Option<PathBuf>,
+}
+
+impl V1 {
+    fn folders(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.memory, &self.cpuacct, &self.pids, &self.cpu].into_iter().flatten()
+    }
+}
+
 /// The folders of one instance's group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cgroup {
     /// Of the one hierarchy of version 2.
     v2: Option<PathBuf>,
@@ -36,22 +67,6 @@ pub struct Cgroup {
     #[serde(default)]
     cpu: Option<PathBuf>,
 }
-
-/// What an instance may use; zero each for no limit, of processes for the agent's own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Of all its processes.
-    pub memory_bytes: u64,
-    /// 1000 = one core.
-    pub cpu_millis: u32,
-    /// And threads.
-    pub processes: u32,
-}
-
-/// The kernel shares out CPU time by this period.
-const CPU_PERIOD_MICROS: u64 = 100_000;
-/// What it takes at least of one period.
-const CPU_QUOTA_MICROS_MIN: u64 = 1_000;
 
 /// Where to read an instance's CPU time and memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +101,7 @@ impl Cgroups {
     pub fn off_reason(&self) -> Option<&str> {
         match &self.parents {
             Parents::Off(reason) => Some(reason),
-            Parents::V1 { memory: None, .. } => Some("this kernel has no memory control group"),
+            Parents::V1(V1 { memory: None, .. }) => Some("this kernel has no memory control group"),
             _ => None,
         }
     }
@@ -95,7 +110,7 @@ impl Cgroups {
     pub fn version(&self) -> Option<u8> {
         match &self.parents {
             Parents::Off(_) => None,
-            Parents::V1 { .. } => Some(1),
+            Parents::V1(_) => Some(1),
             Parents::V2(_) => Some(2),
         }
     }
@@ -111,24 +126,24 @@ impl Cgroups {
                 };
                 (has("cpu"), has("pids"))
             }
-            Parents::V1 { cpu, pids, .. } => (cpu.is_some(), pids.is_some()),
+            Parents::V1(v1) => (v1.cpu.is_some(), v1.pids.is_some()),
         };
         let lacks = [(cpu, "Apps have no CPU limit"), (pids, "Apps have no limit of processes")];
         lacks.into_iter().filter(|(has, _)| !has).map(|(_, words)| words).collect()
     }
 
     /// Removes what `detect` made, once no instance is left in it.
-    pub(crate) fn remove(&self) -> io::Result<()> {
+    pub fn remove(&self) -> io::Result<()> {
         let parents: Vec<&PathBuf> = match &self.parents {
             Parents::Off(_) => Vec::new(),
             Parents::V2(parent) => vec![parent],
-            Parents::V1 { memory, cpuacct, pids, cpu } => [memory, cpuacct, pids, cpu].into_iter().flatten().collect(),
+            Parents::V1(v1) => v1.folders().collect(),
         };
         parents.into_iter().try_for_each(|parent| remove_if_present(parent))
     }
 
     /// Makes a group with its limits.
-    pub fn create(&self, name: &str, limits: Limits) -> io::Result<Option<Cgroup>> {
+    pub fn create(&self, name: &str, limits: GroupLimits) -> io::Result<Option<Cgroup>> {
         let child = |parent: &Option<PathBuf>| -> io::Result<Option<PathBuf>> {
             let Some(path) = parent.as_ref().map(|parent| parent.join(name)) else { return Ok(None) };
             // The parent too: another run of the same data folder may have cleared it away.
@@ -139,9 +154,9 @@ impl Cgroups {
             Parents::Off(_) => return Ok(None),
             Parents::V2(parent) => {
                 let v2 = child(&Some(parent.clone()))?;
-                Cgroup { v2, memory: None, cpuacct: None, pids: None, cpu: None }
+                Cgroup { v2, ..Cgroup::default() }
             }
-            Parents::V1 { memory, cpuacct, pids, cpu } => Cgroup {
+            Parents::V1(V1 { memory, cpuacct, pids, cpu }) => Cgroup {
                 v2: None,
                 memory: child(memory)?,
                 cpuacct: child(cpuacct)?,
@@ -155,54 +170,42 @@ impl Cgroups {
 }
 
 impl Cgroup {
-    fn limit(&self, limits: Limits) -> io::Result<()> {
-        let memory_bytes_max = limits.memory_bytes;
-        let processes = if limits.processes == 0 { PIDS_MAX } else { limits.processes };
+    fn limit(&self, limits: GroupLimits) -> io::Result<()> {
+        let quota = (limits.cpu_millis > 0)
+            .then(|| (u64::from(limits.cpu_millis) * CPU_PERIOD_US / 1000).max(CPU_QUOTA_US_MIN).to_string());
+        let memory = (limits.memory_bytes > 0).then(|| limits.memory_bytes.to_string());
         let pids = self.v2.as_ref().or(self.pids.as_ref()).map(|path| path.join("pids.max"));
-        // A delegated v2 group may lack a controller; what is there is used.
+        // A delegated v2 group may lack a controller; what is there is used, and what was asked for must be there.
         if let Some(pids) = pids.filter(|path| path.exists()) {
-            fs::write(pids, processes.to_string())?;
+            fs::write(pids, if limits.processes == 0 { PIDS_MAX } else { limits.processes }.to_string())?;
         }
-        self.limit_cpu(limits.cpu_millis)?;
         if let Some(folder) = &self.v2 {
-            let bound = if memory_bytes_max == 0 { "max".to_owned() } else { memory_bytes_max.to_string() };
-            let path = folder.join("memory.max");
-            if memory_bytes_max > 0 || path.exists() {
-                fs::write(path, bound)?;
+            let set = |name: &str, value: &Option<String>| {
+                let path = folder.join(name);
+                if value.is_none() && !path.exists() {
+                    return Ok(());
+                }
+                fs::write(path, value.as_deref().unwrap_or("max"))
+            };
+            set("memory.max", &memory)?;
+            // Else what may not stay in memory would fill the disk instead.
+            if memory.is_some() && folder.join("memory.swap.max").exists() {
+                fs::write(folder.join("memory.swap.max"), "0")?;
             }
+            set("cpu.max", &quota.as_ref().map(|quota| format!("{quota} {CPU_PERIOD_US}")))?;
         }
         if let Some(folder) = &self.memory {
-            let bound = if memory_bytes_max == 0 { "-1".to_owned() } else { memory_bytes_max.to_string() };
-            fs::write(folder.join("memory.limit_in_bytes"), bound)?;
-        }
-        Ok(())
-    }
-
-    fn limit_cpu(&self, cpu_millis: u32) -> io::Result<()> {
-        let quota = (u64::from(cpu_millis) * CPU_PERIOD_MICROS / 1000).max(CPU_QUOTA_MICROS_MIN);
-        if let Some(path) = self.v2.as_ref().map(|folder| folder.join("cpu.max")).filter(|path| path.exists()) {
-            let quota = if cpu_millis == 0 { "max".to_owned() } else { quota.to_string() };
-            fs::write(path, format!("{quota} {CPU_PERIOD_MICROS}"))?;
+            fs::write(folder.join("memory.limit_in_bytes"), memory.as_deref().unwrap_or("-1"))?;
         }
         if let Some(folder) = &self.cpu {
-            let quota = if cpu_millis == 0 { "-1".to_owned() } else { quota.to_string() };
-            fs::write(folder.join("cpu.cfs_period_us"), CPU_PERIOD_MICROS.to_string())?;
-            fs::write(folder.join("cpu.cfs_quota_us"), quota)?;
+            fs::write(folder.join("cpu.cfs_period_us"), CPU_PERIOD_US.to_string())?;
+            fs::write(folder.join("cpu.cfs_quota_us"), quota.as_deref().unwrap_or("-1"))?;
         }
         Ok(())
     }
 
     fn folders(&self) -> impl Iterator<Item = &PathBuf> {
-        self.folders_once().into_iter()
-    }
-
-    /// Controllers that are mounted as one have one folder.
-    fn folders_once(&self) -> Vec<&PathBuf> {
-        let mut folders: Vec<&PathBuf> =
-            [&self.v2, &self.memory, &self.cpuacct, &self.pids, &self.cpu].into_iter().flatten().collect();
-        let mut seen = std::collections::BTreeSet::new();
-        folders.retain(|folder| seen.insert(*folder));
-        folders
+        [&self.v2, &self.memory, &self.cpuacct, &self.pids, &self.cpu].into_iter().flatten()
     }
 
     /// Puts the calling process, and so all its children, into the group.
@@ -211,6 +214,12 @@ impl Cgroup {
             fs::write(folder.join("cgroup.procs"), "0")?;
         }
         Ok(())
+    }
+
+    /// Files through which a process enters by writing `0`, for one that may open none itself any more.
+    pub fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
+        let open = |folder: &PathBuf| fs::OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
+        self.folders().map(|folder| open(folder).map(OwnedFd::from)).collect()
     }
 
     /// Sends SIGKILL to everything inside. What forks meanwhile is met by the next call.
@@ -334,13 +343,16 @@ fn parents(found: &[Hierarchy], name: &str) -> Parents {
         let hierarchy = found.iter().find(|hierarchy| hierarchy.controller.as_deref() == Some(controller))?;
         v1_parent(hierarchy, name).ok()
     };
-    match (v1("memory"), v1("cpuacct"), v1("pids"), v1("cpu")) {
-        (None, None, None, None) if found.is_empty() => {
-            Parents::Off("this kernel has no control groups mounted".to_owned())
-        }
-        (None, None, None, None) => Parents::Off("this user may not make control groups".to_owned()),
-        (memory, cpuacct, pids, cpu) => Parents::V1 { memory, cpuacct, pids, cpu },
+    let v1 = V1 { memory: v1("memory"), cpuacct: v1("cpuacct"), pids: v1("pids"), cpu: v1("cpu") };
+    if v1.folders().next().is_some() {
+        return Parents::V1(v1);
     }
+    let why = if found.is_empty() {
+        "this kernel has no control groups mounted"
+    } else {
+        "this user may not make control groups"
+    };
+    Parents::Off(why.to_owned())
 }
 
 fn v1_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
@@ -432,7 +444,7 @@ mod tests {
         if create_if_missing(&folder).is_err() {
             return;
         }
-        let group = Cgroup { v2: Some(folder.clone()), memory: None, cpuacct: None, pids: None, cpu: None };
+        let group = Cgroup { v2: Some(folder.clone()), ..Cgroup::default() };
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         fs::write(folder.join("cgroup.procs"), child.id().to_string()).unwrap();
         assert_eq!(group.pids().unwrap(), [child.id().cast_signed()]);
@@ -441,5 +453,59 @@ mod tests {
         group.remove().unwrap();
         assert!(!folder.exists());
         assert!(group.pids().unwrap().is_empty());
+    }
+
+    /// As root on any kernel with controllers: what the group asks of the kernel is read back from it.
+    #[test]
+    fn limits_reach_the_kernel_and_memory_beyond_them_ends_the_process() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let parent = format!("fairlead-test-limits-{}", std::process::id());
+        let groups = Cgroups::detect(&parent);
+        if groups.off_reason().is_some() {
+            return;
+        }
+        let limits = GroupLimits { memory_bytes: 32 << 20, cpu_millis: 250, processes: 40 };
+        let group = groups.create("one", limits).unwrap().unwrap();
+        let read = |folder: &Option<PathBuf>, name: &str| {
+            folder
+                .as_ref()
+                .and_then(|folder| fs::read_to_string(folder.join(name)).ok())
+                .map(|text| text.trim().to_owned())
+        };
+        let quota = read(&group.v2, "cpu.max").or_else(|| read(&group.cpu, "cpu.cfs_quota_us"));
+        assert!(quota.is_none_or(|quota| quota.starts_with("25000")));
+        let pids = read(&group.v2, "pids.max").or_else(|| read(&group.pids, "pids.max"));
+        assert!(pids.is_none_or(|pids| pids == "40"));
+        let memory = read(&group.v2, "memory.max").or_else(|| read(&group.memory, "memory.limit_in_bytes"));
+        assert_eq!(memory.as_deref(), Some("33554432"));
+        let mut waits = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        for folder in group.folders() {
+            fs::write(folder.join("cgroup.procs"), waits.id().to_string()).unwrap();
+        }
+        group.kill().unwrap();
+        assert!(!waits.wait().unwrap().success());
+        assert!(!group.out_of_memory());
+        assert!(!filled(&group).success() && group.out_of_memory());
+        group.remove().unwrap();
+        groups.remove().unwrap();
+    }
+
+    /// A program that holds all it is given, and is given more than the group may have once it is inside.
+    fn filled(group: &Cgroup) -> std::process::ExitStatus {
+        let mut hungry = std::process::Command::new("dd");
+        hungry.args(["of=/dev/null", "bs=100M", "count=1", "iflag=fullblock", "status=none"]);
+        let mut hungry = hungry.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        for folder in group.folders() {
+            fs::write(folder.join("cgroup.procs"), hungry.id().to_string()).unwrap();
+        }
+        let mut input = hungry.stdin.take().unwrap();
+        let zeros = vec![0u8; 1 << 20];
+        // The pipe breaks when the kernel has ended it.
+        let given = (0..100).take_while(|_| std::io::Write::write_all(&mut input, &zeros).is_ok()).count();
+        assert!(given < 100, "it was given everything and lives");
+        drop(input);
+        hungry.wait().unwrap()
     }
 }

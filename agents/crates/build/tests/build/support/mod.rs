@@ -26,6 +26,14 @@ impl GitHost {
         Self { address, root }
     }
 
+    /// Repositories whose names begin so are for whoever logs in as `ada` with `open-sesame`.
+    pub(crate) const PRIVATE: &str = "private";
+
+    /// Where the repositories lie.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
     pub(crate) fn url(&self, name: &str) -> String {
         format!("http://{}/{name}", self.address)
     }
@@ -56,6 +64,21 @@ impl Repository {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "-m", subject]);
         self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Commits a file of this machine.
+    pub(crate) fn copy(&self, from: &str, name: &str) {
+        std::fs::copy(from, self.folder.join(name)).unwrap();
+        self.commit("A program", &[]);
+    }
+
+    /// Commits a submodule as `git submodule add` would, without asking whether it is there.
+    pub(crate) fn submodule(&self, name: &str, url: &str, hash: &str) {
+        let text = format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = {url}\n");
+        std::fs::write(self.folder.join(".gitmodules"), text).unwrap();
+        self.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{hash},{name}")]);
+        self.git(&["add", ".gitmodules"]);
+        self.git(&["commit", "--quiet", "-m", "Submodule"]);
     }
 
     pub(crate) fn link(&self, name: &str, target: &str) {
@@ -96,6 +119,14 @@ fn answer(stream: &TcpStream, root: &Path) {
     }
     let header = |name: &str| headers.iter().find(|(one, _)| one == name).map_or("", |(_, value)| value.as_str());
     let body = read_body(&mut reader, header("content-length"), header("transfer-encoding"));
+    // "ada:open-sesame" (RFC 7617).
+    if path.starts_with(&format!("/{}", GitHost::PRIVATE)) && header("authorization") != "Basic YWRhOm9wZW4tc2VzYW1l" {
+        let mut stream = stream;
+        stream
+            .write_all(b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"git\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .ok();
+        return;
+    }
     let mut child = Command::new("git")
         .args(["-c", "safe.directory=*", "http-backend"])
         .env("GIT_PROJECT_ROOT", root)

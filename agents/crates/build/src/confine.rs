@@ -1,0 +1,189 @@
+//! What a build's process is confined to before its program begins: its own session, control group, mounts, processes and
+//! user. Everything that allocates is done before the fork; after it there are system calls only.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use rustix::process::Signal;
+
+/// Paths that a build sees in the place of the server's own.
+#[derive(Debug, Clone)]
+pub(crate) struct Mounts {
+    /// Its `/tmp`; none: it shares the server's.
+    pub(crate) tmp: Option<PathBuf>,
+    /// Its `/etc/passwd`, which knows its user.
+    pub(crate) passwd: PathBuf,
+}
+
+/// How to confine one command.
+pub(crate) struct Confinement {
+    pub(crate) user: Option<u32>,
+    /// Of its control group.
+    pub(crate) entrances: Vec<OwnedFd>,
+    /// Namespaces of its own; none: this server has none to give.
+    pub(crate) mounts: Option<Mounts>,
+}
+
+/// Whether this process may give namespaces; asked once.
+pub(crate) fn namespaces() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        if !rustix::process::geteuid().is_root() {
+            return false;
+        }
+        let mut command = Command::new("true");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mounts = Mounts { tmp: None, passwd: "/etc/passwd".into() };
+        let confined = confine(&mut command, Confinement { user: None, entrances: Vec::new(), mounts: Some(mounts) });
+        let given = confined.and_then(|()| command.status());
+        match given {
+            Ok(status) => status.success(),
+            Err(error) => {
+                tracing::warn!(%error, "builds get no namespaces of their own");
+                false
+            }
+        }
+    })
+}
+
+/// Writes a passwd that knows the build's user: some programs end when they find nobody (ssh, Node's `os.userInfo`).
+pub(crate) fn write_passwd(path: &Path, user: u32, home: &Path) -> io::Result<()> {
+    let known = fs::read_to_string("/etc/passwd")?;
+    let line = format!("build:x:{user}:{user}::{}:/usr/sbin/nologin\n", home.display());
+    fairlead_base::file::replace(path, format!("{known}{line}").as_bytes(), 0o644)
+}
+
+/// Prepares a command; it is confined when it begins.
+#[allow(unsafe_code)]
+pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Result<()> {
+    let Confinement { user, entrances, mounts } = confinement;
+    let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
+    let mounts = match mounts {
+        None => None,
+        Some(Mounts { tmp, passwd }) => Some((tmp.as_deref().map(path).transpose()?, path(&passwd)?)),
+    };
+    let confine = move || {
+        rustix::process::setsid()?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+        for entrance in &entrances {
+            // SAFETY: one byte of a constant to a descriptor that is open.
+            if unsafe { libc::write(entrance.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        if let Some((tmp, passwd)) = &mounts {
+            // SAFETY: system calls with constants and strings that were made before the fork.
+            unsafe { unshare(tmp.as_deref(), passwd)? };
+        }
+        if let Some(user) = user {
+            // SAFETY: system calls with numbers.
+            unsafe {
+                done(libc::setgroups(0, std::ptr::null()))?;
+                done(libc::setresgid(user, user, user))?;
+                done(libc::setresuid(user, user, user))?;
+            }
+        }
+        rustix::thread::set_no_new_privs(true)?;
+        // After the change of user, which clears it.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // What whoever started the agent had left open is not for a repository's programs. Marked, not closed: the
+        // standard library still needs its own. A kernel before 5.11 can't, and leaves it as it was.
+        // SAFETY: only sets close-on-exec; no descriptor is closed here.
+        unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made: nothing allocates, locks or touches shared state.
+    unsafe { command.pre_exec(confine) };
+    Ok(())
+}
+
+/// Own mounts, messages and processes. What goes on after this is the first process of its namespace: with it all others
+/// end, by the kernel's hand. Whoever began waits for it and ends as it does.
+#[allow(unsafe_code)]
+unsafe fn unshare(tmp: Option<&std::ffi::CStr>, passwd: &std::ffi::CStr) -> io::Result<()> {
+    let none = std::ptr::null();
+    // SAFETY: the caller's promise; all pointers are to constants or to strings that outlive the calls.
+    unsafe {
+        done(libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWPID))?;
+        done(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
+        if let Some(tmp) = tmp {
+            done(libc::mount(tmp.as_ptr(), c"/tmp".as_ptr(), none, libc::MS_BIND, none.cast()))?;
+        }
+        done(libc::mount(passwd.as_ptr(), c"/etc/passwd".as_ptr(), none, libc::MS_BIND, none.cast()))?;
+        match libc::fork() {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                // If the one that waits is ended, so is this.
+                done(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+                let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+                done(libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, none.cast()))
+            }
+            child => wait_for(child),
+        }
+    }
+}
+
+/// Ends as the child does.
+#[allow(unsafe_code)]
+unsafe fn wait_for(child: libc::pid_t) -> ! {
+    // SAFETY: system calls only, in a process that has one thread; it never returns.
+    unsafe {
+        // Or what it shares with the child would never look closed to whoever reads it.
+        libc::close_range(0, libc::c_uint::MAX, 0);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        let mut status = 0;
+        while libc::waitpid(child, &raw mut status, 0) == -1 {
+            if *libc::__errno_location() != libc::EINTR {
+                libc::_exit(127);
+            }
+        }
+        if libc::WIFSIGNALED(status) {
+            libc::kill(libc::getpid(), libc::WTERMSIG(status));
+            // A signal that ends nobody.
+            libc::_exit(128 + libc::WTERMSIG(status));
+        }
+        libc::_exit(libc::WEXITSTATUS(status))
+    }
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confined_command_sees_its_own_processes_tmp_and_user_and_ends_as_its_program_does() {
+        if !namespaces() {
+            return;
+        }
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let (tmp, passwd) = (dir.path().join("tmp"), dir.path().join("passwd"));
+        fs::create_dir(&tmp).unwrap();
+        write_passwd(&passwd, 71_235, dir.path()).unwrap();
+        let run = |words: &[&str]| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            let mounts = Mounts { tmp: Some(tmp.clone()), passwd: passwd.clone() };
+            confine(&mut command, Confinement { user: Some(71_235), entrances: Vec::new(), mounts: Some(mounts) })
+                .unwrap();
+            let output = command.output().unwrap();
+            (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        };
+        assert_eq!(run(&["id", "-un"]).1, "build\n");
+        assert_eq!(run(&["ls", "/tmp"]).1, "");
+        assert_eq!(run(&["cat", "/proc/self/comm"]).1, "cat\n");
+        assert_eq!(run(&["readlink", "/proc/self"]).1, "1\n");
+        assert_eq!(run(&["env", "false"]).0, Some(1));
+    }
+}

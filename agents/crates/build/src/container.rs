@@ -1,0 +1,192 @@
+//! Builds by a container engine: an image from a Dockerfile, or one that exists; either becomes an archive in the folder of
+//! artifacts. A Dockerfile gets no secrets: what it is given stays readable in its layers.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use fairlead_engine::{BuildOrder, Engine, EngineError, Login};
+use fairlead_model::{Artifact, ArtifactKind, BuildSpec, LogStream, Step};
+use tokio::io::AsyncReadExt;
+
+use crate::build::artifact;
+use crate::command::Workshop;
+use crate::lines::LineCutter;
+use crate::plan::Plan;
+use crate::{BuildError, context, secrets};
+
+/// Builds the image and gives its name.
+pub(crate) async fn build(
+    workshop: &mut Workshop<'_>,
+    spec: &BuildSpec,
+    below: &Path,
+    file: &str,
+) -> Result<String, BuildError> {
+    let engine = engine(workshop).await?;
+    let context = workshop.places.folder.join("context.tar");
+    let packed = {
+        let (folder, into, user) = (workshop.places.source.join(below), context.clone(), workshop.options.user);
+        let file = file.to_owned();
+        tokio::task::spawn_blocking(move || context::pack(&folder, &file, &into, user)).await
+    };
+    packed.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(BuildError::server("packing the context"))?;
+    let name = format!("fairlead/{}:{}", spec.app.as_str().to_lowercase(), spec.deployment.as_str().to_lowercase());
+    if !workshop.secrets.is_empty() {
+        workshop.say(
+            Step::Build,
+            "The secrets for builds are not given to a Dockerfile: they would stay readable in its layers.",
+        );
+    }
+    workshop.say(Step::Build, format!("Building {file} with the container engine."));
+    let order = BuildOrder {
+        context: &context,
+        dockerfile: file,
+        name: &name,
+        memory_bytes: workshop.limits.memory_bytes,
+        cpu_millis: workshop.limits.cpu_millis,
+        without_cache: spec.without_cache,
+    };
+    let (deadline, cancel) = (workshop.deadline, workshop.cancel.clone());
+    let built = {
+        let mut say = |text: String| workshop.said(Step::Build, &text);
+        tokio::time::timeout_at(deadline, engine.build(order, &mut say, &cancel)).await
+    };
+    let doing = || format!("built {file}");
+    match built {
+        Err(_) => Err(BuildError::Timeout { limit: workshop.limit, doing: doing() }),
+        Ok(Err(EngineError::Refused(why))) if why.contains("returned a non-zero code: 137") => {
+            Err(BuildError::OutOfMemory { limit_bytes: workshop.limits.memory_bytes, doing: doing() })
+        }
+        Ok(built) => {
+            built.map(|()| name).map_err(|error| failed(&format!("The image could not be built from {file}"), error))
+        }
+    }
+}
+
+/// Pulls the image that exists, and saves what its tag means now.
+pub(crate) async fn pull(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Artifact, BuildError> {
+    let engine = engine(workshop).await?;
+    let given = secrets::open(workshop.options, spec, spec.credentials.as_ref())?;
+    let (username, password) = (secrets::text(&given, "username")?, secrets::text(&given, "password")?);
+    let login = username
+        .zip(password)
+        .map(|(username, password)| Login { username: username.into(), password: password.into() });
+    workshop.say(Step::Build, format!("Pulling {}.", spec.image));
+    let (deadline, cancel) = (workshop.deadline, workshop.cancel.clone());
+    let pulled = {
+        let mut say = |text: String| workshop.said(Step::Build, &text);
+        tokio::time::timeout_at(deadline, engine.pull(&spec.image, login.as_ref(), &mut say, &cancel)).await
+    };
+    let pulled =
+        pulled.map_err(|_| BuildError::Timeout { limit: workshop.limit, doing: "pulled the image".to_owned() })?;
+    let digest = pulled.map_err(|error| failed(&format!("The image {} could not be pulled", spec.image), error))?;
+    let mut plan = Plan { runtime: "docker".to_owned(), start: spec.overrides.start.clone(), ..Plan::default() };
+    let sentence = format!("Uses the image {} as it was at {digest}.", spec.image);
+    workshop.say(Step::Build, sentence.clone());
+    plan.sentences.push(sentence);
+    save(workshop, spec, &spec.image, plan).await
+}
+
+/// Saves an image as an artifact.
+pub(crate) async fn save(
+    workshop: &mut Workshop<'_>,
+    spec: &BuildSpec,
+    name: &str,
+    plan: Plan,
+) -> Result<Artifact, BuildError> {
+    let engine = engine(workshop).await?;
+    let partial = workshop.options.artifacts.join(format!("{}.part", spec.deployment));
+    let cancel = workshop.cancel.clone();
+    let (reader, mut writer) = tokio::io::duplex(1 << 20);
+    let packed = tokio::spawn(compress(reader, partial.clone()));
+    let saved = tokio::time::timeout_at(workshop.deadline, engine.save(name, &mut writer, &cancel)).await;
+    drop(writer);
+    let packed = packed.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let saved = saved.map_err(|_| BuildError::Timeout { limit: workshop.limit, doing: "saved the image".to_owned() });
+    let saved = saved.and_then(|saved| saved.map_err(|error| failed("The image could not be saved", error)));
+    let kept = saved.and_then(|()| {
+        let (digest, size_bytes) = packed.map_err(BuildError::server("saving the image"))?;
+        let path = crate::artifact_path(&workshop.options.artifacts, &digest)
+            .ok_or_else(|| BuildError::server("naming the image")(io::ErrorKind::InvalidData.into()))?;
+        std::fs::rename(&partial, &path)
+            .and_then(|()| fairlead_base::file::sync_folder(&path))
+            .map_err(BuildError::server("keeping the image"))?;
+        Ok((digest, size_bytes))
+    });
+    if kept.is_err() {
+        // The first error is the one to tell; the next attempt replaces what stays.
+        std::fs::remove_file(&partial).ok();
+    }
+    let (digest, size_bytes) = kept?;
+    let mebibytes = size_bytes as f64 / f64::from(1 << 20);
+    workshop.say(Step::Pack, format!("Saved the image into {mebibytes:.1} MiB, {}.", &digest[..19]));
+    Ok(artifact(digest, size_bytes, ArtifactKind::Image, plan))
+}
+
+/// To a file of zstd; its digest and size.
+async fn compress(mut from: impl tokio::io::AsyncRead + Unpin, into: PathBuf) -> io::Result<(String, u64)> {
+    let file = std::fs::File::create(into)?;
+    let mut encoder = zstd::Encoder::new(Hashing { inner: file, hash: Context::new(&SHA256), size: 0 }, 3)?;
+    let mut piece = vec![0; 1 << 17];
+    loop {
+        let count = from.read(&mut piece).await?;
+        if count == 0 {
+            break;
+        }
+        encoder.write_all(&piece[..count])?;
+    }
+    let hashing = encoder.finish()?;
+    hashing.inner.sync_all()?;
+    let hex: String = hashing.hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((format!("sha256:{hex}"), hashing.size))
+}
+
+struct Hashing {
+    inner: std::fs::File,
+    hash: Context,
+    size: u64,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..count]);
+        self.size += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl Workshop<'_> {
+    /// Words of the engine, which may hold what a Dockerfile prints.
+    fn said(&mut self, step: Step, text: &str) {
+        let text = self.options.redactor.as_ref().map_or(text.to_owned(), |redactor| redactor.text(text));
+        let mut cutter = LineCutter::default();
+        cutter.take(text.as_bytes(), |line| self.log(step, LogStream::Stdout, line));
+        cutter.finish(|line| self.log(step, LogStream::Stdout, line));
+    }
+}
+
+async fn engine(workshop: &Workshop<'_>) -> Result<Engine, BuildError> {
+    if let Some(engine) = &workshop.options.engine
+        && engine.answers().await
+    {
+        return Ok(engine.clone());
+    }
+    Err(BuildError::Container(
+        "This server has no container engine that answers. Install Docker or Podman on it, or build on another server."
+            .to_owned(),
+    ))
+}
+
+fn failed(what: &str, error: EngineError) -> BuildError {
+    match error {
+        EngineError::Cancelled => BuildError::Cancelled,
+        EngineError::Refused(why) if why.contains("no space left on device") => BuildError::DiskFull,
+        EngineError::File(source) => BuildError::server("reading or writing the image")(source),
+        error => BuildError::Container(format!("{what}: {}.", error.to_string().trim_end_matches('.'))),
+    }
+}

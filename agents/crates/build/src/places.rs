@@ -1,0 +1,132 @@
+//! The folders of one build. Owns who may do what in them.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use fairlead_model::{AppId, DeploymentId};
+
+use crate::confine::{Mounts, write_passwd};
+use crate::{BuildError, BuildOptions};
+
+/// Less than this and a build would only fail later, with worse words.
+pub(crate) const DISK_BYTES_MIN: u64 = 128 << 20;
+
+/// Where a build works.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// The agent's; all but the cache lies in it.
+    pub(crate) folder: PathBuf,
+    pub(crate) source: PathBuf,
+    pub(crate) home: PathBuf,
+    pub(crate) tmp: PathBuf,
+    /// Keys of the source, gone before anything of a repository runs.
+    pub(crate) keys: PathBuf,
+    /// Of the app, for all its builds.
+    pub(crate) cache: PathBuf,
+}
+
+impl Places {
+    pub(crate) fn new(options: &BuildOptions, deployment: &DeploymentId, app: &AppId) -> Self {
+        let folder = options.builds.join(deployment.as_str());
+        let place = |name: &str| folder.join(name);
+        let (source, home, tmp, keys) = (place("source"), place("home"), place("tmp"), place("keys"));
+        Self { source, home, tmp, keys, cache: options.caches.join(app.as_str()), folder }
+    }
+
+    /// What its commands see in the place of the server's own.
+    pub(crate) fn mounts(&self) -> Mounts {
+        // A /tmp of its own would hide the build's own files from it.
+        let tmp = (!self.folder.starts_with("/tmp")).then(|| self.tmp.clone());
+        Mounts { tmp, passwd: self.folder.join("passwd") }
+    }
+
+    /// Makes the folders of a build anew, owned by its user and closed to all others.
+    pub(crate) fn make(&self, user: Option<u32>, without_cache: bool) -> io::Result<()> {
+        remove(&self.folder)?;
+        if without_cache {
+            remove(&self.cache)?;
+        }
+        let parent = self.folder.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let disk = rustix::fs::statvfs(parent)?;
+        if disk.f_bavail.saturating_mul(disk.f_frsize) < DISK_BYTES_MIN {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        // The folder stays the agent's: its user could move the others and have a link followed in their place.
+        give(&self.folder, 0o711, None)?;
+        for path in [&self.source, &self.home, &self.tmp, &self.keys, &self.cache] {
+            give(path, 0o700, user)?;
+        }
+        user.map_or(Ok(()), |user| write_passwd(&self.folder.join("passwd"), user, &self.home))
+    }
+}
+
+/// Makes a folder, unless it is there, with this mode and owner. Never changes what a link leads to.
+fn give(path: &Path, mode: u32, user: Option<u32>) -> io::Result<()> {
+    match DirBuilder::new().mode(mode).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    // The umask may have taken some bits away.
+    folder.set_permissions(PermissionsExt::from_mode(mode))?;
+    if user.is_some() {
+        fchown(&folder, user, user)?;
+    }
+    Ok(())
+}
+
+/// The user whose build a folder is; `None` when it is gone.
+pub(crate) fn owner(path: &Path) -> Option<u32> {
+    fs::symlink_metadata(path).ok().map(|found| found.uid())
+}
+
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) async fn blocking(
+    what: &'static str,
+    work: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> Result<(), BuildError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(BuildError::server(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_owns_its_folders_but_never_the_one_that_holds_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("builds/dep_1");
+        fs::create_dir(dir.path().join("builds")).unwrap();
+        let place = |name: &str| folder.join(name);
+        let (source, home, tmp, keys) = (place("source"), place("home"), place("tmp"), place("keys"));
+        let places = Places { source, home, tmp, keys, cache: dir.path().join("caches/app_1"), folder: folder.clone() };
+        fs::create_dir(dir.path().join("caches")).unwrap();
+        let root = rustix::process::geteuid().is_root();
+        let user = if root { 71_234 } else { rustix::process::geteuid().as_raw() };
+        for _ in 0..2 {
+            places.make(root.then_some(user), false).unwrap();
+            for path in [&places.source, &places.home, &places.tmp, &places.keys, &places.cache] {
+                let found = fs::symlink_metadata(path).unwrap();
+                assert_eq!((found.uid(), found.mode() & 0o777), (user, 0o700), "{}", path.display());
+            }
+            // Whoever owns it could put a link in the place of one of the others.
+            let found = fs::symlink_metadata(&folder).unwrap();
+            assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
+        }
+        fs::write(places.cache.join("kept"), "").unwrap();
+        places.make(root.then_some(user), false).unwrap();
+        assert!(places.cache.join("kept").exists());
+        places.make(root.then_some(user), true).unwrap();
+        assert!(!places.cache.join("kept").exists());
+    }
+}

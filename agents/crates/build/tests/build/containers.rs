@@ -1,0 +1,96 @@
+//! Images by a real engine: Debian's Docker, started by the test on a socket and in folders of its own.
+
+use std::process::{Child, Command, Stdio};
+
+use fairlead_engine::Engine;
+use fairlead_model::{ArtifactKind, Builder};
+
+use super::*;
+
+/// A running engine; it ends with the test.
+struct Docker {
+    _folder: tempfile::TempDir,
+    process: Child,
+    engine: Engine,
+}
+
+impl Docker {
+    async fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("fd").tempdir_in("/var/tmp").unwrap();
+        let place = |name: &str| folder.path().join(name).display().to_string();
+        let socket = folder.path().join("s");
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
+        let mut process = Command::new("/usr/sbin/dockerd")
+            .args(["--data-root", &place("data"), "--exec-root", &place("exec"), "-p", &place("pid")])
+            .args(["-H", &format!("unix://{}", socket.display()), "--exec-opt", "native.cgroupdriver=cgroupfs"])
+            .args(["--default-ulimit", "nofile=16384:16384", "--storage-driver", "vfs"])
+            .args(["--iptables=false", "--ip6tables=false", "--bridge=none"])
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("Debian's docker.io must be installed");
+        let engine = loop {
+            let ended = process.try_wait().unwrap();
+            assert!(ended.is_none(), "{}", std::fs::read_to_string(folder.path().join("log")).unwrap());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            match Engine::at(&socket) {
+                Ok(engine) if engine.answers().await => break engine,
+                _ => {}
+            }
+        };
+        Self { _folder: folder, process, engine }
+    }
+}
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
+        self.process.wait().ok();
+    }
+}
+
+const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nRUN [\"/bin/busybox\", \"echo\", \"built inside\"]\n\
+    COPY page /page\nCMD [\"/bin/busybox\", \"cat\", \"/page\"]\n";
+
+#[tokio::test]
+async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_again() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let docker = Docker::start().await;
+    let (host, mut server) = (GitHost::start(), Server::new());
+    server.options.engine = Some(docker.engine.clone());
+    let repository = host.repository(
+        "image.git",
+        &[("Dockerfile", DOCKERFILE), ("page", "hello"), (".dockerignore", "ignored\n"), ("ignored", "x")],
+    );
+    repository.copy("/bin/busybox", "busybox");
+    let mut ears = Ears::default();
+    let made = server.build(&spec(host.url("image.git"), "main"), &mut ears).await;
+    let made = made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+    assert_eq!((made.artifact.kind, made.artifact.runtime.as_str()), (ArtifactKind::Image, "docker"));
+    assert!(ears.lines.iter().any(|line| line == "built inside"), "{:#?}", ears.lines);
+    let path = artifact_path(&server.options.artifacts, &made.artifact.digest).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), made.artifact.size_bytes);
+
+    let archive = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let name = docker.engine.load(std::io::Cursor::new(archive), &CancellationToken::new()).await.unwrap();
+    assert!(name.starts_with("fairlead/app_a:dep_"), "{name}");
+    let inspected = docker.engine.api().await.unwrap().inspect_image(&name).await.unwrap();
+    let command = inspected.config.unwrap().cmd.unwrap();
+    assert_eq!(command, ["/bin/busybox", "cat", "/page"]);
+    std::fs::remove_dir_all(&server.options.artifacts).unwrap();
+    std::fs::create_dir(&server.options.artifacts).unwrap();
+
+    host.repository("broken.git", &[("Dockerfile", "FROM scratch\nCOPY absent /absent\n")]);
+    server
+        .fails(&spec(host.url("broken.git"), "main"), "build.container_failed", "could not be built from Dockerfile")
+        .await;
+    host.repository("wrong.git", &[("Dockerfile", "FORM scratch\n")]);
+    server.fails(&spec(host.url("wrong.git"), "main"), "build.container_failed", "FORM").await;
+    let absent =
+        BuildSpec { builder: Builder::Image, image: "127.0.0.1:1/nothing:1".into(), ..spec(String::new(), "") };
+    server.fails(&absent, "build.container_failed", "could not be pulled").await;
+}

@@ -1,0 +1,153 @@
+//! Small apps of each runtime, with programs from the registries of packages and the real tools.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use fairlead_base::CancellationToken;
+use fairlead_build::{Toolchains, artifact_path, unpack};
+
+use super::*;
+
+impl Server {
+    fn with_toolchains(mut self) -> Self {
+        let folder = self.folder.path().join("toolchains");
+        let client = fairlead_fetch::Client::new(None).unwrap();
+        let agent = std::env::current_exe().unwrap();
+        self.options.toolchains = Some(Toolchains::new(folder, agent, client, ""));
+        self
+    }
+
+    /// Builds an app and gives its folder, unpacked, and what it is started with.
+    async fn made(&self, host: &GitHost, name: &str, files: &[(&str, &str)]) -> (BuildOutcome, PathBuf, Ears) {
+        host.repository(name, files);
+        let mut ears = Ears::default();
+        let made = self.build(&spec(host.url(name), "main"), &mut ears).await;
+        let made = made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+        let artifact = artifact_path(&self.options.artifacts, &made.artifact.digest).unwrap();
+        let folder = self.folder.path().join("releases").join(name);
+        unpack(&artifact, &made.artifact.digest, &folder).unwrap();
+        (made, folder, ears)
+    }
+
+    /// What the app prints first when it is started as it was planned, with the runtimes of its release.
+    fn started(&self, made: &BuildOutcome, folder: &Path) -> String {
+        let toolchains = self.folder.path().join("toolchains");
+        let own = made.artifact.manifest.toolchains.iter().map(|name| toolchains.join(name).join("bin"));
+        let path = std::env::join_paths(own.chain(std::env::split_paths(&self.options.path))).unwrap();
+        let words = &made.artifact.command;
+        let program = if words[0].contains('/') { folder.join(&words[0]) } else { words[0].clone().into() };
+        let mut command = Command::new(program);
+        command.args(&words[1..]).current_dir(folder).env_clear().env("PATH", path).env("HOME", self.folder.path());
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_node_of_the_apps_choice_with_pnpm_installs_and_runs() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let package = r#"{"dependencies":{"is-number":"7.0.0"},"packageManager":"pnpm@10.0.0","main":"a.js"}"#;
+    let app = "console.log(process.version, require('is-number')(5), __dirname !== undefined);";
+    let (made, folder, ears) =
+        server.made(&host, "pnpm", &[("package.json", package), (".nvmrc", "v22.11\n"), ("a.js", app)]).await;
+    assert_eq!(made.artifact.manifest.toolchains, ["node@22.11.0"]);
+    assert_eq!(server.started(&made, &folder), "v22.11.0 true true");
+    assert!(ears.lines.iter().any(|line| line == "Uses pnpm@10.0.0, for 10.0.0 of package.json (packageManager)."));
+    let (again, ..) =
+        server.made(&host, "pnpm-again", &[("package.json", package), (".nvmrc", "v22.11\n"), ("a.js", app)]).await;
+    assert_eq!(again.artifact.manifest, made.artifact.manifest);
+    let wanted = r#"{"dependencies":{"is-number":"7.0.0"},"engines":{"node":"999"},"main":"a.js"}"#;
+    host.repository("future", &[("package.json", wanted), ("a.js", "")]);
+    let mut ears = Ears::default();
+    let failure = server.build(&spec(host.url("future"), "main"), &mut ears).await.unwrap_err().failure();
+    assert_eq!(failure.code, "build.toolchain_missing");
+    assert!(failure.message.contains("no node 999 of package.json (engines)"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn bun_installs_and_runs_typescript() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let files = [
+        ("package.json", r#"{"dependencies":{"is-number":"7.0.0"},"packageManager":"bun@1.4.5"}"#),
+        (
+            "server.ts",
+            "import isNumber from 'is-number';\nconst n: number = 5;\nconsole.log(Bun.version, isNumber(n));\n",
+        ),
+    ];
+    let (made, folder, _) = server.made(&host, "bun", &files).await;
+    assert_eq!(
+        (made.artifact.runtime.as_str(), made.artifact.manifest.toolchains.as_slice()),
+        ("bun", &["bun@1.4.5".to_owned()][..])
+    );
+    assert_eq!(server.started(&made, &folder), "1.4.5 true");
+}
+
+#[tokio::test]
+async fn deno_runs_from_the_cache_that_its_build_packed() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let files = [
+        ("deno.json", r#"{"imports":{"is-number":"npm:is-number@7.0.0"}}"#),
+        (
+            "main.ts",
+            "import isNumber from \"is-number\";\nconsole.log(Deno.version.deno.split('.').length, isNumber(5));\n",
+        ),
+        (".deno-version", "2.9.6\n"),
+    ];
+    let (made, folder, _) = server.made(&host, "deno", &files).await;
+    assert_eq!(made.artifact.manifest.toolchains, ["deno@2.9.6"]);
+    assert_eq!(server.started(&made, &folder), "3 true");
+}
+
+#[tokio::test]
+async fn python_gets_its_packages_into_the_artifact_by_uv() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let files =
+        [("requirements.txt", "iniconfig==2.0.0\n"), ("main.py", "import iniconfig; print(iniconfig.__name__)\n")];
+    let (made, folder, _) = server.made(&host, "python", &files).await;
+    assert_eq!(made.artifact.runtime, "python");
+    assert!(folder.join(".fairlead/packages/iniconfig").is_dir());
+    assert_eq!(server.started(&made, &folder), "iniconfig");
+}
+
+#[tokio::test]
+async fn go_builds_one_program() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let main = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"from go\") }\n";
+    let (made, folder, _) =
+        server.made(&host, "go", &[("go.mod", "module example.com/a\n\ngo 1.21\n"), ("main.go", main)]).await;
+    assert_eq!(made.artifact.command, [".fairlead/bin/app"]);
+    assert_eq!(server.started(&made, &folder), "from go");
+}
+
+/// Go itself, by its own proxy and checksum database, where the app wants a newer one than the server has.
+#[tokio::test]
+async fn a_toolchain_of_go_is_proved_by_its_checksum() {
+    let server = Server::new().with_toolchains();
+    let toolchains = server.options.toolchains.clone().unwrap();
+    let programs = toolchains.ensure("go@1.26.8", &CancellationToken::new()).await.unwrap();
+    let said = Command::new(programs.join("go")).arg("version").env("GOTOOLCHAIN", "local").output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stdout).starts_with("go version go1.26.8 linux/"));
+    for bad in ["go@../../x", "node@latest", "perl@5.0.0", "go@01.2.3"] {
+        let error = toolchains.ensure(bad, &CancellationToken::new()).await.unwrap_err();
+        assert!(error.to_string().contains("is not known"), "{bad}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_site_is_packed_alone_and_served_by_the_agent() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let package =
+        r#"{"scripts":{"build":"node -e \"fs.mkdirSync('dist'); fs.writeFileSync('dist/index.html', 'built')\""}}"#;
+    let (made, folder, ears) =
+        server.made(&host, "site", &[("package.json", package), (".env.example", "A=1\n")]).await;
+    assert_eq!(made.artifact.command, ["fairlead-agent", "static", "."]);
+    assert_eq!(made.artifact.manifest.toolchains, ["site@1"]);
+    assert_eq!(made.artifact.manifest.expected_variables, ["A"]);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "the site alone");
+    assert_eq!(std::fs::read_to_string(folder.join("index.html")).unwrap(), "built");
+    assert!(ears.lines.iter().any(|line| line == "The site is the folder dist."), "{:?}", ears.lines);
+    let toolchains = server.options.toolchains.clone().unwrap();
+    let programs = toolchains.ensure("site@1", &CancellationToken::new()).await.unwrap();
+    assert_eq!(std::fs::metadata(programs.join("fairlead-agent")).unwrap().permissions().mode() & 0o777, 0o755);
+}

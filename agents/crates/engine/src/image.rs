@@ -1,0 +1,187 @@
+//! Images: built from a context, pulled, saved to a file and loaded from one.
+
+use std::path::Path;
+
+use bollard::auth::DockerCredentials;
+use bollard::query_parameters::{
+    BuildImageOptionsBuilder, CreateImageOptionsBuilder, ImportImageOptions, RemoveImageOptions,
+};
+use bytes::Bytes;
+use fairlead_base::CancellationToken;
+use futures_util::{Stream, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::{Engine, EngineError};
+
+/// A build from a Dockerfile.
+#[derive(Debug)]
+pub struct BuildOrder<'a> {
+    /// Tar of the folder; it is read as it is sent.
+    pub context: &'a Path,
+    /// Path of the Dockerfile in it.
+    pub dockerfile: &'a str,
+    /// `name:tag` of the image.
+    pub name: &'a str,
+    /// Of each of its containers; zero for none.
+    pub memory_bytes: u64,
+    /// 1000 = one core; zero for none.
+    pub cpu_millis: u32,
+    /// Whether to begin with an empty cache.
+    pub without_cache: bool,
+}
+
+/// Who asks a registry.
+#[derive(Clone, Default)]
+pub struct Login {
+    /// Empty: nobody.
+    pub username: String,
+    /// Password or token.
+    pub password: String,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Builds an image; its words go to `line` as they come.
+    pub async fn build(
+        &self,
+        order: BuildOrder<'_>,
+        line: &mut (dyn FnMut(String) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<(), EngineError> {
+        const CPU_PERIOD_US: i32 = 100_000;
+        let mut options = BuildImageOptionsBuilder::new()
+            .dockerfile(order.dockerfile)
+            .t(order.name)
+            .nocache(order.without_cache)
+            .rm(true)
+            .forcerm(true);
+        if order.memory_bytes > 0 {
+            // The API's number has no room for more.
+            let bytes = i32::try_from(order.memory_bytes).unwrap_or(i32::MAX);
+            options = options.memory(bytes).memswap(bytes);
+        }
+        if order.cpu_millis > 0 {
+            let quota = i32::try_from(order.cpu_millis).unwrap_or(i32::MAX).saturating_mul(CPU_PERIOD_US / 1000);
+            options = options.cpuperiod(CPU_PERIOD_US).cpuquota(quota);
+        }
+        let (docker, context) = (self.api().await?, tokio::fs::File::open(order.context).await?);
+        let mut words =
+            std::pin::pin!(docker.build_image(options.build(), None, Some(bollard::body_try_stream(pieces(context)))));
+        while let Some(said) = next(&mut words, cancel).await? {
+            if let Some(detail) = said.error_detail {
+                return Err(EngineError::Refused(detail.message.unwrap_or_default()));
+            }
+            for text in said.stream.or(said.status).unwrap_or_default().lines().filter(|text| !text.trim().is_empty()) {
+                line(text.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Pulls an image; its digest in the registry, `sha256:<hex>`.
+    pub async fn pull(
+        &self,
+        reference: &str,
+        login: Option<&Login>,
+        line: &mut (dyn FnMut(String) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<String, EngineError> {
+        let docker = self.api().await?;
+        let options = CreateImageOptionsBuilder::new().from_image(reference).build();
+        let credentials = login.map(|login| DockerCredentials {
+            username: Some(login.username.clone()),
+            password: Some(login.password.clone()),
+            ..DockerCredentials::default()
+        });
+        let mut words = std::pin::pin!(docker.create_image(Some(options), None, credentials));
+        while let Some(said) = next(&mut words, cancel).await? {
+            if let Some(detail) = said.error_detail {
+                return Err(EngineError::Refused(detail.message.unwrap_or_default()));
+            }
+            // One line a layer, not one a percent.
+            if let Some(status) =
+                said.status.filter(|_| said.progress_detail.is_none_or(|detail| detail.current.is_none()))
+            {
+                line(status);
+            }
+        }
+        let digests = docker.inspect_image(reference).await?.repo_digests.unwrap_or_default();
+        let digest = digests.iter().find_map(|known| known.split_once('@').map(|(_, digest)| digest.to_owned()));
+        digest.ok_or_else(|| EngineError::Refused(format!("the registry gave no digest of {reference}")))
+    }
+
+    /// Writes an image as an archive, as `docker save` does.
+    pub async fn save(
+        &self,
+        name: &str,
+        to: &mut (dyn AsyncWrite + Send + Unpin),
+        cancel: &CancellationToken,
+    ) -> Result<(), EngineError> {
+        let docker = self.api().await?;
+        let mut pieces = std::pin::pin!(docker.export_image(name));
+        while let Some(piece) = next(&mut pieces, cancel).await? {
+            to.write_all(&piece).await?;
+        }
+        Ok(to.flush().await?)
+    }
+
+    /// Loads what `save` wrote, decompressed; the name it is known by.
+    pub async fn load(
+        &self,
+        from: impl tokio::io::AsyncRead + Send + Unpin + 'static,
+        cancel: &CancellationToken,
+    ) -> Result<String, EngineError> {
+        let docker = self.api().await?;
+        let body = bollard::body_try_stream(pieces(from));
+        let mut words = std::pin::pin!(docker.import_image(ImportImageOptions::default(), body, None));
+        let mut name = None;
+        while let Some(said) = next(&mut words, cancel).await? {
+            if let Some(detail) = said.error_detail {
+                return Err(EngineError::Refused(detail.message.unwrap_or_default()));
+            }
+            for text in said.stream.unwrap_or_default().lines() {
+                let loaded = text.strip_prefix("Loaded image: ").or_else(|| text.strip_prefix("Loaded image ID: "));
+                name = loaded.map(|loaded| loaded.trim().to_owned()).or(name);
+            }
+        }
+        name.ok_or_else(|| EngineError::Refused("the archive holds no image".to_owned()))
+    }
+
+    /// Takes a name away from an image, and the image when it has no other.
+    pub async fn remove(&self, name: &str) -> Result<(), EngineError> {
+        self.api().await?.remove_image(name, None::<RemoveImageOptions>, None).await?;
+        Ok(())
+    }
+}
+
+/// The next word of the engine; cancelling hangs up, which ends a build.
+async fn next<T>(
+    words: &mut (impl Stream<Item = Result<T, bollard::errors::Error>> + Unpin),
+    cancel: &CancellationToken,
+) -> Result<Option<T>, EngineError> {
+    tokio::select! {
+        () = cancel.cancelled() => Err(EngineError::Cancelled),
+        said = words.next() => Ok(said.transpose()?),
+    }
+}
+
+fn pieces(
+    from: impl tokio::io::AsyncRead + Send + Unpin + 'static,
+) -> impl Stream<Item = std::io::Result<Bytes>> + Send {
+    futures_util::stream::unfold(from, |mut from| async move {
+        let mut piece = vec![0; 1 << 16];
+        match from.read(&mut piece).await {
+            Ok(0) => None,
+            Ok(count) => {
+                piece.truncate(count);
+                Some((Ok(Bytes::from(piece)), from))
+            }
+            Err(error) => Some((Err(error), from)),
+        }
+    })
+}

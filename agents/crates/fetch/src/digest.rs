@@ -1,0 +1,40 @@
+//! Digests that files must have, in the words of those who publish them.
+
+use aws_lc_rs::digest::{Algorithm, Context, SHA256, SHA512};
+use base64::Engine;
+
+/// What the bytes of a file must hash to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    algorithm: &'static Algorithm,
+    bytes: Vec<u8>,
+}
+
+impl Digest {
+    /// `sha256:<hex>`, or the hex alone.
+    pub fn sha256(text: &str) -> Option<Self> {
+        let hex = text.strip_prefix("sha256:").unwrap_or(text);
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).ok();
+        let bytes: Option<Vec<u8>> = (0..64).step_by(2).map(byte).collect();
+        Some(Self { algorithm: &SHA256, bytes: bytes? })
+    }
+
+    /// `sha512-<base64>` (Subresource Integrity), as npm's registry publishes it.
+    pub fn integrity(text: &str) -> Option<Self> {
+        let strong = text.split_ascii_whitespace().find_map(|one| one.strip_prefix("sha512-"))?;
+        let bytes = base64::engine::general_purpose::STANDARD.decode(strong).ok()?;
+        (bytes.len() == 64).then_some(Self { algorithm: &SHA512, bytes })
+    }
+
+    /// To hash what comes; of some kind where nothing is known.
+    pub(crate) fn context(of: Option<&Self>) -> Context {
+        Context::new(of.map_or(&SHA256, |digest| digest.algorithm))
+    }
+
+    pub(crate) fn is(&self, context: Context) -> bool {
+        context.finish().as_ref() == self.bytes
+    }
+}

@@ -1,0 +1,37 @@
+//! Files over HTTP: fetched with resume, bounds and a digest that must match, and sent in parts that may be resumed.
+//! Owns the client and its deadlines. Plain http is for this machine only, and a bearer token never follows a redirect.
+
+mod connection;
+mod digest;
+mod error;
+mod receive;
+mod send;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+
+pub use digest::Digest;
+pub use error::FetchError;
+pub use receive::Receive;
+pub use send::Send;
+
+/// Makes requests, each on a connection of its own.
+#[derive(Clone)]
+pub struct Client {
+    tls: Arc<ClientConfig>,
+}
+
+impl Client {
+    /// Trusts the system's authorities and those of a file (PEM).
+    pub fn new(ca_file: Option<&Path>) -> Result<Self, FetchError> {
+        connection::client_config(ca_file).map(|tls| Self { tls: Arc::new(tls) })
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client(..)")
+    }
+}

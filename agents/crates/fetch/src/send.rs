@@ -1,0 +1,130 @@
+//! Sending a file in parts to a store that keeps them by digest; what it has already is not sent again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fairlead_base::{Backoff, CancellationToken};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+
+use crate::receive::request;
+use crate::{Client, FetchError, Receive};
+
+const PART_BYTES: u64 = 8 << 20;
+/// Attempts without any progress.
+const ATTEMPTS: u32 = 5;
+/// How far a part of a file has come; of the store.
+const OFFSET: &str = "upload-offset";
+
+/// What to send.
+#[derive(Debug, Clone, Copy)]
+pub struct Send<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// Sent as `Authorization: Bearer`.
+    pub token: &'a str,
+    /// The file.
+    pub file: &'a Path,
+}
+
+impl Client {
+    /// Sends what the store lacks of the file.
+    pub async fn send(&self, what: Send<'_>, cancel: &CancellationToken) -> Result<(), FetchError> {
+        let mut file = tokio::fs::File::open(what.file).await?;
+        let total = file.metadata().await?.len();
+        let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
+        let (mut at, mut failures) = (None, 0);
+        loop {
+            let step = async {
+                let from = match at {
+                    Some(from) => from,
+                    None => match self.held(what, total).await? {
+                        Some(held) => held,
+                        None => return Ok(None),
+                    },
+                };
+                self.send_part(what, &mut file, from, total).await
+            };
+            let result = tokio::select! {
+                () = cancel.cancelled() => return Err(FetchError::Cancelled),
+                result = step => result,
+            };
+            match result {
+                Ok(None) => return Ok(()),
+                Ok(Some(next)) => {
+                    // A store that stays where it is would be asked for ever.
+                    failures = if at.is_none_or(|at| next > at) { 0 } else { failures + 1 };
+                    at = Some(next);
+                    if failures >= ATTEMPTS {
+                        return Err(crate::connection::Address::parse(what.url)?.failed("it takes nothing"));
+                    }
+                }
+                Err(error) if error.is_passing() && failures + 1 < ATTEMPTS => {
+                    failures += 1;
+                    at = None;
+                    tokio::select! {
+                        () = cancel.cancelled() => return Err(FetchError::Cancelled),
+                        () = tokio::time::sleep(backoff.pause()) => {}
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Bytes that the store holds of it; `None`: all, checked.
+    async fn held(&self, what: Send<'_>, total: u64) -> Result<Option<u64>, FetchError> {
+        let mut head = request(Receive { url: what.url, token: what.token, bytes_max: 0 })?;
+        *head.method_mut() = Method::HEAD;
+        let (address, answer) = self.request(what.url, &head).await?;
+        match answer.status() {
+            StatusCode::NOT_FOUND => Ok(Some(0)),
+            StatusCode::OK | StatusCode::NO_CONTENT => match number(answer.headers(), OFFSET) {
+                Some(offset) => Ok(Some(offset.min(total))),
+                None if number(answer.headers(), CONTENT_LENGTH.as_str()) == Some(total) => Ok(None),
+                None => Err(FetchError::Digest { host: address.host }),
+            },
+            status => Err(address.status(status)),
+        }
+    }
+
+    /// One part; where to go on, or `None` when the store has it whole.
+    async fn send_part(
+        &self,
+        what: Send<'_>,
+        file: &mut tokio::fs::File,
+        from: u64,
+        total: u64,
+    ) -> Result<Option<u64>, FetchError> {
+        let length = PART_BYTES.min(total.saturating_sub(from));
+        let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
+        file.seek(std::io::SeekFrom::Start(from)).await?;
+        file.read_exact(&mut bytes).await?;
+        let mut put = request(Receive { url: what.url, token: what.token, bytes_max: 0 })?;
+        *put.method_mut() = Method::PUT;
+        let range = if length == 0 {
+            format!("bytes */{total}")
+        } else {
+            format!("bytes {from}-{}/{total}", from + length - 1)
+        };
+        put.headers_mut().insert(CONTENT_RANGE, HeaderValue::from_str(&range).map_err(std::io::Error::other)?);
+        *put.body_mut() = Bytes::from(bytes);
+        let (address, answer) = self.request(what.url, &put).await?;
+        match answer.status() {
+            StatusCode::CREATED | StatusCode::OK => Ok(None),
+            StatusCode::ACCEPTED => Ok(Some(number(answer.headers(), OFFSET).unwrap_or(from + length))),
+            StatusCode::CONFLICT => {
+                let offset = number(answer.headers(), OFFSET).filter(|offset| *offset <= total);
+                offset.map(Some).ok_or_else(|| address.status(StatusCode::CONFLICT))
+            }
+            StatusCode::UNPROCESSABLE_ENTITY => Err(FetchError::Digest { host: address.host }),
+            status => Err(address.status(status)),
+        }
+    }
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}

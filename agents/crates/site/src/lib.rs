@@ -1,0 +1,45 @@
+//! A static site over HTTP: the files of one folder, conditional and ranged, with pages for clean addresses and a page for
+//! what isn't there. Owns how a path becomes a file. Never leaves its folder, never lists one, never shows a hidden file.
+
+mod answer;
+mod etag;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+
+pub use answer::Site;
+
+/// Serves `folder` on `address` until the process ends.
+pub async fn serve(folder: &Path, address: SocketAddr) -> io::Result<()> {
+    let site = Arc::new(Site::open(folder)?);
+    let listener = TcpListener::bind(address).await?;
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of descriptors, most likely: those in use come back.
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let site = Arc::clone(&site);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let site = Arc::clone(&site);
+                async move { site.answer(request).await }
+            });
+            let served = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
+            if let Err(error) = served.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+}
