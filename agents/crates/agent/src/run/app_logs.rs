@@ -134,7 +134,10 @@ async fn answer(
             return Ok(());
         }
     }
-    while query.follow {
+    if !query.follow {
+        return Ok(());
+    }
+    loop {
         sleep(FOLLOW_PAUSE).await;
         let at = folders.clone();
         let polled = spawn_blocking(move || follower.poll(&at).map(|lines| (follower, lines))).await;
@@ -149,7 +152,6 @@ async fn answer(
             }
         }
     }
-    Ok(())
 }
 
 fn filter(query: &agent::LogQuery) -> Result<LogFilter, String> {
