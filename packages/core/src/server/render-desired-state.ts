@@ -2,7 +2,7 @@
 // pure.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { defaultSettings, type Settings, settingsSchema } from '../config/schema.ts';
+import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
 import { AppError, forOrganization, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer } from '../secret/index.ts';
