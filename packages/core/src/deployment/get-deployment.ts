@@ -1,7 +1,7 @@
 // Owns what the page of one deployment shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
-import { releasePlanSchema } from '../release/schema.ts';
+import { releasePlanSchema } from '../release/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { explainDeployment } from './explain-deployment.ts';
 import { isFinished } from './machine.ts';

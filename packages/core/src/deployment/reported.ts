@@ -14,7 +14,7 @@ import {
 import { instancesMax } from '../config/index.ts';
 import { clipText } from '../kernel/index.ts';
 import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
-import type { ReleasePlan } from '../release/schema.ts';
+import type { ReleasePlan } from '../release/index.ts';
 import type { WorkOutcome } from './machine.ts';
 import type { StepState } from './schema.ts';
 import type { StepRow } from './steps.ts';

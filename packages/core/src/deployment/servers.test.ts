@@ -163,7 +163,7 @@ test('a release keeps its settings: a newer version reaches the next one, and th
   expect((await specOf(world.serverId))?.live).toEqual(before);
   await goLive('e');
   const after = (await specOf(world.serverId))?.live;
-  expect([before?.environment['COLOR'], after?.environment['COLOR']]).toEqual(['blue', 'red']);
+  expect([before?.environment.COLOR, after?.environment.COLOR]).toEqual(['blue', 'red']);
   const fromReleaseId = parseId('rel', before?.releaseId ?? '');
   const toReleaseId = parseId('rel', after?.releaseId ?? '');
   const diff = await world.tenant((ctx) => diffReleases(ctx, { appId, fromReleaseId, toReleaseId }));

@@ -2,7 +2,7 @@
 import type { AppLogQuery } from '@fairlead/contract/app-log';
 import { requirePlace } from '../config/index.ts';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
-import type { TailLogInput } from './app-log-schema.ts';
+import type { TailLogInput } from './schema.ts';
 
 /** Throws app.not_found and placement.missing. */
 export async function toLogQuery(ctx: OrganizationCtx, input: TailLogInput, follow: boolean): Promise<AppLogQuery> {

@@ -1,5 +1,4 @@
 // The door to logs.
-export * from './app-log-schema.ts';
 export { decodeLogLines, encodeLogLines } from './codec.ts';
 export { deleteLogs, listAppLogs } from './delete-app-logs.ts';
 export { toLogQuery } from './find-log-servers.ts';

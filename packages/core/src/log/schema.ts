@@ -1,7 +1,9 @@
-// Owns the shape of a page of a deployment's log.
-import { deploymentIdSchema } from '@fairlead/contract/ids';
+// Owns the shape of a page of a deployment's log, and of searches in apps' logs.
+import { appLogBatch, appLogFilter, appLogLine } from '@fairlead/contract/app-log';
+import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { logLine } from '@fairlead/contract/live';
 import { z } from 'zod';
+import { placeSchema } from '../config/schema.ts';
 
 export const numberedLineSchema = logLine.extend({
   /** Counts from 0 over the whole deployment. */
@@ -26,3 +28,23 @@ export const logPageSchema = z.object({
   complete: z.boolean(),
 });
 export type LogPage = z.infer<typeof logPageSchema>;
+
+export const tailLogInputSchema = appLogFilter.extend({
+  ...placeSchema.shape,
+  /** Without it, all servers of the app. */
+  serverId: serverIdSchema.optional(),
+});
+export type TailLogInput = z.infer<typeof tailLogInputSchema>;
+export const searchLogInputSchema = tailLogInputSchema;
+
+export const logResultSchema = z.object({
+  /** By time, the oldest first. */
+  lines: z.array(appLogLine.extend({ serverId: serverIdSchema })),
+  /** Older lines that match were left out. */
+  more: z.boolean(),
+  /** Servers that could not answer, and why. */
+  failures: z.array(z.object({ serverId: serverIdSchema, sentence: z.string() })),
+});
+export type LogResult = z.infer<typeof logResultSchema>;
+
+export const logBatchSchema = appLogBatch;

@@ -1,6 +1,6 @@
 // Owns which words of desired state which agent understands. Pure. An agent refuses the whole state for one capability that
 // it lacks, so words that need one go only to agents that told it.
-import type { Settings } from '../config/schema.ts';
+import type { Settings } from '../config/index.ts';
 
 type Needs = readonly (readonly [name: string, needed: boolean])[];
 

@@ -20,9 +20,9 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
-import type { HealthCheckSettings, Settings } from '../config/schema.ts';
+import type { HealthCheckSettings, Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
-import type { ReleasePlan } from '../release/schema.ts';
+import type { ReleasePlan } from '../release/index.ts';
 import type { StoredPlan } from './schema.ts';
 
 const healthIntervalMs = 500;

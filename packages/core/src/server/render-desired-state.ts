@@ -2,7 +2,7 @@
 // pure.
 import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { defaultSettings, type Settings, settingsSchema } from '../config/schema.ts';
+import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';

@@ -1,6 +1,6 @@
 // Owns reading volumes with what uses them.
 import { parseId } from '@fairlead/contract/ids';
-import { type Settings, settingsSchema } from '../config/schema.ts';
+import { type Settings, settingsSchema } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import type { VolumeView } from './schema.ts';
 

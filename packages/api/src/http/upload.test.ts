@@ -1,0 +1,50 @@
+// A folder that a program uploads, and who may.
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { origin, startTestApi, type TestApi } from '../testing/index.ts';
+import { answerHttp } from './answer-http.ts';
+
+let api: TestApi;
+let token: string;
+let appId: string;
+const body = gzipSync('a folder');
+const digest = `sha256:${createHash('sha256').update(body).digest('hex')}`;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  const owner = await api.signUp('Owner', 'owner');
+  const made = await api
+    .caller(owner.cookie)
+    .token.create({ name: 'CI', permissions: ['deployment.write', 'deployment.read'] });
+  token = made.token;
+  ({ appId } = await api.world.createApp('Shop', { deployNow: false }));
+});
+afterAll(() => api.close());
+
+async function upload(bytes: Buffer, options: { app?: string; headers?: Record<string, string> } = {}) {
+  const response = await answerHttp(
+    api.parts,
+    new Request(`${origin}/api/v1/deployment/upload?appId=${options.app ?? appId}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, ...options.headers },
+      body: new Uint8Array(bytes),
+    }),
+  );
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+test('what was uploaded is deployed by its digest', async () => {
+  expect(await upload(body)).toEqual({ status: 200, body: { digest, sizeBytes: body.length } });
+  const deployed = await api.tokenCaller(token).deployment.create({ appId: appId as never, uploadDigest: digest });
+  expect(await api.tokenCaller(token).deployment.get(deployed)).toMatchObject({ trigger: 'upload' });
+});
+
+test('what is no tar.gz, broke off, or is for nobody’s app is refused', async () => {
+  expect((await upload(Buffer.from('plain'))).status).toBe(400);
+  expect((await upload(body, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).status).toBe(400);
+  expect((await upload(body, { app: 'app_00000000000000000000' })).status).toBe(404);
+  expect((await upload(body, { headers: { authorization: 'Bearer flt_wrong' } })).status).toBe(401);
+  const unknown = { appId: appId as never, uploadDigest: `sha256:${'1'.repeat(64)}` };
+  await expect(api.tokenCaller(token).deployment.create(unknown)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
