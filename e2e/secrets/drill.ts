@@ -11,6 +11,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { type ApiParts, answerRequest, organizationHeader } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { DesiredStateSchema, SecretBundleSchema, WorkState } from '@fairlead/contract/agent';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
@@ -115,8 +116,9 @@ async function run(
       mail: null,
       onFailure: (error) => remember({ error }, 'identity failed'),
     }),
-    live: { subscribe: async function* () {} },
+    live: { subscribe: async function* () {}, searchLogs: async function* () {} },
     logs: createFolderLogStore(join(dir, 'log-store')),
+    artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: createSecretKeys(await openMasterKeyFile(masterKey)),

@@ -10,6 +10,8 @@ const schema = z.object({
   FAIRLEAD_SIGNING_KEY_DIR: z.string().min(1),
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
+  // Without it, beside the logs.
+  FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_CONTROL_HOST: z.string().default(''),
   FAIRLEAD_WEB_PORT: z.coerce.number().int().min(1).max(65535).default(4400),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),

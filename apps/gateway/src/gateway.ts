@@ -1,13 +1,17 @@
 // The gateway put together: what main.ts and the tests start. Owns the order of starting and stopping.
-import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
+import { type ArtifactStore, findTransfer, recordArtifact } from '@fairlead/core/artifact';
+import { type Clock, forOrganization, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import { prepareMetrics } from '@fairlead/core/metric';
 import type { SecretKeys } from '@fairlead/core/secret';
 import { bumpLocalServers, type ControlRoute, closeGatewaySessions } from '@fairlead/core/server';
 import type { Database } from '@fairlead/db';
+import { createArtifactDoor } from './artifact/artifact-door.ts';
 import { watchDesired } from './desired/watch.ts';
 import { createHttpServer } from './http-server.ts';
 import { createLiveHub } from './live/hub.ts';
+import { createLogDoor } from './live/log-door.ts';
+import { createLogQueries } from './live/log-queries.ts';
 import { createLiveStreams } from './live/stream.ts';
 import { createControl } from './session/control.ts';
 import { createSessionRegistry } from './session/registry.ts';
@@ -17,6 +21,7 @@ import { openSigningKeys } from './signing/open-signing-key.ts';
 export interface GatewayOptions {
   readonly database: Database;
   readonly store: LogStore;
+  readonly artifacts: ArtifactStore;
   readonly signingKeyDir: string;
   readonly secretKeys: SecretKeys;
   /** Shared with the web process; opens the internal live stream. */
@@ -55,7 +60,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const hub = createLiveHub();
-  const registry = createSessionRegistry();
+  const registry = createSessionRegistry((serverId) => queries.drop(serverId));
+  const queries = createLogQueries();
   const controlRoutes: ControlRoute[] = [];
   const control = createControl({
     database,
@@ -74,11 +80,42 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     requireTopics: control.requireTopics,
     log,
   });
+  const artifacts = createArtifactDoor({
+    store: options.artifacts,
+    find: (token, digest) =>
+      database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, { token, digest })),
+    record: ({ organizationId }, digest, sizeBytes) =>
+      database.system('gateway: artifact', (tx) =>
+        recordArtifact(forOrganization({ tx, clock, log }, organizationId), { digest, kind: 'build', sizeBytes }),
+      ),
+    log,
+  });
+  const logDoor = createLogDoor({
+    isAllowed: streams.isAllowed,
+    findServers: control.findLogServers,
+    agentOf: registry.find,
+    queries,
+    log,
+  });
   const server = createHttpServer({
     streams,
+    logDoor,
+    artifacts,
     hasRoom: () => registry.makeRoom(strangersMax),
     onAgent: (socket, connection) =>
-      registry.add(startAgentSession({ socket, connection, control, hub, clock, log, onOpen: registry.open })),
+      registry.add(
+        startAgentSession({
+          socket,
+          connection,
+          control,
+          hub,
+          clock,
+          log,
+          onOpen: registry.open,
+          // What nobody waits for any more was under way when the question was taken back.
+          onLogLines: (serverId, lines) => void queries.answer(serverId, lines),
+        }),
+      ),
     log,
   });
   const stopWatch = await watchDesired({
@@ -101,6 +138,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await stopWatch();
       await registry.endAll('link.shutting_down');
       streams.close();
+      logDoor.close();
       await server.close();
     },
   };

@@ -1,4 +1,4 @@
-// The gateway's door: one HTTP server for agents (WebSocket on /agent), the web process (/internal/live) and whoever asks
+// The gateway's door: one HTTP server for agents (WebSocket on /agent, artifacts below it), the web process (/internal/live) and whoever asks
 // whether it lives (/healthz). It stands behind ordinary reverse proxies, so nothing here looks at remote addresses or
 // forwarded headers: an agent is known by its key alone.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -7,6 +7,8 @@ import type { Duplex } from 'node:stream';
 import { AppError } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { ArtifactDoor } from './artifact/artifact-door.ts';
+import { type LogDoor, logPath } from './live/log-door.ts';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
 import { messageBytesMax } from './session/read-message.ts';
 
@@ -17,6 +19,8 @@ const frameBytesMax = 2 * messageBytesMax;
 
 export interface HttpServerOptions {
   readonly streams: LiveStreams;
+  readonly artifacts: ArtifactDoor;
+  readonly logDoor: LogDoor;
   /** Whether one more agent may knock; may end another for it. */
   readonly hasRoom: () => boolean;
   readonly onAgent: (socket: WebSocket, connection: Duplex) => void;
@@ -30,11 +34,12 @@ export interface HttpServer {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { streams, log } = options;
+  const { log } = options;
+  // A body may be an artifact, and hours long on a slow line; whoever sends none of it is ended by its door.
   // Compression would let a small message grow large in memory; frames are compact already.
   const sockets = new WebSocketServer({ noServer: true, maxPayload: frameBytesMax, perMessageDeflate: false });
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => {
-    answer(request, response, streams).catch((error: unknown) => {
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 2 * 60 * 60_000 }, (request, response) => {
+    answer(request, response, options).catch((error: unknown) => {
       if (error instanceof AppError && !response.headersSent) return refuse(response, error.code);
       log.error({ err: error, path: pathOf(request) }, 'a request failed');
       if (response.headersSent) response.destroy();
@@ -52,9 +57,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return { listen: (host, port) => listen(server, host, port), close: () => close(server) };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, streams: LiveStreams): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { streams, artifacts, logDoor }: HttpServerOptions,
+): Promise<void> {
   const path = pathOf(request);
+  if (await artifacts.handle(request, response, path)) return;
   if (request.method === 'GET' && path === livePath) return streams.handle(request, response);
+  if (request.method === 'POST' && path === logPath) return logDoor.handle(request, response);
   if (path === healthPath) {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end('{"status":"ok"}');
     return;

@@ -1,6 +1,8 @@
 // The gateway process: reads its settings, starts, and stops cleanly when asked.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
@@ -20,6 +22,9 @@ await database.assertSafe();
 const gateway = await startGateway({
   database,
   store: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+  artifacts: createFolderArtifactStore(
+    env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+  ),
   signingKeyDir: env.FAIRLEAD_SIGNING_KEY_DIR,
   secretKeys: createSecretKeys(await openMasterKeyFile(env.FAIRLEAD_MASTER_KEY_FILE)),
   internalToken: (await readFile(env.FAIRLEAD_INTERNAL_TOKEN_FILE, 'utf8')).trim(),

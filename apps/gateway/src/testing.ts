@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
 import { createSecretKeys, type SecretKeys } from '@fairlead/core/secret';
@@ -50,6 +51,7 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
     startGateway({
       database: db.database,
       store,
+      artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
       signingKeyDir: join(dir, 'keys'),
       secretKeys,
       internalToken: token,

@@ -4,6 +4,8 @@ import { z } from 'zod';
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
+  // Without it, beside the logs.
+  FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_PUBLIC_URL: z
     .url({ protocol: /^https?$/ })

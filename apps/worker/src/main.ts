@@ -1,6 +1,9 @@
 // The worker process: reads its settings, starts, and stops cleanly when asked.
+
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
@@ -26,6 +29,9 @@ const worker = await startWorker({
   publicUrl: env.FAIRLEAD_PUBLIC_URL ?? null,
   workerId: `${hostname()}:${randomUUID()}`,
   logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+  artifacts: createFolderArtifactStore(
+    env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+  ),
   log,
 });
 log.info({}, 'ready');

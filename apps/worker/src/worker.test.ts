@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob, type JobName } from '@fairlead/contract/jobs';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createDeployment } from '@fairlead/core/deployment';
 import { type Log, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -55,6 +56,7 @@ async function start(workerId: string, change: Partial<Handlers> = {}): Promise<
     databaseUrl: db.url,
     workerId,
     logs: createFolderLogStore(logDir),
+    artifacts: createFolderArtifactStore(join(logDir, 'artifacts')),
     secretKeys: createSecretKeys(testWrapper()),
     log,
     handlers: { ...handlers, ...change },

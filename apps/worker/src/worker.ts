@@ -1,5 +1,6 @@
 // The worker put together: what main.ts and the tests start. Claims jobs from the queue and runs their handlers.
 import { type JobName, jobs } from '@fairlead/contract/jobs';
+import type { ArtifactStore } from '@fairlead/core/artifact';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
@@ -17,6 +18,7 @@ export interface WorkerOptions {
   readonly workerId: string;
   /** Where the logs of deployments lie: they end with their organization. */
   readonly logs: LogStore;
+  readonly artifacts: ArtifactStore;
   readonly secretKeys: SecretKeys;
   readonly mailer?: Mailer | null;
   readonly publicUrl?: string | null;
@@ -38,13 +40,14 @@ const pollIntervalMs = 2_000;
 const stopTimeoutMs = 5_000;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { database, workerId, secretKeys, logs, log } = options;
+  const { database, workerId, secretKeys, logs, artifacts, log } = options;
   const handlers = options.handlers ?? allHandlers;
   const parts = {
     database,
     workerId,
     secretKeys,
     logs,
+    artifacts,
     log,
     clock: options.clock ?? systemClock,
     mailer: options.mailer ?? null,

@@ -1,6 +1,7 @@
 // Owns what a request brings along: its session and organization, each read once, and the process's parts.
 // Must never decide a permission: the ladder does.
 import type { Auth, Session } from '@fairlead/auth';
+import type { ArtifactStore } from '@fairlead/core/artifact';
 import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
@@ -37,6 +38,8 @@ export interface ApiParts {
   readonly auth: Auth;
   readonly live: LiveSource;
   readonly logs: LogStore;
+  /** Where uploaded folders go to. */
+  readonly artifacts: ArtifactStore;
   readonly outbound: Outbound;
   /** Null: whoever runs this control plane named no mail server. */
   readonly mail: Mailer | null;

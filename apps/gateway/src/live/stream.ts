@@ -23,6 +23,8 @@ export interface LiveStreamOptions {
 }
 
 export interface LiveStreams {
+  /** Whether the request is of the web process. */
+  isAllowed(request: IncomingMessage): boolean;
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** Ends every open stream. */
   close(): void;
@@ -32,10 +34,14 @@ export function createLiveStreams(options: LiveStreamOptions): LiveStreams {
   const expected = digest(options.token);
   const open = new Set<ServerResponse>();
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function isAllowed(request: IncomingMessage): boolean {
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
     // Digests are of equal length, so the comparison takes the same time for every wrong token.
-    if (given === undefined || !timingSafeEqual(digest(given), expected)) return refuse(response, 'session.required');
+    return given !== undefined && timingSafeEqual(digest(given), expected);
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isAllowed(request)) return refuse(response, 'session.required');
     const query = new URL(request.url ?? '', 'http://gateway').searchParams;
     const organization = organizationIdSchema.safeParse(query.get('organization'));
     const topics = readTopics(query.get('topics') ?? '');
@@ -69,6 +75,7 @@ export function createLiveStreams(options: LiveStreamOptions): LiveStreams {
   }
 
   return {
+    isAllowed,
     handle,
     close: () => {
       for (const response of open) response.end();

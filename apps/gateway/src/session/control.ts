@@ -2,9 +2,11 @@
 // verb of core. Must never hold a decision of its own: who may do what is core's.
 import { randomBytes } from 'node:crypto';
 import type { Enrol, Hello, Push, Report } from '@fairlead/contract/agent';
+import type { AppLogQuery } from '@fairlead/contract/app-log';
 import { AppError } from '@fairlead/contract/errors';
 import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
 import type { LiveTopic } from '@fairlead/contract/live';
+import { hashTransferToken } from '@fairlead/core/artifact';
 import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
 import { type RecordedPushes, recordPushes, recordReport } from '@fairlead/core/link';
 import { requireTopics } from '@fairlead/core/live';
@@ -37,6 +39,8 @@ export interface OpenedSession {
   readonly desired: Version;
   readonly pushAckedSequence: bigint;
   readonly clockOffsetMs: number;
+  /** Opens the artifact store while this session lasts. */
+  readonly transferToken: string;
 }
 
 export interface EnrolledServer {
@@ -56,6 +60,8 @@ export interface Control {
   recordReport(server: ConnectedServer, report: Report): Promise<void>;
   recordPushes(server: ConnectedServer, pushes: readonly Push[], clockOffsetMs: number): Promise<RecordedPushes>;
   readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>>;
+  /** Of the servers asked for, those where the app is placed in that environment. */
+  findLogServers(query: AppLogQuery): Promise<ReadonlySet<string>>;
   requireTopics(organizationId: OrganizationId, topics: readonly LiveTopic[]): Promise<void>;
 }
 
@@ -111,10 +117,14 @@ export function createControl(options: ControlOptions): Control {
       if (server === null) return null;
       return { ...server, connection: `${options.connectionPrefix}${randomBytes(8).toString('hex')}` };
     },
-    open: ({ serverId, connection }, { agentVersion, capabilities, host, sealing }) =>
-      inSystem('gateway: open session', (ctx) =>
-        openSession(ctx, { serverId, connection, agentVersion, capabilities, host, sealing }),
-      ),
+    open: async ({ serverId, connection }, { agentVersion, capabilities, host, sealing }) => {
+      const transferToken = randomBytes(32).toString('base64url');
+      const transferTokenHash = hashTransferToken(transferToken);
+      const opened = await inSystem('gateway: open session', (ctx) =>
+        openSession(ctx, { serverId, connection, agentVersion, capabilities, host, sealing, transferTokenHash }),
+      );
+      return { ...opened, transferToken };
+    },
     touch: ({ serverId, connection }, clockOffsetMs) =>
       inSystem('gateway: sign of life', (ctx) => touchSession(ctx, { serverId, connection, clockOffsetMs })),
     close: async ({ serverId, connection }) => {
@@ -129,6 +139,14 @@ export function createControl(options: ControlOptions): Control {
     recordPushes: ({ serverId }, pushes, clockOffsetMs) =>
       inSystem('gateway: pushes', (ctx) => recordPushes(ctx, { serverId, pushes, clockOffsetMs, store })),
     readVersions,
+    findLogServers: ({ organizationId, appId, environmentId, serverIds }) =>
+      database.tenant(organizationId, async (tx) => {
+        const rows = await tx.placement.findMany({
+          where: { organizationId, appId, environmentId, serverId: { in: serverIds } },
+          select: { serverId: true },
+        });
+        return new Set(rows.map(({ serverId }) => serverId));
+      }),
     requireTopics: (organizationId, topics) =>
       database.tenant(organizationId, (tx) => requireTopics({ tx, organizationId, clock, log }, { topics })),
   };

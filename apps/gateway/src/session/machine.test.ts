@@ -25,7 +25,12 @@ const server = {
   connection: 'gateway#1',
 };
 const nonce = new Uint8Array(32).fill(5);
-const opened = { desired: { epoch: 1, number: 7n }, pushAckedSequence: 3n, clockOffsetMs: 0 };
+const opened = {
+  desired: { epoch: 1, number: 7n },
+  pushAckedSequence: 3n,
+  clockOffsetMs: 0,
+  transferToken: 'transfer',
+};
 
 function received(body: Body): SessionEvent {
   return { type: 'received', envelope: create(AgentEnvelopeSchema, { body }), decodedBytes: 1 };

@@ -6,6 +6,7 @@ import type {
   Enrol,
   GatewayEnvelopeSchema,
   Hello,
+  LogLines,
   Push,
   Report,
   SealingKey,
@@ -64,6 +65,7 @@ export type SessionAction =
   | { readonly type: 'sync' }
   | { readonly type: 'report'; readonly report: Report }
   | { readonly type: 'push'; readonly push: Push; readonly decodedBytes: number }
+  | { readonly type: 'log_lines'; readonly lines: LogLines }
   | { readonly type: 'measure'; readonly offsetMs: number }
   /** Names the error to the agent, then closes. Null: a good end. */
   | { readonly type: 'close'; readonly code: LinkErrorCode | null; readonly message?: string };
@@ -157,6 +159,8 @@ function receiveOpen(
       return { state: next, actions: [{ type: 'report', report: body.value }] };
     case 'push':
       return { state: next, actions: [{ type: 'push', push: body.value, decodedBytes }] };
+    case 'logLines':
+      return { state: next, actions: [{ type: 'log_lines', lines: body.value }] };
     case 'pong': {
       const sentMs = Number(body.value.pingSentUnixMs);
       // Answers to pings that were never sent would move the agent's clock for us.
@@ -198,6 +202,7 @@ function opened(state: SessionState, session: OpenedSession, nowMs: number): Ste
             desired: newest,
             pushAckedSequence: session.pushAckedSequence,
             pingIntervalMs,
+            transferToken: session.transferToken,
           },
         },
       },

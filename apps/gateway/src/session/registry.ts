@@ -9,6 +9,8 @@ export interface SessionRegistry {
   add(session: AgentSession): void;
   open(session: AgentSession, serverId: string): void;
   announce(serverId: string, version: Version): void;
+  /** The open session of a server that is connected here. */
+  find(serverId: string): AgentSession | null;
   /** Ends the session of a server that was deleted. */
   endServer(serverId: string): void;
   readonly serverIds: readonly string[];
@@ -22,7 +24,8 @@ export interface SessionRegistry {
   endAll(code: LinkErrorCode): Promise<void>;
 }
 
-export function createSessionRegistry(): SessionRegistry {
+/** `onGone`: a server's session ended, and no newer one took its place. */
+export function createSessionRegistry(onGone: (serverId: string) => void): SessionRegistry {
   const sessions = new Set<AgentSession>();
   const strangers = new Set<AgentSession>();
   const byServer = new Map<string, AgentSession>();
@@ -34,7 +37,11 @@ export function createSessionRegistry(): SessionRegistry {
       session.finished.finally(() => {
         sessions.delete(session);
         strangers.delete(session);
-        for (const [serverId, current] of byServer) if (current === session) byServer.delete(serverId);
+        for (const [serverId, current] of byServer) {
+          if (current !== session) continue;
+          byServer.delete(serverId);
+          onGone(serverId);
+        }
       });
     },
     open: (session, serverId) => {
@@ -44,6 +51,7 @@ export function createSessionRegistry(): SessionRegistry {
       older?.end('link.replaced');
     },
     announce: (serverId, version) => byServer.get(serverId)?.announce(version),
+    find: (serverId) => byServer.get(serverId) ?? null,
     endServer: (serverId) => byServer.get(serverId)?.end('link.server_unknown'),
     get serverIds() {
       return [...byServer.keys()];

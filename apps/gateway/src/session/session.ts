@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { GatewayEnvelopeSchema } from '@fairlead/contract/agent';
+import { GatewayEnvelopeSchema, type LogLines } from '@fairlead/contract/agent';
 import { AppError, errorTable, isLinkErrorCode, type LinkErrorCode } from '@fairlead/contract/errors';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RawData, WebSocket } from 'ws';
@@ -27,6 +27,8 @@ export interface SessionOptions {
   readonly log: Log;
   /** The agent has proved who it is. */
   readonly onOpen: (session: AgentSession, serverId: string) => void;
+  /** An open agent answered a question about logs. */
+  readonly onLogLines: (serverId: string, lines: LogLines) => void;
 }
 
 export interface AgentSession {
@@ -36,6 +38,9 @@ export interface AgentSession {
   announce(version: Version): void;
   /** The next word is the other side's: of the handshake, or of the end. */
   readonly isSilent: boolean;
+  /** It told that it can search its logs; false before it is open. */
+  readonly answersLogs: boolean;
+  send(body: Extract<SessionAction, { type: 'send' }>['body']): void;
   /** Hangs up at once, to make room. */
   drop(): void;
   /** Names the error to the agent and closes. */
@@ -51,6 +56,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   let state = startSession(nowMs());
   let open: OpenSession | null = null;
   let strangerBytes = 0;
+  let answersLogs = false;
 
   function handle(event: SessionEvent): void {
     const next = step(state, event, nowMs());
@@ -74,6 +80,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
       case 'open':
         // Before the session is written down: a version that is made meanwhile must find us.
         options.onOpen(session, action.server.serverId);
+        answersLogs = action.hello.capabilities.includes('logs');
         attempt(control.open(action.server, action.hello), (opened) => welcome(action.server, opened));
         break;
       case 'sync':
@@ -84,6 +91,9 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         break;
       case 'push':
         open?.push(action.push, action.decodedBytes);
+        break;
+      case 'log_lines':
+        if (open !== null) options.onLogLines(open.server.serverId, action.lines);
         break;
       case 'measure':
         open?.measure(action.offsetMs);
@@ -193,6 +203,10 @@ export function startAgentSession(options: SessionOptions): AgentSession {
     get isSilent() {
       return state.phase === 'waiting' || state.phase === 'proving' || state.phase === 'closed';
     },
+    get answersLogs() {
+      return answersLogs && state.phase === 'open';
+    },
+    send,
     drop,
     end: (code) => handle({ type: 'failed', code }),
     finished: finished.promise,

@@ -29,6 +29,8 @@ const schema = z.object({
   FAIRLEAD_AUTH_SECRET_FILE: z.string().min(1),
   FAIRLEAD_MASTER_KEY_FILE: z.string().min(1),
   FAIRLEAD_LOG_STORE_DIR: z.string().min(1),
+  // Without it, beside the logs.
+  FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   /** The agent offered to new servers: one program for this machine's kind, or a folder with linux-x64 and linux-arm64. */
   FAIRLEAD_AGENT_BINARY: z.string().min(1).optional(),
   FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),

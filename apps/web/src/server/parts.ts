@@ -1,8 +1,10 @@
 // The composition of the web process: settings, database, auth, live source, log. Made once, on the first request, because
 // `next build` loads every route without having any of them.
+import { join } from 'node:path';
 import 'server-only';
 import type { ApiParts } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
@@ -75,6 +77,9 @@ async function createParts(): Promise<WebParts> {
       log,
     }),
     logs: createFolderLogStore(env.FAIRLEAD_LOG_STORE_DIR),
+    artifacts: createFolderArtifactStore(
+      env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
+    ),
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
     secretKeys,

@@ -1,6 +1,8 @@
 // What a handler is and what it is given. A handler opens the scope that its job belongs to and calls one verb of core;
 // decisions are the verb's. Every handler may run twice: a worker can die between the commit and the book-keeping.
+
 import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
+import type { ArtifactStore } from '@fairlead/core/artifact';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
@@ -10,6 +12,7 @@ import type { Mailer } from '@fairlead/mail';
 export interface HandlerParts {
   readonly database: Database;
   readonly logs: LogStore;
+  readonly artifacts: ArtifactStore;
   /** Names this worker process in leases. */
   readonly workerId: string;
   readonly secretKeys: SecretKeys;

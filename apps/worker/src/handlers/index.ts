@@ -1,4 +1,5 @@
 // The handler of every job.
+import { pruneArtifactsHandler } from './artifact.ts';
 import { sweepBenchmarksHandler } from './benchmark.ts';
 import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.ts';
 import type { Handlers } from './handler.ts';
@@ -7,6 +8,7 @@ import { sweepOrganizationsHandler } from './organization.ts';
 import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
 export const handlers: Handlers = {
+  'artifact.prune': pruneArtifactsHandler,
   'benchmark.sweep': sweepBenchmarksHandler,
   'deployment.advance': advanceDeploymentHandler,
   'deployment.sweep': sweepDeploymentsHandler,

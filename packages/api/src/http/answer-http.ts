@@ -5,6 +5,7 @@ import { type ApiParts, createContext } from '../context.ts';
 import { createCallerFactory } from '../ladder.ts';
 import { problemOf } from '../problem.ts';
 import { apiRouter } from '../router.ts';
+import { answerUpload, uploadPath } from './answer-upload.ts';
 import { apiBasePath, apiDocument } from './document.ts';
 import { fromJson, fromQuery } from './json-schema.ts';
 import { type Operation, operations } from './operations.ts';
@@ -31,6 +32,7 @@ async function call(parts: ApiParts, request: Request, path: string): Promise<un
   const ctx = createContext(parts, { headers, organizationSlug: null });
   // First of all, so that nobody without a token learns more than the document says.
   if (ctx.bearer === null) throw new AppError('token.required');
+  if (path === uploadPath && request.method === 'POST') return answerUpload(ctx, request);
   if (operation === undefined) throw new AppError('request.unknown', { method: request.method, path });
   const procedure = procedureOf(createCaller(ctx), operation);
   return procedure(await readInput(operation, request));

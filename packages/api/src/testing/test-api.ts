@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AuthOptions, createAuth } from '@fairlead/auth';
 import type { LiveEvent } from '@fairlead/contract/live';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { rotateSetupToken } from '@fairlead/core/setup';
 import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
@@ -76,6 +77,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     auth: createAuth(authOptions),
     live,
     logs: createFolderLogStore(dir),
+    artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: world.keys,

@@ -12,6 +12,15 @@ export const advanceDeploymentJob = defineJob({
   every: null,
 });
 
+/** Deletes artifacts that nothing needs any more. */
+export const pruneArtifactsJob = defineJob({
+  name: 'artifact.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '41 * * * *' },
+});
+
 /** Finds deployments that are overdue or whose worker died, and sets them going again or fails them. */
 export const sweepDeploymentsJob = defineJob({
   name: 'deployment.sweep',

@@ -1,7 +1,7 @@
 // Every background job by name. The worker must have a handler for each; a type says so.
 import type { z } from 'zod';
 import { sweepBenchmarksJob } from './benchmark.ts';
-import { advanceDeploymentJob, sweepDeploymentsJob } from './deployment.ts';
+import { advanceDeploymentJob, pruneArtifactsJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
 import { sweepOrganizationsJob } from './organization.ts';
 import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
@@ -9,6 +9,7 @@ import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
 export type { JobDefinition } from './define-job.ts';
 export {
   advanceDeploymentJob,
+  pruneArtifactsJob,
   pruneMetricsJob,
   remindSecretsJob,
   rollUpMetricsJob,
@@ -19,6 +20,7 @@ export {
 };
 
 export const jobs = {
+  'artifact.prune': pruneArtifactsJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'deployment.advance': advanceDeploymentJob,
   'deployment.sweep': sweepDeploymentsJob,

@@ -5,7 +5,7 @@ import { LogStream } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import type { LogLine } from '@fairlead/contract/live';
 import { AppError, clipText, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
-import { type LogStore, recordLogChunk } from '../log/index.ts';
+import { findLogSlot, type LogStore, recordLogChunk } from '../log/index.ts';
 import { recordFrames } from '../metric/index.ts';
 
 export interface RecordPushesInput {
@@ -55,7 +55,10 @@ export async function recordPushes(ctx: SystemCtx, input: RecordPushesInput): Pr
     if (push.sequence > highest) highest = push.sequence;
     if (push.body.case === 'frame') frames.push(push.body.value);
     if (push.body.case === 'log' && (await recordLog(scope, input, push.sequence, push.body.value))) {
-      logs.push(push.body.value);
+      const { deploymentId, firstLine } = push.body.value;
+      // Watchers number lines as the store does.
+      const slot = (await findLogSlot(scope, { serverId, deploymentId })) ?? 0;
+      logs.push({ ...push.body.value, firstLine: firstLine + BigInt(slot) });
     }
   }
   const { clockOffsetMs } = input;

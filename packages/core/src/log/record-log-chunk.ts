@@ -25,21 +25,54 @@ const storedBytesMax = 64 * 1024 * 1024;
 // As long as an agent without a link may keep what it has to say.
 const lateMaxMs = 24 * 60 * 60_000;
 
+/** Where the lines of each further server begin: one server's never reach so far. */
+const slotLines = 100_000;
+
+/**
+ * Each server of a deployment counts its own lines from 0. In the deployment's log, those of the server that builds (or goes
+ * ahead) come first. Null: the server has no business with the deployment.
+ */
+export async function findLogSlot(
+  ctx: OrganizationCtx,
+  { serverId, deploymentId }: Pick<RecordLogChunkInput, 'serverId' | 'deploymentId'>,
+): Promise<number | null> {
+  const { organizationId } = ctx;
+  const deployment = await ctx.tx.deployment.findFirst({
+    where: {
+      id: deploymentId,
+      organizationId,
+      OR: [
+        { buildServerId: serverId },
+        { servers: { some: { serverId } } },
+        { app: { placements: { some: { serverId, organizationId } } } },
+      ],
+    },
+    select: { buildServerId: true, servers: { select: { serverId: true }, orderBy: { position: 'asc' } } },
+  });
+  if (deployment === null) return null;
+  const ids = deployment.servers.map((each) => each.serverId);
+  const first = deployment.buildServerId ?? ids[0] ?? serverId;
+  if (first === serverId) return 0;
+  return (1 + Math.max(0, ids.indexOf(serverId))) * slotLines;
+}
+
 /**
  * False, and nothing is stored, when the server has no business with that deployment, the deployment is over for long, or
  * its log is full.
  */
 export async function recordLogChunk(ctx: OrganizationCtx, input: RecordLogChunkInput): Promise<boolean> {
   const { organizationId } = ctx;
-  const { serverId, deploymentId, firstLine } = input;
+  const { serverId, deploymentId } = input;
   const { length } = input.lines;
-  if (length === 0 || firstLine < 0 || firstLine + length > lineNumberMax) return false;
+  if (length === 0 || input.firstLine < 0 || input.firstLine + length > lineNumberMax) return false;
+  const slot = await findLogSlot(ctx, input);
+  if (slot === null) return false;
+  const firstLine = slot + input.firstLine;
   const now = ctx.clock.now();
   const deployment = await ctx.tx.deployment.findFirst({
     where: {
       id: deploymentId,
       organizationId,
-      app: { placements: { some: { serverId, organizationId } } },
       OR: [{ finishedAt: null }, { finishedAt: { gt: new Date(now.getTime() - lateMaxMs) } }],
     },
     select: { id: true },

@@ -27,7 +27,7 @@ async function disconnect(
 ): Promise<void> {
   const servers = await ctx.tx.server.updateManyAndReturn({
     where,
-    data: { connectedGateway: null, lastSeenAt: ctx.clock.now() },
+    data: { connectedGateway: null, transferTokenHash: null, lastSeenAt: ctx.clock.now() },
     select: { id: true, organizationId: true },
   });
   for (const server of servers) {

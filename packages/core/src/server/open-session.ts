@@ -14,6 +14,8 @@ export interface OpenSessionInput {
   readonly host: HostInfo | undefined;
   /** Its signature was checked by the gateway. */
   readonly sealing?: SealingKey | undefined;
+  /** Opens the artifact store while the session lasts. */
+  readonly transferTokenHash?: string;
 }
 
 export interface OpenedSession {
@@ -33,6 +35,7 @@ export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Prom
     where: { id: input.serverId },
     data: {
       connectedGateway: input.connection,
+      transferTokenHash: input.transferTokenHash ?? null,
       connectedAt: now,
       lastSeenAt: now,
       agentVersion: agentVersionOf(input.agentVersion),

@@ -13,17 +13,29 @@ const refused = (schema: typeof refSchema | typeof repositoryUrlSchema | typeof 
 const taken = (schema: typeof refSchema | typeof repositoryUrlSchema | typeof rootFolderSchema, value: string) =>
   expect(schema.safeParse(value).success, JSON.stringify(value)).toBe(true);
 
-test('a repository is an http or https address with a path and without credentials', () => {
+test('a repository is an https or ssh address with a path and without a password', () => {
   for (const url of [
     'https://github.com/ada/shop',
     'https://git.example.test:8443/a/b.git',
     'http://127.0.0.1:4402/fairlead.git',
+    'git@github.com:ada/shop.git',
+    'ssh://git@example.test/shop.git',
+    'ssh://git@example.test:2222/~ada/shop.git',
   ])
     taken(repositoryUrlSchema, url);
   for (const url of [
     '',
-    'git@github.com:ada/shop.git',
-    'ssh://git@example.test/shop.git',
+    'ssh://example.test/shop.git',
+    'ssh://git:secret@example.test/shop.git',
+    'ssh://-oProxyCommand=touch@example.test/shop.git',
+    'ssh://git@-oProxyCommand=touch/shop.git',
+    'ssh://git@example.test/../shop.git',
+    'ssh://git@example.test/$(id)',
+    'ssh://git@example.test/a b',
+    'ssh://git@example.test/',
+    'ssh://git@example.test:99999/shop.git',
+    'git@-oProxyCommand=touch:shop.git',
+    '-git@example.test:shop.git',
     'file:///etc/passwd',
     'ext::sh -c touch% /tmp/x',
     'https://ada:secret@example.test/shop.git',
@@ -52,6 +64,7 @@ test('a repository is an http or https address with a path and without credentia
     `https://example.test/${'^'.repeat(1000)}`,
   ])
     refused(repositoryUrlSchema, url);
+  expect(repositoryUrlSchema.parse('git@github.com:ada/shop.git')).toBe('ssh://git@github.com/ada/shop.git');
 });
 
 test('a ref is a name that git allows and no option', () => {

@@ -9,8 +9,11 @@ const folderPart = /^[\p{L}\p{N}_.@+-]+$/u;
 
 /** A sentence when the URL is not one that a server may clone from; null when it is fine. */
 export function repositoryProblem(url: string): string | null {
+  if (url.startsWith('ssh://')) return sshProblem(url);
   // A URL parser forgives spaces, control characters and backslashes; git need not read them the same way.
-  if (!/^https?:\/\//i.test(url)) return 'Enter the https:// address of the repository; other kinds are not supported.';
+  if (!/^https?:\/\//i.test(url)) {
+    return 'Enter the https:// or ssh:// address of the repository, or git@host:path; other kinds are not supported.';
+  }
   if (/[\s\\'"`<>{}|$;\p{Cc}]/u.test(url) || /[^\x21-\x7e]/.test(url))
     return 'The repository address has a character that does not belong in a URL.';
   if (!URL.canParse(url)) return 'The repository address is not a complete URL.';
@@ -25,6 +28,29 @@ export function repositoryProblem(url: string): string | null {
   if (parsed.pathname === '/' || parsed.pathname === '')
     return 'The repository address lacks the path of the repository.';
   return null;
+}
+
+/** git@host:path, as hosts of repositories show it, in the form of a URL; anything else as it is. */
+export function fromScpForm(address: string): string {
+  const [, user, host, path] =
+    /^([A-Za-z0-9_][\w.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)\/?([^\s:][^\s]*)$/.exec(address) ?? [];
+  return user === undefined ? address : `ssh://${user}@${host}/${path}`;
+}
+
+/** Every part is plain: ssh would read a user or a host with a leading dash as an option, and git a path as one. */
+function sshProblem(url: string): string | null {
+  const parts = /^ssh:\/\/([^@/]*)@([^/:]*)(?::(\d{1,5}))?\/(.*)$/.exec(url);
+  if (parts === null) return 'An ssh address is ssh://user@host/path, such as ssh://git@git.example/shop.git.';
+  const [, user = '', host = '', port = '22', path = ''] = parts;
+  if (!/^[A-Za-z0-9_][\w.-]{0,63}$/.test(user))
+    return 'The user of the repository address has a character that does not belong there.';
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host))
+    return 'The host of the repository address is not one.';
+  if (Number(port) < 1 || Number(port) > 65_535) return 'The port of the repository address is not one.';
+  if (!/^[\w~.@+-]+(?:\/[\w~.@+-]+)*\/?$/.test(path) || path.startsWith('-') || path.split('/').includes('..')) {
+    return 'The repository address lacks the path of the repository, or it has a character that does not belong there.';
+  }
+  return url.length > urlLengthMax ? 'The repository address is too long.' : null;
 }
 
 /** Of a parsed URL, whose address is in its normal form. */

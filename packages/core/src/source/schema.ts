@@ -1,14 +1,18 @@
 // Owns the shape of an app's source at the border.
 import { z } from 'zod';
-import { refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
+import { fromScpForm, refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
 
 /** Stored in its normal form: a parser reads much as the same address that an agent would refuse. */
 export const repositoryUrlSchema = z
   .string()
   .trim()
   .max(urlLengthMax)
-  .superRefine(tell(repositoryProblem))
-  .transform((url) => new URL(url).href);
+  .superRefine(tell((url) => repositoryProblem(fromScpForm(url))))
+  // The host of an ssh address is no URL's to a parser, so its case is ours to settle.
+  .transform((given) => {
+    const url = fromScpForm(given);
+    return url.startsWith('ssh://') ? url : new URL(url).href;
+  });
 
 /** A branch, tag or commit hash. */
 export const refSchema = z
@@ -33,7 +37,13 @@ function tell(problemOf: (value: string) => string | null) {
   };
 }
 
-export const listBranchesInputSchema = z.object({ repositoryUrl: repositoryUrlSchema });
+/** Only over http: this control plane holds no key that opens a repository by itself. */
+export const listBranchesInputSchema = z.object({
+  repositoryUrl: repositoryUrlSchema.refine(
+    (url) => !url.startsWith('ssh://'),
+    'The branches of a repository over ssh are not listed here; type the name of one.',
+  ),
+});
 export const sourceBranchesSchema = z.object({
   branches: z.array(z.string()),
   /** Null when the repository is empty or does not say. */

@@ -1,0 +1,101 @@
+// The artifact store as servers meet it: a session's token, bytes that break off, and what belongs to whom.
+import { createHash, randomBytes } from 'node:crypto';
+import { insertOrganizationRows, type OrganizationRows } from '@fairlead/db/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../testing.ts';
+
+let gateway: TestGateway;
+let token: string;
+let bytes: Buffer;
+let hex: string;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+  token = await connect(gateway.rows);
+});
+afterAll(() => gateway.close());
+beforeEach(async () => {
+  bytes = randomBytes(100_000);
+  hex = createHash('sha256').update(bytes).digest('hex');
+  await setBuilding(true);
+});
+
+async function connect(rows: OrganizationRows) {
+  const agent = await gateway.knownAgent(rows);
+  const opened = await agent.connect(rows.serverId);
+  return opened.welcome.transferToken;
+}
+async function setBuilding(building: boolean): Promise<void> {
+  const { deploymentId, serverId } = gateway.rows;
+  const data = building ? { state: 'building', buildServerId: serverId } : { state: 'live' };
+  await gateway.system(({ tx }) => tx.deployment.update({ where: { id: deploymentId }, data }));
+}
+const release = (rows: OrganizationRows) =>
+  gateway.system(({ tx }) =>
+    tx.release.update({ where: { id: rows.releaseId }, data: { artifactDigest: `sha256:${hex}` } }),
+  );
+
+function ask(method: string, options: { headers?: Record<string, string>; body?: Buffer; as?: string } = {}) {
+  return fetch(`${gateway.httpUrl}/agent/artifacts/${hex}`, {
+    method,
+    headers: { authorization: `Bearer ${options.as ?? token}`, ...options.headers },
+    ...(options.body === undefined ? {} : { body: new Uint8Array(options.body) }),
+  });
+}
+const send = (from: number, to: number, body = bytes.subarray(from, to)) =>
+  ask('PUT', { body, headers: { 'content-range': `bytes ${from}-${to - 1}/${bytes.length}` } });
+
+test('an upload goes on where it stopped, counts when its digest is right, and is read in parts', async () => {
+  expect((await ask('HEAD')).status).toBe(404);
+  const first = await send(0, 40_000);
+  expect([first.status, first.headers.get('upload-offset')]).toEqual([202, '40000']);
+  expect((await ask('HEAD')).headers.get('upload-offset')).toBe('40000');
+  const wrong = await send(50_000, 100_000);
+  expect([wrong.status, wrong.headers.get('upload-offset')]).toEqual([409, '40000']);
+  expect((await send(40_000, 100_000)).status).toBe(201);
+  const there = await ask('HEAD');
+  expect([there.status, there.headers.get('content-length')]).toEqual([200, '100000']);
+  const row = await gateway.system(({ tx }) => tx.artifact.findFirst({ where: { digest: `sha256:${hex}` } }));
+  expect(row).toMatchObject({ organizationId: gateway.rows.organizationId, kind: 'build', sizeBytes: 100_000n });
+
+  await setBuilding(false);
+  // Written, and of no release: nobody reads it.
+  expect((await ask('GET')).status).toBe(404);
+  await release(gateway.rows);
+  expect(Buffer.from(await (await ask('GET')).arrayBuffer()).equals(bytes)).toBe(true);
+  const rest = await ask('GET', { headers: { range: 'bytes=99990-' } });
+  expect([rest.status, rest.headers.get('content-range')]).toEqual([206, 'bytes 99990-99999/100000']);
+  expect(Buffer.from(await rest.arrayBuffer()).equals(bytes.subarray(99_990))).toBe(true);
+  expect((await ask('GET', { headers: { range: 'bytes=100000-' } })).status).toBe(416);
+});
+
+test('what is not what its digest says is thrown away', async () => {
+  const other = Buffer.from(bytes);
+  other[7] = (other[7] ?? 0) ^ 1;
+  expect((await send(0, bytes.length, other)).status).toBe(422);
+  expect((await ask('HEAD')).status).toBe(404);
+  expect((await send(0, bytes.length)).status).toBe(201);
+});
+
+test('a server that builds nothing writes nothing, and none reads what another organization has', async () => {
+  await setBuilding(false);
+  expect((await send(0, bytes.length)).status).toBe(404);
+  await setBuilding(true);
+  expect((await send(0, bytes.length)).status).toBe(201);
+  const theirs = await insertOrganizationRows(gateway.db.database, 'theirs');
+  const stranger = await connect(theirs);
+  expect((await ask('GET', { as: stranger })).status).toBe(404);
+  // Even one that has a release of the same digest has to bring the bytes itself.
+  await release(theirs);
+  expect((await ask('GET', { as: stranger })).status).toBe(404);
+  expect((await ask('HEAD', { as: stranger })).status).toBe(404);
+});
+
+test('only the token of the open session opens it', async () => {
+  expect((await ask('HEAD', { as: 'a'.repeat(43) })).status).toBe(401);
+  const old = token;
+  const next = await connect(gateway.rows);
+  expect((await ask('HEAD', { as: old })).status).toBe(401);
+  expect((await ask('HEAD', { as: next })).status).toBe(404);
+  token = next;
+});

@@ -1,0 +1,75 @@
+// Questions about apps' logs, as the web process asks them and an agent answers.
+import { create } from '@bufbuild/protobuf';
+import { LogLinesSchema, LogStream } from '@fairlead/contract/agent';
+import { type AppLogBatch, appLogBatch } from '@fairlead/contract/app-log';
+import { insertOrganizationRows } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../testing.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.close());
+
+function ask(changes: object = {}, token = gateway.token): Promise<Response> {
+  const { organizationId, appId, environmentId, serverId } = gateway.rows;
+  const query = { organizationId, appId, environmentId, serverIds: [serverId], limit: 10, follow: false, ...changes };
+  return fetch(`${gateway.httpUrl}/internal/logs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: JSON.stringify(query),
+  });
+}
+async function batchesOf(response: Response): Promise<AppLogBatch[]> {
+  return (await response.text())
+    .split('\n\n')
+    .filter((block) => block.startsWith('data: '))
+    .map((block) => appLogBatch.parse(JSON.parse(block.slice('data: '.length))));
+}
+const connect = async (capabilities: string[]) =>
+  (await gateway.knownAgent()).connect(gateway.rows.serverId, { capabilities });
+
+test('a question goes to the server, and its lines come back until it is done', async () => {
+  const link = await connect(['logs']);
+  const answer = ask({ text: 'error', level: 'warn' });
+  const query = await link.next('logQuery');
+  expect(query).toMatchObject({ appId: gateway.rows.appId, text: 'error', level: 'warn', limit: 10, follow: false });
+  const { queryId } = query;
+  const line = { unixMs: 5n, instanceId: 'ins_1', stream: LogStream.STDERR, level: 'error', text: 'an error' };
+  link.send({ case: 'logLines', value: create(LogLinesSchema, { queryId, lines: [line] }) });
+  link.send({ case: 'logLines', value: create(LogLinesSchema, { queryId, done: true, more: true }) });
+  const batches = await batchesOf(await answer);
+  expect(batches.flatMap(({ lines }) => lines)).toEqual([
+    {
+      unixMs: 5,
+      instanceId: 'ins_1',
+      process: 'web',
+      releaseId: '',
+      stream: 'stderr',
+      level: 'error',
+      text: 'an error',
+    },
+  ]);
+  expect(batches.at(-1)).toMatchObject({ done: true, more: true, failure: null });
+  await link.close();
+});
+
+test('an agent that cannot search is never asked, and one that is away or goes away is told of', async () => {
+  const old = await connect([]);
+  expect((await batchesOf(await ask()))[0]?.failure).toContain('cannot search');
+  await old.close();
+  const link = await connect(['logs']);
+  const answer = ask({ follow: true });
+  await link.next('logQuery');
+  await link.close();
+  expect((await batchesOf(await answer)).at(-1)?.failure).toContain('not connected');
+});
+
+test('only the web process asks, and only about apps where they are', async () => {
+  expect((await ask({}, 'wrong')).status).toBe(401);
+  const theirs = await insertOrganizationRows(gateway.db.database, 'theirs');
+  expect((await ask({ serverIds: [theirs.serverId] })).status).toBe(404);
+  expect((await ask({ organizationId: theirs.organizationId })).status).toBe(404);
+  expect((await ask({ limit: 0 })).status).toBe(400);
+});

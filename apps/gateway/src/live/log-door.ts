@@ -1,0 +1,89 @@
+// POST /internal/logs: what the web process asks of apps' logs, answered as Server-Sent Events. For nobody else: it asks with
+// the token that both read from one file. Which servers may be asked is looked at again here.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AppLogBatch, type AppLogQuery, appLogQuery } from '@fairlead/contract/app-log';
+import type { ServerId } from '@fairlead/contract/ids';
+import type { Log } from '@fairlead/core/kernel';
+import type { LogAgent, LogQueries } from './log-queries.ts';
+import { refuse } from './stream.ts';
+
+export const logPath = '/internal/logs';
+const bodyBytesMax = 64 * 1024;
+const keepAliveMs = 15_000;
+const backlogBytesMax = 8 * 1024 * 1024;
+
+export interface LogDoorOptions {
+  readonly isAllowed: (request: IncomingMessage) => boolean;
+  /** Of these servers, those where the app of that organization is placed in that environment. */
+  readonly findServers: (query: AppLogQuery) => Promise<ReadonlySet<string>>;
+  readonly agentOf: (serverId: ServerId) => LogAgent | null;
+  readonly queries: LogQueries;
+  readonly log: Log;
+}
+
+export interface LogDoor {
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Ends every open answer. */
+  close(): void;
+}
+
+export function createLogDoor(options: LogDoorOptions): LogDoor {
+  const open = new Set<ServerResponse>();
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!options.isAllowed(request)) return refuse(response, 'session.required');
+    const query = appLogQuery.safeParse(await readBody(request));
+    if (!query.success) return refuse(response, 'input.invalid');
+    const servers = await options.findServers(query.data);
+    if (query.data.serverIds.some((id) => !servers.has(id))) return refuse(response, 'app.not_found');
+    answer(response, query.data);
+  }
+
+  function answer(response: ServerResponse, query: AppLogQuery): void {
+    if (response.destroyed) return;
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    open.add(response);
+    const waiting = new Set<string>(query.serverIds);
+    const listener = (batch: AppLogBatch): void => {
+      response.write(`data: ${JSON.stringify(batch)}\n\n`);
+      if (batch.done) waiting.delete(batch.serverId);
+      if (waiting.size === 0) response.end();
+      else if (response.writableLength > backlogBytesMax) {
+        options.log.warn({ appId: query.appId }, 'an answer about logs was not read fast enough and is ended');
+        response.destroy();
+      }
+    };
+    response.write(': open\n\n');
+    const keepAlive = setInterval(() => response.write(': ping\n\n'), keepAliveMs);
+    const stops = query.serverIds.map((id) => options.queries.ask(id, options.agentOf(id), query, listener));
+    response.once('close', () => {
+      clearInterval(keepAlive);
+      for (const stop of stops) stop();
+      open.delete(response);
+    });
+  }
+
+  return {
+    handle,
+    close: () => {
+      for (const response of open) response.end();
+    },
+  };
+}
+
+/** Null when it is too long or no JSON. */
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > bodyBytesMax) return null;
+    parts.push(part);
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

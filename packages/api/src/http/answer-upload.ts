@@ -1,0 +1,55 @@
+// Owns taking an uploaded folder: a tar.gz in the body, its digest out, which deployment.create then names. Streamed to the
+// store, never held in memory; the same token, permission and place as of the deployment that is going to use it.
+import { artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
+import { AppError } from '@fairlead/core/kernel';
+import { z } from 'zod';
+import { requireAccess } from '../access.ts';
+import type { ApiContext } from '../context.ts';
+import { byPlacement } from '../scopes.ts';
+
+export const uploadPath = 'deployment/upload';
+
+const gzipMagic = [0x1f, 0x8b];
+const digestHeader = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+
+/** Throws permission.denied and app.not_found before a byte is read. */
+export async function answerUpload(ctx: ApiContext, request: Request): Promise<{ digest: string; sizeBytes: number }> {
+  const access = await requireAccess(ctx);
+  const { organizationId } = access;
+  const query = new URL(request.url).searchParams;
+  const place = { appId: query.get('appId') ?? '', environmentId: query.get('environmentId') ?? undefined };
+  const core = { organizationId, clock: ctx.clock, log: ctx.log };
+  await ctx.database.tenant(organizationId, async (tx) => {
+    const scope = await byPlacement.find({ ...core, tx }, place);
+    if (scope === null || !access.may('deployment.write', scope)) {
+      if (!access.may('deployment.write')) throw new AppError('permission.denied', { permission: 'deployment.write' });
+      throw new AppError('app.not_found', { appId: place.appId });
+    }
+  });
+  if (Number(request.headers.get('content-length') ?? 0) > artifactBytesMax || request.body === null) {
+    throw new AppError(request.body === null ? 'artifact.upload_invalid' : 'request.too_large');
+  }
+  const wanted = digestHeader.safeParse(request.headers.get('x-fairlead-digest'));
+  const added = await ctx.artifacts.add(organizationId, gzipOnly(request.body));
+  if (added === null) throw new AppError('request.too_large', { bytesMax: artifactBytesMax });
+  const digest = `sha256:${added.hex}`;
+  // What broke off looks like a shorter folder: whoever names the digest finds out here, not after a build.
+  if (wanted.success && wanted.data !== digest) throw new AppError('artifact.digest_wrong', { digest });
+  await ctx.database.tenant(organizationId, (tx) =>
+    recordArtifact({ ...core, tx }, { digest, kind: 'upload', sizeBytes: added.sizeBytes }),
+  );
+  return { digest, sizeBytes: added.sizeBytes };
+}
+
+async function* gzipOnly(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let seen = 0;
+  for await (const chunk of bytes) {
+    for (const [at, magic] of gzipMagic.entries()) {
+      const byte = chunk[at - seen];
+      if (at >= seen && byte !== undefined && byte !== magic) throw new AppError('artifact.upload_invalid');
+    }
+    seen += chunk.length;
+    yield chunk;
+  }
+  if (seen < gzipMagic.length) throw new AppError('artifact.upload_invalid');
+}

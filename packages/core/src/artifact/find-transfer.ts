@@ -1,0 +1,87 @@
+// Owns who may read and write which artifact: a server reads what is released on it or was sent for it to build, and writes
+// only what it was asked to build. Must never answer for another organization.
+import { createHash } from 'node:crypto';
+import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
+import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+
+export interface Transfer {
+  readonly serverId: ServerId;
+  readonly organizationId: OrganizationId;
+  readonly mayRead: boolean;
+  readonly mayWrite: boolean;
+}
+
+/** As it is stored: a stolen table opens nothing. */
+export function hashTransferToken(token: string): string {
+  return createHash('sha256').update(`fairlead-transfer-v1\n${token}`).digest('hex');
+}
+
+/** Null when no open session has that token. */
+export async function findTransfer(
+  ctx: SystemCtx,
+  { token, digest }: { readonly token: string; readonly digest: string },
+): Promise<Transfer | null> {
+  const server = await ctx.tx.server.findFirst({
+    where: { transferTokenHash: hashTransferToken(token), connectedGateway: { not: null } },
+    select: { id: true, organizationId: true },
+  });
+  if (server === null) return null;
+  const serverId = parseId('srv', server.id);
+  const organizationId = parseId('org', server.organizationId);
+  const scoped = forOrganization(ctx, organizationId);
+  return {
+    serverId,
+    organizationId,
+    mayRead: await mayRead(scoped, serverId, digest),
+    mayWrite: await mayWrite(scoped, serverId, digest),
+  };
+}
+
+async function mayRead(ctx: OrganizationCtx, serverId: string, digest: string): Promise<boolean> {
+  const { organizationId } = ctx;
+  const [found] = await ctx.tx.$queryRaw<{ readable: boolean }[]>`
+    SELECT EXISTS (
+      SELECT 1 FROM release JOIN placement
+        ON placement.app_id = release.app_id AND placement.environment_id = release.environment_id
+      WHERE release.organization_id = ${organizationId} AND release.artifact_digest = ${digest}
+        AND placement.server_id = ${serverId}
+    ) OR EXISTS (
+      SELECT 1 FROM deployment
+      WHERE deployment.organization_id = ${organizationId} AND deployment.upload_digest = ${digest}
+        AND deployment.build_server_id = ${serverId} AND deployment.state = 'building'
+    ) AS readable`;
+  return found?.readable ?? false;
+}
+
+/** The digest of what is being built is known to its builder only, so a build under way opens any of its organization. */
+async function mayWrite(ctx: OrganizationCtx, serverId: string, digest: string): Promise<boolean> {
+  const { organizationId } = ctx;
+  const building = { organizationId, buildServerId: serverId, state: 'building' };
+  if ((await ctx.tx.deployment.count({ where: building })) > 0) return true;
+  const built = { organizationId, builtOnServerId: serverId, artifactDigest: digest };
+  return (await ctx.tx.release.count({ where: built })) > 0;
+}
+
+export interface StoredArtifact {
+  readonly digest: string;
+  readonly kind: 'build' | 'upload';
+  readonly sizeBytes: number;
+}
+
+/** The row that makes an artifact of the store count. */
+export async function recordArtifact(ctx: OrganizationCtx, artifact: StoredArtifact): Promise<void> {
+  const { organizationId } = ctx;
+  const { digest, kind, sizeBytes } = artifact;
+  await ctx.tx.artifact.upsert({
+    where: { organizationId_digest: { organizationId, digest } },
+    create: {
+      id: newId('art'),
+      organizationId,
+      digest,
+      kind,
+      sizeBytes: BigInt(sizeBytes),
+      createdAt: ctx.clock.now(),
+    },
+    update: { unneededSince: null },
+  });
+}

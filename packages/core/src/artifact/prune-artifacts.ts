@@ -1,0 +1,52 @@
+// Owns the end of artifacts that nothing needs: neither a kept release nor a deployment under way. A grace lies between, in
+// which whoever needs one again finds it.
+import { parseId } from '@fairlead/contract/ids';
+import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
+import { findKeptReleases } from '../release/index.ts';
+import type { ArtifactKey } from './store.ts';
+
+const graceMs = 24 * 60 * 60_000;
+
+/** Answers what is to be deleted from the store once this has committed. Runs above organizations. */
+export async function pruneArtifacts(ctx: SystemCtx): Promise<ArtifactKey[]> {
+  const owners = await ctx.tx.artifact.findMany({ distinct: ['organizationId'], select: { organizationId: true } });
+  const gone: ArtifactKey[] = [];
+  for (const { organizationId } of owners) {
+    const scoped = forOrganization(ctx, parseId('org', organizationId));
+    gone.push(...(await pruneOf(scoped, [...(await findNeeded(scoped))])));
+  }
+  return gone;
+}
+
+async function findNeeded(ctx: OrganizationCtx): Promise<Set<string>> {
+  const { tx, organizationId } = ctx;
+  const places = await tx.placement.findMany({
+    where: { organizationId },
+    distinct: ['appId', 'environmentId'],
+    select: { appId: true, environmentId: true },
+  });
+  const kept = await findKeptReleases(ctx, places);
+  const underWay = await tx.deployment.findMany({
+    where: { organizationId, state: { in: ['queued', 'building', 'releasing', 'rolling_out'] } },
+    select: { uploadDigest: true, release: { select: { artifactDigest: true } } },
+  });
+  return new Set([
+    ...kept.map(({ artifactDigest }) => artifactDigest),
+    ...underWay.flatMap(({ uploadDigest, release }) => [uploadDigest ?? [], release?.artifactDigest ?? []].flat()),
+  ]);
+}
+
+async function pruneOf(ctx: OrganizationCtx, needed: string[]): Promise<ArtifactKey[]> {
+  const { tx, organizationId } = ctx;
+  const now = ctx.clock.now();
+  await tx.artifact.updateMany({ where: { organizationId, digest: { in: needed } }, data: { unneededSince: null } });
+  await tx.artifact.updateMany({
+    where: { organizationId, digest: { notIn: needed }, unneededSince: null },
+    data: { unneededSince: now },
+  });
+  const gone = await tx.$queryRaw<{ digest: string }[]>`
+    DELETE FROM artifact
+    WHERE organization_id = ${organizationId} AND unneeded_since <= ${new Date(now.getTime() - graceMs)}
+    RETURNING digest`;
+  return gone.map(({ digest }) => ({ organizationId, hex: digest.slice('sha256:'.length) }));
+}

@@ -1,0 +1,198 @@
+// One app on several servers: built once, rolled out in waves, and taken back where one of them fails.
+import { create } from '@bufbuild/protobuf';
+import { ReportSchema, type RolloutStatus, WorkState } from '@fairlead/contract/agent';
+import { newId, parseId, type ServerId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { attachServer, updateConfig } from '../app/index.ts';
+import { createEnvironment } from '../environment/index.ts';
+import { recordReport } from '../link/index.ts';
+import { diffReleases } from '../release/index.ts';
+import { createSecretSealer } from '../secret/index.ts';
+import { renderDesiredState } from '../server/index.ts';
+import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { createDeployment, failOverdueDeployments, getDeployment, promoteRelease, retryDeployment } from './index.ts';
+import { pickUpMs } from './machine.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let second: ServerId;
+let count = 0;
+const capabilities = ['transfer', 'hook', 'rollout', 'volume', 'build.plan'];
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  second = newId('srv');
+  await world.system(async ({ tx }) => {
+    await tx.server.updateMany({ data: { capabilities } });
+    const { organizationId } = world;
+    const now = world.clock.now();
+    await tx.server.create({
+      data: {
+        id: second,
+        organizationId,
+        name: 'edge',
+        publicKey: new Uint8Array(32).fill(1),
+        capabilities,
+        connectedGateway: 'test-gateway',
+        connectedAt: now,
+        lastSeenAt: now,
+      },
+    });
+  });
+});
+afterAll(() => db.drop());
+
+let appId: ReturnType<typeof parseApp>;
+const parseApp = (id: string) => parseId('app', id);
+beforeEach(async () => {
+  count += 1;
+  const made = await world.createApp(`Fleet ${count}`, { host: `fleet-${count}.example.test`, deployNow: false });
+  appId = parseApp(made.appId);
+  await world.tenant((ctx) => attachServer(ctx, { appId, serverId: second }));
+  await world.system(({ tx }) => tx.server.updateMany({ data: { lastSeenAt: world.clock.now() } }));
+});
+
+const desired = (serverId: string) =>
+  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys) }));
+const specOf = async (serverId: string) => (await desired(serverId)).apps.find((spec) => spec.appId === appId);
+const say = (serverId: string, rollouts: RolloutStatus[]) =>
+  world.system((ctx) => recordReport(ctx, { serverId, report: create(ReportSchema, { rollouts }) }));
+const get = (deploymentId: string) =>
+  world.tenant((ctx) => getDeployment(ctx, { deploymentId: parseId('dep', deploymentId) }));
+async function deploy(digest = 'a'): Promise<string> {
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(deploymentId);
+  await world.report({ builds: [builtStatus(deploymentId, { digest: `sha256:${digest.repeat(64)}` })] });
+  return deploymentId;
+}
+async function goLive(digest = 'a'): Promise<string> {
+  const deploymentId = await deploy(digest);
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  return deploymentId;
+}
+
+test('the first server goes ahead and the other follows; live is what is live on both', async () => {
+  const deploymentId = await deploy();
+  expect((await specOf(world.serverId))?.candidate?.deploymentId).toBe(deploymentId);
+  expect(await specOf(second)).toBeUndefined();
+  // One that is not asked says nothing of weight.
+  await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  expect((await get(deploymentId)).state).toBe('rolling_out');
+
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  expect((await specOf(second))?.candidate?.deploymentId).toBe(deploymentId);
+  const between = await get(deploymentId);
+  expect(between.servers.map(({ state }) => state)).toEqual(['live', 'rolling_out']);
+  expect(between.waiting?.sentence).toContain('edge');
+  await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  expect(await get(deploymentId)).toMatchObject({ state: 'live', isCurrent: true, waiting: null });
+  expect((await specOf(second))?.live?.releaseId).toBe((await specOf(world.serverId))?.live?.releaseId);
+});
+
+test('a failure on the second takes the first back to what it served, and the sentence names the server', async () => {
+  await goLive();
+  const former = (await specOf(world.serverId))?.live?.releaseId;
+  const deploymentId = await deploy('b');
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  const failure = { code: 'rollout.unhealthy', message: 'GET /up answered 500.' };
+  await say(second, [rolloutStatus(deploymentId, WorkState.FAILED, failure)]);
+  expect((await specOf(second))?.candidate).toBeUndefined();
+  expect((await get(deploymentId)).waiting?.reason).toBe('going_back');
+  const way = (await specOf(world.serverId))?.candidate;
+  expect(way?.release?.releaseId).toBe(former);
+  expect(way?.deploymentId).not.toBe(deploymentId);
+  await say(world.serverId, [rolloutStatus(way?.deploymentId ?? '', WorkState.SUCCEEDED)]);
+
+  const ended = await get(deploymentId);
+  expect(ended).toMatchObject({ state: 'failed', failureCode: 'rollout.unhealthy', canRetry: true });
+  expect(ended.failureMessage).toMatch(/^On edge: GET \/up answered 500\./);
+  for (const serverId of [world.serverId, second]) {
+    const spec = await specOf(serverId);
+    expect([spec?.live?.releaseId, spec?.candidate]).toEqual([former, undefined]);
+  }
+});
+
+test('a server that is lost in the middle leaves nothing in between', async () => {
+  await goLive();
+  const former = (await specOf(second))?.live?.releaseId;
+  const deploymentId = await deploy('c');
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  const sweep = () => world.system(failOverdueDeployments);
+  world.clock.forward(pickUpMs + 1);
+  await sweep();
+  expect((await get(deploymentId)).servers.map(({ state }) => state)).toEqual(['reverting', 'failed']);
+  // Nobody comes back either: the pointer goes back by itself.
+  world.clock.forward(pickUpMs + 1);
+  await sweep();
+  expect(await get(deploymentId)).toMatchObject({ state: 'failed', failureCode: 'deployment.server_lost' });
+  expect((await specOf(world.serverId))?.live?.releaseId).toBe(former);
+  await world.system(({ tx }) => tx.server.updateMany({ data: { lastSeenAt: world.clock.now() } }));
+});
+
+test('the release command runs on the first server only, and words that an agent lacks are refused with its name', async () => {
+  const releaseCommand = { command: ['npm', 'run', 'migrate'], timeoutMs: 60_000 };
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { releaseCommand } }));
+  const deploymentId = await deploy();
+  expect((await get(deploymentId)).state).toBe('releasing');
+  expect((await specOf(world.serverId))?.candidate?.releaseCommand).toMatchObject(releaseCommand);
+  expect((await desired(world.serverId)).requires).toContain('hook');
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  expect((await specOf(second))?.candidate?.releaseCommand).toBeUndefined();
+  await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+
+  const workers = [{ name: 'mailer', command: ['node', 'mail.js'], instances: 1, memoryBytesMax: 0, cpuMillisMax: 0 }];
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { workers } }));
+  const refused = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  expect((await get(refused.deploymentId)).waiting?.reason).toBe('agent_lacks');
+  await world.advance(refused.deploymentId);
+  const ended = await get(refused.deploymentId);
+  expect(ended).toMatchObject({ state: 'failed', failureCode: 'deployment.capability_missing' });
+  expect(ended.failureMessage).toContain('“worker”');
+});
+
+test('a release keeps its settings: a newer version reaches the next one, and the difference is told by name', async () => {
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { variables: { COLOR: 'blue' } } }));
+  await goLive('d');
+  const before = (await specOf(world.serverId))?.live;
+  await world.tenant((ctx) =>
+    updateConfig(ctx, { appId, settings: { variables: { COLOR: 'red' }, stopGraceMs: 5000 } }),
+  );
+  expect((await specOf(world.serverId))?.live).toEqual(before);
+  await goLive('e');
+  const after = (await specOf(world.serverId))?.live;
+  expect([before?.environment['COLOR'], after?.environment['COLOR']]).toEqual(['blue', 'red']);
+  const fromReleaseId = parseId('rel', before?.releaseId ?? '');
+  const toReleaseId = parseId('rel', after?.releaseId ?? '');
+  const diff = await world.tenant((ctx) => diffReleases(ctx, { appId, fromReleaseId, toReleaseId }));
+  expect(diff.settings).toEqual([
+    { name: 'stopGraceMs', before: '10000', after: '5000' },
+    { name: 'variables.COLOR', before: 'blue', after: 'red' },
+  ]);
+  expect(diff.artifact.map(({ name }) => name)).toEqual(['artifactDigest']);
+});
+
+test('promoted, the same artifact runs elsewhere with the settings of that place; a failed one is tried again without a build', async () => {
+  await goLive('f');
+  const releaseId = parseId('rel', (await specOf(world.serverId))?.live?.releaseId ?? '');
+  const { environmentId } = await world.tenant((ctx) =>
+    createEnvironment(ctx, { name: `Stage ${count}`, protected: false }),
+  );
+  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId: world.serverId }));
+  await world.tenant((ctx) => updateConfig(ctx, { appId, environmentId, settings: { variables: { STAGE: '1' } } }));
+  const { deploymentId } = await world.tenant((ctx) => promoteRelease(ctx, { environmentId, releaseId }));
+  await world.advance(deploymentId);
+  const staged = async () =>
+    (await desired(world.serverId)).apps.find((spec) => spec.appId === appId && spec.environmentId === environmentId);
+  expect((await staged())?.candidate?.release).toMatchObject({
+    artifactDigest: `sha256:${'f'.repeat(64)}`,
+    environment: { STAGE: '1' },
+  });
+  await world.report({ rollouts: [rolloutStatus(deploymentId, WorkState.FAILED)] });
+  const again = await world.tenant((ctx) => retryDeployment(ctx, { deploymentId }));
+  await world.advance(again.deploymentId);
+  expect((await desired(world.serverId)).builds).toEqual([]);
+  expect((await staged())?.candidate?.deploymentId).toBe(again.deploymentId);
+});
