@@ -3,7 +3,6 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
-import type { ReactNode } from 'react';
 import type { AppDetail } from '../../api/types.ts';
 import { LookText } from '../../common/state-view.tsx';
 import type { StateLook } from '../../common/states.ts';
@@ -27,15 +26,11 @@ const MEANS: Partial<Record<Instance['state'], string>> = {
   asleep: 'Nobody asked for it lately. The next request wakes it.',
 };
 
-export function Instances({ app, actions }: { readonly app: AppDetail; readonly actions?: ReactNode }) {
+export function Instances({ app }: { readonly app: AppDetail }) {
   const { instances } = app;
   return (
     <Card>
-      <CardHeader
-        title="Instances"
-        detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted on each server`}
-        action={actions}
-      />
+      <CardHeader title="Instances" detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted on each server`} />
       {instances.length === 0 ? (
         <p className="px-4 pb-4 text-ink-faint">None is running. A deployment starts one.</p>
       ) : (
@@ -67,6 +62,8 @@ export function Instances({ app, actions }: { readonly app: AppDetail; readonly 
 
 function InstanceRow({ instance }: { readonly instance: Instance }) {
   const said = instance.detail === '' ? (MEANS[instance.state] ?? '') : instance.detail;
+  // Whatever runs takes some memory: none means that nobody measured.
+  const measured = instance.memoryBytes > 0;
   return (
     <Row>
       <Cell className="w-full max-w-0">
@@ -85,8 +82,8 @@ function InstanceRow({ instance }: { readonly instance: Instance }) {
       <Cell numeric className="max-sm:hidden">
         {instance.releaseNumber}
       </Cell>
-      <Cell numeric>{formatCpu(instance.cpuMillis)}</Cell>
-      <Cell numeric>{formatBytes(instance.memoryBytes)}</Cell>
+      <Cell numeric>{measured ? formatCpu(instance.cpuMillis) : '–'}</Cell>
+      <Cell numeric>{measured ? formatBytes(instance.memoryBytes) : '–'}</Cell>
       <Cell numeric className={instance.restarts > 0 ? 'text-warn-text' : ''}>
         {instance.restarts}
       </Cell>

@@ -2,6 +2,7 @@
 // The settings of an app in one environment. One form, one Save: it makes a new version, which the next deployment takes.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { cn } from '@fairlead/ui/lib/class-names';
 import { plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -113,7 +114,13 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
           You may look at these settings; changing them needs the right to write apps.
         </p>
       ) : (
-        <footer className="sticky bottom-0 z-10 -mx-1 flex flex-wrap items-center gap-3 rounded-card border border-line bg-raised px-4 py-3 max-md:bottom-16">
+        <footer
+          className={cn(
+            'flex flex-wrap items-center gap-3 rounded-card border border-line bg-raised px-4 py-3',
+            // In sight as long as there is something to save.
+            changed > 0 && '-mx-1 sticky bottom-0 z-10 shadow-float max-md:bottom-16',
+          )}
+        >
           <span className="min-w-0 flex-1 text-ink-soft text-sm" aria-live="polite">
             {changed === 0 ? 'Nothing changed.' : `${plural(changed, 'setting')} changed.`}
           </span>

@@ -158,7 +158,7 @@ export interface CheckFieldProps extends Common {
 
 export function CheckField({ value, none, onValue, label, hint, error }: CheckFieldProps) {
   return (
-    <div className="grid gap-3 sm:col-span-2 sm:grid-cols-2">
+    <>
       <ChoiceField
         label={label}
         hint={hint}
@@ -194,6 +194,6 @@ export function CheckField({ value, none, onValue, label, hint, error }: CheckFi
           onValue={(command) => onValue({ kind: 'command', command })}
         />
       ) : null}
-    </div>
+    </>
   );
 }

@@ -15,7 +15,7 @@ const levelWord: Record<Level, string> = {
   error: 'Errors',
 };
 
-export const spans = [
+const spans = [
   { value: '15m', label: 'Last 15 minutes', lengthMs: 15 * 60_000 },
   { value: '', label: 'Last hour', lengthMs: 3_600_000 },
   { value: '24h', label: 'Last 24 hours', lengthMs: 86_400_000 },
@@ -36,7 +36,6 @@ export interface LogWords {
 
 function useFields() {
   return {
-    search: useUrlSearch('text'),
     regex: useUrlFilter('regex'),
     level: useUrlFilter('level'),
     process: useUrlFilter('process'),
@@ -47,9 +46,10 @@ function useFields() {
 }
 
 export function useLogWords(): LogWords {
-  const { search, regex, level, process, instance, server, span } = useFields();
+  const text = useUrlFilter('text');
+  const { regex, level, process, instance, server, span } = useFields();
   return {
-    text: search.value,
+    text: text.value,
     regex: regex.value !== '',
     level: levels.find((each) => each === level.value) ?? null,
     process: process.value,
@@ -60,7 +60,8 @@ export function useLogWords(): LogWords {
 }
 
 export function LogFilters({ app, live }: { readonly app: AppDetail; readonly live: boolean }) {
-  const { search, regex, level, process, instance, server, span } = useFields();
+  const search = useUrlSearch('text');
+  const { regex, level, process, instance, server, span } = useFields();
   const { place } = usePlace(app);
   const processes = [...new Set(['web', ...app.instances.map((each) => each.process), process.value])].filter(Boolean);
   const instances = [...new Set([...app.instances.map(({ id }): string => id), instance.value])].filter(Boolean);

@@ -44,7 +44,7 @@ export function ReleasesPage({ slug, initial }: { readonly slug: string; readonl
       <Card>
         <CardHeader
           title="Releases"
-          detail="What was built, with the settings and secrets it runs with"
+          detail="Code, settings and secrets together"
           action={<EnvironmentChoice app={app} />}
         />
         <QueryView query={releases} skeleton={<SkeletonRows rows={6} />}>
