@@ -1,3 +1,4 @@
+'use client';
 // The running copies of an app's processes, as their servers last reported them.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
@@ -6,6 +7,7 @@ import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import type { AppDetail } from '../../api/types.ts';
 import { LookText } from '../../common/state-view.tsx';
 import type { StateLook } from '../../common/states.ts';
+import { InstanceActions } from './instance-actions.tsx';
 
 type Instance = AppDetail['instances'][number];
 
@@ -30,7 +32,11 @@ export function Instances({ app }: { readonly app: AppDetail }) {
   const { instances } = app;
   return (
     <Card>
-      <CardHeader title="Instances" detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted on each server`} />
+      <CardHeader
+        title="Instances"
+        detail={`${plural(app.instancesWanted, 'copy', 'copies')} wanted on each server`}
+        action={<InstanceActions app={app} />}
+      />
       {instances.length === 0 ? (
         <p className="px-4 pb-4 text-ink-faint">None is running. A deployment starts one.</p>
       ) : (

@@ -1,0 +1,123 @@
+'use client';
+// Starts the app's instances anew beside the old ones, or changes how many there are. Both lose no request.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Field, Input } from '@fairlead/ui/input';
+import { plural } from '@fairlead/ui/lib/format';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { RotateCw, Scaling } from 'lucide-react';
+import { useRouter } from 'next/navigation';
+import { type FormEvent, useId, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+
+export function InstanceActions({ app }: { readonly app: AppDetail }) {
+  const { paths, can } = useMe();
+  const router = useRouter();
+  const [scaling, setScaling] = useState(false);
+  const restart = useAction(
+    useMutation(useTRPC().deployment.restart.mutationOptions()),
+    "The app wasn't restarted",
+    ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
+  );
+  return (
+    <>
+      {can('app.write', app) ? (
+        <Button size="small" icon={<Scaling size={14} aria-hidden="true" />} onClick={() => setScaling(true)}>
+          Scale
+        </Button>
+      ) : null}
+      {can('deployment.write', app) && app.liveRelease !== null ? (
+        <Button
+          size="small"
+          icon={<RotateCw size={14} aria-hidden="true" />}
+          pending={restart.pending}
+          title="New instances start beside the old ones and take over when they are healthy."
+          onClick={() => restart.run({ appId: app.id })}
+        >
+          Restart
+        </Button>
+      ) : null}
+      {scaling ? <ScaleDialog app={app} onClose={() => setScaling(false)} /> : null}
+    </>
+  );
+}
+
+const INSTANCES_MAX = 64;
+
+function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClose: () => void }) {
+  const formId = useId();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const scale = useMutation(trpc.app.scale.mutationOptions());
+  const [text, setText] = useState(String(app.instancesWanted));
+  const instances = Number(text);
+  const isFine = Number.isInteger(instances) && instances >= 1 && instances <= INSTANCES_MAX;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const before = app.instancesWanted;
+    const put = (count: number, onDone: () => void) =>
+      scale.mutate(
+        { appId: app.id, instances: count },
+        {
+          onSuccess: () => {
+            void queryClient.invalidateQueries(trpc.app.pathFilter());
+            onDone();
+          },
+        },
+      );
+    put(instances, () => {
+      onClose();
+      toast({
+        title: `${app.name} goes to ${plural(instances, 'instance')}`,
+        action: { label: 'Undo', onSelect: () => put(before, () => undefined) },
+      });
+    });
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Scale ${app.name}`}
+      detail="It takes effect at once. Instances that go finish what they are at first."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={formId}
+            variant="accent"
+            pending={scale.isPending}
+            disabled={!isFine || instances === app.instancesWanted}
+          >
+            Scale
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field label="Instances on each server" hint={`From 1 to ${INSTANCES_MAX}.`}>
+          {(control) => (
+            <Input
+              {...control}
+              type="number"
+              min={1}
+              max={INSTANCES_MAX}
+              autoFocus
+              className="tabular"
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        {scale.error === null ? null : <ErrorNote>{readFailure(scale.error).message}</ErrorNote>}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,70 @@
+// The releases and the configuration of an app in a browser: one compared and brought back, a setting saved and told to be
+// waiting. Runs after product.spec.ts, which leaves two releases, the first of them live.
+import { expect, type Page, test } from '@playwright/test';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { look } from './accessibility.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const APP = '/my-organization/apps/hello';
+
+let page: Page;
+
+test.beforeAll(async ({ browser }) => {
+  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
+  const context = await browser.newContext({ baseURL });
+  const { email, password } = ADA;
+  const signedIn = await context.request.post('/api/auth/sign-in/email', {
+    data: { email, password },
+    headers: { origin: baseURL },
+  });
+  expect(signedIn.ok()).toBe(true);
+  page = await context.newPage();
+});
+test.afterAll(() => page.context().close());
+
+test('a release is compared with the live one, and brought back from there', async () => {
+  await page.goto(`${APP}/releases`);
+  await expect(page.getByRole('listitem').filter({ hasText: 'first settings' }).first()).toBeVisible();
+  await page.getByRole('button', { name: 'Compare release 2 with the live one' }).click();
+  const compared = page.getByRole('dialog', { name: 'Release 2 beside the live release 1' });
+  await expect(compared.getByText('The same settings.')).toBeVisible();
+  await look(page);
+  await compared.getByRole('button', { name: 'Roll back to release 2' }).click();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
+});
+
+test('a setting that is saved waits for the next deployment, and says so', async () => {
+  await page.goto(`${APP}/config`);
+  const save = page.getByRole('button', { name: 'Save' });
+  await expect(save).toBeDisabled();
+  await page.getByRole('button', { name: 'Add a variable' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('PORT');
+  await page.getByRole('textbox', { name: 'Value' }).fill('quiet');
+  await save.click();
+  await expect(page.getByText('Fairlead sets this variable itself.')).toBeVisible();
+  await page.getByRole('textbox', { name: 'Name' }).fill('LOG_LEVEL');
+  await look(page);
+  await save.click();
+  await expect(page.getByText('1 setting is not live yet:')).toBeVisible();
+  await expect(page.getByText('variables.LOG_LEVEL').first()).toBeVisible();
+  await expect(save).toBeDisabled();
+});
+
+test('what no person asked for is paused, and goes on', async () => {
+  await page.getByRole('button', { name: 'Pause them' }).click();
+  await expect(page.getByText('Only people deploy.', { exact: false }).first()).toBeVisible();
+  await page.getByRole('button', { name: 'Resume them' }).click();
+  await expect(page.getByRole('button', { name: 'Pause them' })).toBeVisible();
+});
+
+test('a deploy key is made, and shows its public half', async () => {
+  await page.goto(`${APP}/settings`);
+  await page.getByRole('button', { name: 'Make a deploy key' }).click();
+  await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
+  await page.getByRole('button', { name: 'Remove the deploy key' }).click();
+  await look(page);
+  await page.getByRole('button', { name: 'Remove it' }).click();
+  await expect(page.getByText(/^ssh-ed25519 /)).toHaveCount(0);
+});
