@@ -406,7 +406,6 @@ const table = {
   }),
   'rollout.cancelled': failed('The roll-out was cancelled.'),
   'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
-  'log.query_invalid': failed('The logs cannot be searched like that. The detail beside it says why.'),
   'log.busy': failed('This server searches its logs for others already. Try again in a moment.', { retryable: true }),
   'log.unreadable': failed("The server could not read the app's logs. The detail beside it says why.", {
     retryable: true,

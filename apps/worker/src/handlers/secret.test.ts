@@ -1,5 +1,6 @@
 // The mail that reminds of secrets, on a real database and a real SMTP server: to whom, of what, once.
 import { parseId } from '@fairlead/contract/ids';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, updateSecrets } from '@fairlead/core/secret';
 import { silentLog, type TestWorld, testPerson, testWorld, testWrapper } from '@fairlead/core/testing';
@@ -59,6 +60,7 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
   const parts: HandlerParts = {
     database: db.database,
     logs: createFolderLogStore('unused'),
+    artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
     mailer,
