@@ -44,7 +44,7 @@ const host = {
 export function createFakeAgent(options: FakeAgentOptions): FakeAgent {
   const privateKey: KeyObject = generateKeyPairSync('ed25519').privateKey;
   const publicKey = publicKeyBytes(privateKey);
-  const capabilities = [...(options.capabilities ?? ['app', 'benchmark', 'build', 'route'])];
+  const capabilities = [...(options.capabilities ?? ['app', 'benchmark', 'build', 'build.plan', 'route'])];
 
   const { recipient } = options;
   const sealing =
