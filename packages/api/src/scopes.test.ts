@@ -75,7 +75,7 @@ async function granted(role: string, place: { projectId?: string; environmentId?
   await api.world.system(({ tx }) =>
     tx.roleGrant.create({ data: { id: newId('grt'), organizationId, memberId: `mem_${name}`, role, ...place } }),
   );
-  return { caller: api.caller(cookie), cookie };
+  return { caller: api.caller(cookie), cookie, memberId: `mem_${name}` };
 }
 
 const denied = { message: expect.stringContaining('does not allow') };
@@ -205,5 +205,34 @@ test('what is judged is what is read: a second key beside the right one opens no
   for (const kind of ['organization', 'project'] as const) {
     const scope = { kind, projectId: hidden.projectId, environmentId } as unknown as { kind: 'organization' };
     await expect(caller.grant.create({ memberId, role: 'developer', scope }), kind).rejects.toMatchObject(denied);
+  }
+});
+
+test('a release goes where one may deploy, and comes only from where one may see or deploy', async () => {
+  const { organizationId, serverId } = api.world;
+  const owner = api.caller((await api.signUp('Promoter', 'owner')).cookie);
+  const moved = await api.world.createApp('Moved', { host: 'moved.example.test', deployNow: true });
+  await api.world.advance(moved.deploymentId ?? '');
+  await api.world.finish(moved.deploymentId ?? '');
+  const { environmentId: target } = await owner.environment.create({ name: 'Target' });
+  await owner.app.attachServer({ appId: moved.appId, environmentId: target, serverId });
+  const release = await api.world.tenant(({ tx }) => tx.release.findFirstOrThrow({ where: { appId: moved.appId } }));
+  const input = { environmentId: target, releaseId: parseId('rel', release.id) };
+
+  const atSource = await granted('deployer', { environmentId: release.environmentId });
+  await expect(atSource.caller.deployment.promote(input)).rejects.toMatchObject(denied);
+  const { cookie, memberId } = await granted('deployer', { environmentId: target });
+  await expect(api.caller(cookie).deployment.promote(input)).rejects.toMatchObject(denied);
+  for (const permission of ['deployment.read', 'deployment.write']) {
+    const role = newId('rol');
+    await api.world.system(async ({ tx }) => {
+      await tx.customRole.create({ data: { id: role, organizationId, name: permission, permissions: [permission] } });
+      await tx.roleGrant.deleteMany({ where: { memberId, environmentId: release.environmentId } });
+      await tx.roleGrant.create({
+        data: { id: newId('grt'), organizationId, memberId, role, environmentId: release.environmentId },
+      });
+    });
+    const { deploymentId } = await api.caller(cookie).deployment.promote(input);
+    expect(deploymentId).toMatch(/^dep_/);
   }
 });

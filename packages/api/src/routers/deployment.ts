@@ -61,9 +61,10 @@ export const deploymentRouter = router({
     .input(promoteReleaseInputSchema)
     .output(deploymentRefSchema)
     .mutation(async ({ ctx, input }) => {
-      // Held where it goes to; where it comes from, it must at least be seen.
-      const source = await byRelease.find(ctx.core, input);
-      if (!ctx.access.may('deployment.read', source ?? undefined)) {
+      // Held where it goes to; where it comes from, the release must be theirs to see or to roll out.
+      const source = (await byRelease.find(ctx.core, input)) ?? undefined;
+      const { access } = ctx;
+      if (!access.may('deployment.read', source) && !access.may('deployment.write', source)) {
         throw new AppError('permission.denied', { permission: 'deployment.read' });
       }
       return promoteRelease(ctx.core, input);

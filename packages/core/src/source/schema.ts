@@ -27,7 +27,8 @@ export const rootFolderSchema = z
   .string()
   .trim()
   .max(300)
-  .transform((folder) => folder.replace(/^(?:\.?\/)+|\/+$|^\.$/g, ''))
+  // No transform: it stays a string to whoever reads our schemas.
+  .overwrite((folder) => folder.replace(/^(?:\.?\/)+|\/+$|^\.$/g, ''))
   .superRefine(tell(rootFolderProblem));
 
 function tell(problemOf: (value: string) => string | null) {
