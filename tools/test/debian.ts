@@ -13,6 +13,7 @@ export const DOCKER: DebianProgram = { file: '/usr/sbin/dockerd', packages: ['do
 export const GO: DebianProgram = { file: '/usr/bin/go', packages: ['golang-go'] };
 export const CURL: DebianProgram = { file: '/usr/bin/curl', packages: ['curl'] };
 export const IP: DebianProgram = { file: '/usr/sbin/ip', packages: ['iproute2'] };
+export const OPENSSH: DebianProgram = { file: '/usr/bin/ssh-keygen', packages: ['openssh-client'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
 export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };

@@ -13,6 +13,7 @@ import {
   DOCKER,
   IP,
   NGINX,
+  OPENSSH,
   OPENSSL,
   requirePrograms,
 } from './debian.ts';
@@ -35,6 +36,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'unit',
     what: 'packages and apps, on a real PostgreSQL',
+    needs: [OPENSSH],
     run: () =>
       inTurn(
         vitestFolders()

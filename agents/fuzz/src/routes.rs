@@ -44,6 +44,12 @@ pub fn routing(data: &[u8]) {
     let found = match table.find(lower, path) {
         RouteMatch::Found(number) => Some(number),
         RouteMatch::NoPath | RouteMatch::NoHost => None,
+        RouteMatch::Ambiguous => {
+            // Only a path that some app reads as another one is refused.
+            let text = std::str::from_utf8(path).unwrap();
+            assert!(["//", "/.", "%", ";", "\\"].iter().any(|sign| text.contains(sign)), "{text} is plain");
+            return;
+        }
     };
     let text = std::str::from_utf8(path).unwrap();
     // `//a` is not below `/a`: empty segments are the app's to judge, so only ordinary paths are compared.

@@ -35,7 +35,13 @@ export async function insertOrganizationRows(database: Database, slug: string): 
       data: { id: environmentId, organizationId, projectId, name: 'Production', slug: 'production' },
     });
     await tx.server.create({
-      data: { id: serverId, organizationId, name: 'local', publicKey: new Uint8Array(32), capabilities: ['app', 'build', 'build.plan'] },
+      data: {
+        id: serverId,
+        organizationId,
+        name: 'local',
+        publicKey: new Uint8Array(32),
+        capabilities: ['app', 'build', 'build.plan'],
+      },
     });
     await tx.serverEnrolment.create({
       data: { id: newId('enr'), organizationId, name: 'next', tokenHash: newId('enr'), expiresAt: now },

@@ -5,7 +5,6 @@ import {
   type LogResult,
   logBatchSchema,
   logResultSchema,
-  searchLogInputSchema,
   type TailLogInput,
   tailLogInputSchema,
   toLogQuery,
@@ -32,7 +31,7 @@ const batchesSchema = z
 
 export const logRouter = router({
   search: memberStream('log.read')
-    .input(searchLogInputSchema)
+    .input(tailLogInputSchema)
     .output(logResultSchema)
     .query(async ({ ctx, input, signal }) => {
       const query = await prepare(ctx, ctx.access, input, false);

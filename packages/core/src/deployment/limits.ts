@@ -4,8 +4,8 @@ import type { Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Limits, slackMs } from './machine.ts';
 
-export const buildsPerServerMax = 2;
-export const buildsPerOrganizationMax = 8;
+const buildsPerServerMax = 2;
+const buildsPerOrganizationMax = 8;
 
 export interface TakenSlots {
   readonly builds: number;

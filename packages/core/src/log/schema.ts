@@ -35,7 +35,6 @@ export const tailLogInputSchema = appLogFilter.extend({
   serverId: serverIdSchema.optional(),
 });
 export type TailLogInput = z.infer<typeof tailLogInputSchema>;
-export const searchLogInputSchema = tailLogInputSchema;
 
 export const logResultSchema = z.object({
   /** By time, the oldest first. */

@@ -27,7 +27,7 @@ pub(crate) enum BuildEvent {
     /// The commit is pinned.
     Commit(Commit),
     /// It is over.
-    Finished(Result<BuildOutcome, BuildError>),
+    Finished(Box<Result<BuildOutcome, BuildError>>),
 }
 
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Builds {
                 if finished.cancel.is_cancelled() {
                     return Ok(());
                 }
-                let mut status = concluded(finished.status, outcome);
+                let mut status = concluded(finished.status, *outcome);
                 if let (Some(redactor), Some(failure)) = (finished.redactor, &mut status.failure) {
                     failure.message = redactor.text(&failure.message);
                 }
@@ -168,7 +168,7 @@ impl Builds {
                 Err(source) => Err(BuildError::Server { what: "finding a user for the build", source }),
             };
             sink.tell_lost();
-            if events.send(BuildEvent::Finished(outcome)).is_err() {
+            if events.send(BuildEvent::Finished(Box::new(outcome))).is_err() {
                 tracing::debug!("a build ended after the agent had");
             }
         });
@@ -424,7 +424,7 @@ mod tests {
         running.status.steps.clear();
         bench.builds.running = Some(running);
         let failed = BuildError::Server { what: "a step", source: io::Error::other(secret) };
-        bench.builds.take(BuildEvent::Finished(Err(failed)), &mut bench.local).unwrap();
+        bench.builds.take(BuildEvent::Finished(Box::new(Err(failed))), &mut bench.local).unwrap();
         let failure = bench.local.build(&DeploymentId::parse("dep_1").unwrap()).unwrap().failure.clone().unwrap();
         assert!(!failure.message.contains(secret), "{}", failure.message);
     }

@@ -217,11 +217,14 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
     assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
 }
 
+/// The app's files, and the code and words of its failure.
+type Wrong<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
+
 /// Files of an app, what fails, and how it is told.
 #[tokio::test]
 async fn what_is_wrong_with_an_app_is_told_by_name() {
     let (host, server) = (GitHost::start(), Server::new());
-    let rows: [(&str, &[(&str, &str)], &str, &str); 7] = [
+    let rows: [Wrong<'_>; 7] = [
         ("manifest", &[("fairlead.toml", "[bulid]")], "build.manifest_invalid", "unknown field `bulid`"),
         (
             "lock",

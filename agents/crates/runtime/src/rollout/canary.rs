@@ -23,7 +23,7 @@ impl Traffic {
     }
 
     fn errors_permille(&self) -> u64 {
-        if self.requests == 0 { 0 } else { self.errors * 1000 / self.requests }
+        (self.errors * 1000).checked_div(self.requests).unwrap_or(0)
     }
 
     fn p99_us(&self) -> Option<u64> {
