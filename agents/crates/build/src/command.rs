@@ -19,6 +19,7 @@ use tokio::process::Command;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::as_user::as_user;
 use crate::confine::{self, Confinement};
 use crate::lines::LineCutter;
 use crate::places::{DISK_BYTES_MIN, Places};
@@ -200,7 +201,13 @@ impl Workshop<'_> {
     }
 
     fn command(&self, order: &Order<'_>) -> Result<Command, BuildError> {
-        let program = find(order.program, &self.path(), order.folder).unwrap_or_else(|| order.program.into());
+        let (path, user) = (self.path(), self.options.user);
+        // First what the build's user reaches; then what only the agent does, so that the failure tells one from the other.
+        let reached = as_user(user, || find(order.program, &path, order.folder));
+        let program = reached
+            .map_err(BuildError::server("looking for a program"))?
+            .or_else(|| find(order.program, &path, order.folder))
+            .ok_or_else(|| not_started(order.program, io::ErrorKind::NotFound.into()))?;
         let mut command = std::process::Command::new(program);
         command
             .args(order.arguments)
@@ -213,7 +220,7 @@ impl Workshop<'_> {
                     .filter(|_| order.secrets)
                     .map(|secret| (&secret.name, OsStr::from_bytes(&secret.value))),
             )
-            .env("PATH", self.path())
+            .env("PATH", &path)
             .env("HOME", &self.places.home)
             .env("TMPDIR", &self.places.tmp)
             .env("LANG", "C.UTF-8")

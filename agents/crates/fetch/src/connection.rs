@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use crate::reference::resolve;
 use crate::{Client, FetchError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -80,15 +81,10 @@ impl Client {
             if !answer.status().is_redirection() || request.headers().contains_key(AUTHORIZATION) {
                 return Ok((address, answer));
             }
-            let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-            let next = if location.starts_with('/') {
-                format!(
-                    "{}://{}{location}",
-                    address.uri.scheme_str().unwrap_or("https"),
-                    address.uri.authority().map_or("", |authority| authority.as_str())
-                )
-            } else {
-                location.to_owned()
+            let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+            // Without a place to go on at, its status is all that it says.
+            let Some(next) = location.map(|location| resolve(&address.uri.to_string(), location)) else {
+                return Ok((address, answer));
             };
             address = Address::parse(&next)?;
         }

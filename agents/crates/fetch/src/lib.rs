@@ -5,6 +5,7 @@ mod connection;
 mod digest;
 mod error;
 mod receive;
+mod reference;
 mod send;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use rustls::ClientConfig;
 pub use digest::Digest;
 pub use error::FetchError;
 pub use receive::Receive;
+pub use reference::resolve;
 pub use send::Send;
 
 /// Makes requests, each on a connection of its own.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fairlead_fetch::{Digest, Receive};
+use fairlead_fetch::{Digest, Receive, resolve};
 use serde::Deserialize;
 
 use super::{ToolchainError, Toolchains, fetch};
@@ -11,7 +11,8 @@ use crate::plan::Tool;
 use crate::version::{Range, Version};
 
 pub(super) const NPM: &str = "https://registry.npmjs.org";
-const PYPI: &str = "https://pypi.org/pypi";
+/// What PyPI says of uv.
+const UV: &str = "https://pypi.org/pypi/uv/json";
 const GO: &str = "https://proxy.golang.org";
 /// Metadata of npm is large where there are many versions.
 const METADATA_BYTES_MAX: u64 = 64 << 20;
@@ -135,7 +136,8 @@ impl Toolchains {
                 let release = project.releases.remove(&version.to_string()).ok_or_else(missing)?;
                 let file = release.into_iter().find(wheel).ok_or_else(missing)?;
                 let digest = file.digests.get("sha256").and_then(|hex| Digest::sha256(hex)).ok_or_else(missing)?;
-                Ok(Package { url: file.url, digest: Proof::Digest(digest) })
+                // A mirror may name its files from where its answer lies.
+                Ok(Package { url: resolve(UV, &file.url), digest: Proof::Digest(digest) })
             }
             _ => {
                 let mut package = self.npm(tool).await?;
@@ -163,8 +165,7 @@ impl Toolchains {
     }
 
     async fn pypi(&self, tool: Tool) -> Result<PypiProject, ToolchainError> {
-        let url = format!("{PYPI}/uv/json");
-        let what = Receive { url: &url, token: "", bytes_max: METADATA_BYTES_MAX };
+        let what = Receive { url: UV, token: "", bytes_max: METADATA_BYTES_MAX };
         let bytes = self.client.bytes(what, "application/json").await.map_err(fetch(tool.name()))?;
         read(tool, &bytes)
     }

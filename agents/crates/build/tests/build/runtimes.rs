@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fairlead_base::CancellationToken;
-use fairlead_build::{Toolchains, artifact_path, unpack};
+use fairlead_build::{Toolchains, artifact_path, inherited_environment, unpack};
 
 use super::*;
 
@@ -14,6 +14,8 @@ impl Server {
         let client = fairlead_fetch::Client::new(None).unwrap();
         let agent = std::env::current_exe().unwrap();
         self.options.toolchains = Some(Toolchains::new(folder, agent, client, ""));
+        // As the agent does: tools that bring their own authorities learn here whom this server trusts.
+        self.options.environment = inherited_environment();
         self
     }
 

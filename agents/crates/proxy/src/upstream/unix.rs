@@ -147,9 +147,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.sock");
         let listener = UnixListener::bind(&path).unwrap();
-        // Answers with what it was sent, once it has all of it.
+        let (full, is_full) = std::sync::mpsc::channel();
+        // Takes nothing until the socket is full, then answers with what it was sent, once it has all of it.
         let app = std::thread::spawn(move || {
             let (mut peer, _) = listener.accept().unwrap();
+            is_full.recv().unwrap();
             let mut all = Vec::new();
             peer.read_to_end(&mut all).unwrap();
             peer.write_all(&all).unwrap();
@@ -159,8 +161,19 @@ mod tests {
             let mut socket = UnixSocket::connect(&path).await.unwrap();
             assert!(matches!(socket.0, Watched::ForReading(_)));
             assert_eq!(socket.try_read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-            socket.write_all(&sent).await.unwrap();
+            // Written until it would have to wait, which nobody ends before it was seen here.
+            let mut taken = 0;
+            std::future::poll_fn(|cx| {
+                while let Poll::Ready(count) = Pin::new(&mut socket).poll_write(cx, &sent[taken..]) {
+                    taken += count.unwrap();
+                }
+                Poll::Ready(())
+            })
+            .await;
+            assert!(0 < taken && taken < BYTES);
             assert!(matches!(socket.0, Watched::ForBoth(_)));
+            full.send(()).unwrap();
+            socket.write_all(&sent[taken..]).await.unwrap();
             socket.shutdown().await.unwrap();
             let mut got = Vec::new();
             socket.read_to_end(&mut got).await.unwrap();
