@@ -208,7 +208,7 @@ mod tests {
         let endless = "x".repeat(limits.head_bytes_max + 1);
         assert!(is_worth_parsing(endless.as_bytes(), limits.head_bytes_max, &limits));
         assert!(is_worth_parsing(
-            endless[..limits.target_bytes_max + 1].as_bytes(),
+            &endless.as_bytes()[..limits.target_bytes_max + 1],
             limits.target_bytes_max - 7,
             &limits
         ));
