@@ -161,7 +161,7 @@ function RollBack({ app, environmentId, release, accent = false }: ReleaseProps 
       title="It comes back with the settings and secrets it ran with. Nothing is built."
       onClick={() => rollBack.run({ appId: app.id, environmentId, releaseId: release.id })}
     >
-      {accent ? `Roll back to ${release.number}` : 'Roll back'}
+      {accent ? `Roll back to release ${release.number}` : 'Roll back'}
     </Button>
   );
 }
