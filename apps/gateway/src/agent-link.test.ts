@@ -169,7 +169,7 @@ test('a server is connected while its session lives and not after', async () => 
   const link = await agent.connect(gateway.rows.serverId);
   expect(await serverRow()).toMatchObject({
     connectedGateway: expect.stringMatching(/^test-gateway#/),
-    capabilities: ['app', 'benchmark', 'build', 'route'],
+    capabilities: ['app', 'benchmark', 'build', 'build.plan', 'route'],
     hostInfo: expect.objectContaining({ hostname: 'fake-host', memoryBytes: 8_589_934_592 }),
   });
   link.crash();
