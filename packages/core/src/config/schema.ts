@@ -107,16 +107,25 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const reservedVariable = /^(?:PORT|FAIRLEAD_.*)$/;
 export const variablesSchema = z
   .record(
-    z
-      .string()
-      .regex(variableName, 'A variable has letters, digits and underscores, and begins with no digit.')
-      .refine((name) => !reservedVariable.test(name), 'Fairlead sets this variable itself.'),
+    z.string(),
     z
       .string()
       .max(16_384)
       .refine((value) => !value.includes('\0'), 'A value has no NUL.'),
   )
+  // Not as the schema of a key: its sentence would be lost behind "Invalid key in record".
+  .superRefine((all, context) => {
+    for (const name of Object.keys(all)) {
+      const message = faultOfName(name);
+      if (message !== null) context.addIssue({ code: 'custom', message, path: [name] });
+    }
+  })
   .refine((all) => Object.keys(all).length <= 200, 'An app has at most 200 variables; use secrets or a file.');
+
+function faultOfName(name: string): string | null {
+  if (!variableName.test(name)) return 'A variable has letters, digits and underscores, and begins with no digit.';
+  return reservedVariable.test(name) ? 'Fairlead sets this variable itself.' : null;
+}
 
 const unique = <T extends { readonly name: string }>(all: readonly T[]): boolean =>
   new Set(all.map(({ name }) => name)).size === all.length;
