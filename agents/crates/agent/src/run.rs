@@ -166,7 +166,8 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         limits: fairlead_build::usual_limits(host_memory_bytes),
         cgroups: build_groups,
         toolchains: Some(toolchains),
-        engine: fairlead_engine::Engine::find(),
+        // A server that runs no images must not make one of an app that it could build by itself.
+        engine: fairlead_engine::Engine::find().filter(|_| fairlead_wire::CAPABILITIES.contains(&"container")),
         store: Some(store),
         sealing: Some(sealing.clone()),
         redactor: None,

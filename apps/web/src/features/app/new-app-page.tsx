@@ -180,9 +180,8 @@ function NewAppForm({ servers }: { readonly servers: readonly ServerSummary[] })
 }
 
 const builders = [
-  { value: 'auto', label: 'Detect it: a Dockerfile, else the language' },
-  { value: 'native', label: 'By its language, without a container' },
-  { value: 'dockerfile', label: 'Its Dockerfile' },
+  { value: 'auto', label: 'Detect it' },
+  { value: 'native', label: 'By its language' },
 ] as const;
 
 /** What most apps never need. The plan that was detected is shown on the deployment's page. */
