@@ -250,6 +250,14 @@ const calls: Readonly<Record<Mutation, Call>> = {
       return { domainId: (await caller().domain.attach({ appId, host: 'detached.example.test' })).id };
     },
   },
+  'domain.updatePolicy': {
+    action: 'domain.update_policy',
+    input: async () => {
+      const { appId } = await newApp();
+      const { id } = await caller().domain.attach({ appId, host: 'ruled.example.test' });
+      return { domainId: id, policy: { compress: true } };
+    },
+  },
   'deployment.approve': { action: 'deployment.approve', input: () => awaitingDeployment() },
   'deployment.refuse': { action: 'deployment.refuse', input: () => awaitingDeployment() },
   'environment.create': { action: 'environment.create', input: async () => ({ name: 'Preview' }) },

@@ -239,6 +239,7 @@ const table = {
   'domain.reserved': conflict(
     'This host name belongs to the control plane: an app there could pose as the dashboard. Choose another.',
   ),
+  'domain.password_missing': invalid('Somebody on the list has no password yet. Enter one for each new name.'),
   'domain.taken': conflict('This host name is already in use.'),
 
   'secret.not_found': missing('There is no such secret. It may have been deleted.'),

@@ -5,10 +5,16 @@ import {
   detachDomain,
   detachDomainInputSchema,
   domainPageSchema,
+  domainPolicySchema,
   domainSchema,
+  getDomain,
+  getDomainInputSchema,
   listDomains,
   listDomainsInputSchema,
+  updateDomainPolicy,
+  updateDomainPolicyInputSchema,
 } from '@fairlead/core/domain';
+import { policySchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../ladder.ts';
 import { byDomain, byPlacement } from '../scopes.ts';
 
@@ -22,6 +28,16 @@ export const domainRouter = router({
     .input(attachDomainInputSchema)
     .output(domainSchema)
     .mutation(({ ctx, input }) => attachDomain(ctx.core, input, ctx.config)),
+
+  get: memberProcedure('domain.read', { scope: byDomain })
+    .input(getDomainInputSchema)
+    .output(domainPolicySchema)
+    .query(({ ctx, input }) => getDomain(ctx.core, input, ctx.config)),
+
+  updatePolicy: memberProcedure('domain.write', { scope: byDomain })
+    .input(updateDomainPolicyInputSchema)
+    .output(policySchema)
+    .mutation(({ ctx, input }) => updateDomainPolicy(ctx.core, input)),
 
   detach: memberProcedure('domain.write', { scope: byDomain })
     .input(detachDomainInputSchema)

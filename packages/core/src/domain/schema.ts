@@ -3,6 +3,7 @@
 import { appIdSchema, domainIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
+import { policyInputSchema, policySchema } from '../traffic/schema.ts';
 
 // RFC 1123 section 2.1 labels; at least two of them, so that a bare word cannot shadow a name of the local network.
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
@@ -40,3 +41,11 @@ export type AttachDomainInput = z.infer<typeof attachDomainInputSchema>;
 
 export const detachDomainInputSchema = z.object({ domainId: domainIdSchema });
 export type DetachDomainInput = z.infer<typeof detachDomainInputSchema>;
+
+export const domainPolicySchema = domainSchema.extend({ policy: policySchema });
+export type DomainPolicyView = z.infer<typeof domainPolicySchema>;
+
+export const getDomainInputSchema = detachDomainInputSchema;
+export type GetDomainInput = z.infer<typeof getDomainInputSchema>;
+export const updateDomainPolicyInputSchema = getDomainInputSchema.extend({ policy: policyInputSchema });
+export type UpdateDomainPolicyInput = z.infer<typeof updateDomainPolicyInputSchema>;

@@ -7,6 +7,7 @@ import { defaultSettings } from '../config/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
+import { storedPolicySchema } from '../traffic/index.ts';
 import { type DesiredRows, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { renderDesiredState } from './index.ts';
 
@@ -21,7 +22,8 @@ const release: ReleaseRow = {
   settings: defaultSettings,
   plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [] },
 };
-const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, scale: null, hosts: [] };
+const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, scale: null, domains: [] };
+const domainsOf = (...hosts: string[]) => hosts.map((host) => ({ host, policy: storedPolicySchema.parse({}) }));
 const rows: DesiredRows = {
   serverId: 'srv_1',
   epoch: 1,
@@ -51,8 +53,8 @@ test('an app without a release is neither run nor routed to', () => {
   const state = toDesiredState({
     ...rows,
     placements: [
-      { ...placement, appId: 'app_1', appName: 'Shop', hosts: ['shop.example.test'] },
-      { ...placement, appId: 'app_2', appName: 'Blog', hosts: ['blog.example.test'], live: release },
+      { ...placement, appId: 'app_1', appName: 'Shop', domains: domainsOf('shop.example.test') },
+      { ...placement, appId: 'app_2', appName: 'Blog', domains: domainsOf('blog.example.test'), live: release },
       {
         ...placement,
         appId: 'app_3',
@@ -77,7 +79,7 @@ test('no app takes the host of the control plane', () => {
         ...placement,
         appId: 'app_1',
         appName: 'Sly',
-        hosts: ['fairlead.localhost', 'x.fairlead.localhost', 'sly.test'],
+        domains: domainsOf('fairlead.localhost', 'x.fairlead.localhost', 'sly.test'),
         live: release,
       },
     ],

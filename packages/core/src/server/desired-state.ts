@@ -23,6 +23,7 @@ import {
 import type { HealthCheckSettings, Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
+import { routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 
 const healthIntervalMs = 500;
@@ -52,7 +53,12 @@ export interface PlacementRow {
   readonly candidate: CandidateRow | null;
   /** Of the newest settings: it follows the load, not the release. */
   readonly scale: Settings['scale'];
-  readonly hosts: readonly string[];
+  readonly domains: readonly DomainRow[];
+}
+
+export interface DomainRow {
+  readonly host: string;
+  readonly policy: StoredPolicy;
 }
 
 export interface CandidateRow {
@@ -139,6 +145,8 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   const requires = [
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
+    // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
+    ...(routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ? ['traffic'] : []),
     ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
@@ -293,13 +301,17 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
 }
 
 function appRoutes(row: PlacementRow): RouteSpec[] {
-  return row.hosts.map((host) =>
-    create(RouteSpecSchema, {
+  const { appId, environmentId } = row;
+  return row.domains.map(({ host, policy: { redirect, ...rest } }) => {
+    const policy = routePolicy(rest);
+    return create(RouteSpecSchema, {
       host,
       pathPrefix: '/',
-      target: { case: 'app', value: { appId: row.appId, environmentId: row.environmentId } },
-    }),
-  );
+      target:
+        redirect === null ? { case: 'app', value: { appId, environmentId } } : { case: 'redirect', value: redirect },
+      ...(policy === null ? {} : { policy }),
+    });
+  });
 }
 
 function controlRoute({ host, pathPrefix, address }: ControlRoute): RouteSpec {

@@ -6,6 +6,7 @@ import { defaultSettings, type Settings, settingsSchema } from '../config/index.
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
+import { storedPolicySchema } from '../traffic/index.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
 
@@ -120,7 +121,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   });
   const domains = await tx.domain.findMany({
     where: { organizationId, appId: { in: appIds } },
-    select: { appId: true, environmentId: true, host: true },
+    select: { appId: true, environmentId: true, host: true, policy: true },
     orderBy: { host: 'asc' },
   });
   const runs = await tx.benchmarkRun.findMany({
@@ -169,7 +170,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
 
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
   const appsById = new Map(apps.map((app) => [app.id, app]));
-  const hosts = Map.groupBy(domains, keyOf);
+  const domainsOf = Map.groupBy(domains, keyOf);
   const scales = new Map(newest.map((row) => [keyOf(row), settingsSchema.parse(row.settings).scale]));
   const rollOf = new Map(rolls.map((roll) => [keyOf(roll.deployment), roll]));
   const formerById = new Map(formerReleases.map((release) => [release.id, release]));
@@ -203,7 +204,10 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
       candidate: candidateOf(rollOf.get(keyOf(placement))),
       scale: scales.get(keyOf(placement)) ?? null,
-      hosts: (hosts.get(keyOf(placement)) ?? []).map(({ host }) => host),
+      domains: (domainsOf.get(keyOf(placement)) ?? []).map(({ host, policy }) => ({
+        host,
+        policy: storedPolicySchema.parse(policy),
+      })),
     })),
     builds: building.flatMap(({ id, appId, config, ...row }) => {
       const app = appsById.get(appId);

@@ -1,0 +1,58 @@
+// Owns a domain's policy changing. It takes effect at once: no deployment takes part in it.
+import { type AuditFields, recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServersOf } from '../server/index.ts';
+import { hashPassword, type Policy, policySchema, type StoredPolicy, storedPolicySchema } from '../traffic/index.ts';
+import type { UpdateDomainPolicyInput } from './schema.ts';
+
+export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateDomainPolicyInput): Promise<Policy> {
+  const { organizationId } = ctx;
+  const domain = await ctx.tx.domain.findFirst({
+    where: { id: domainId, organizationId },
+    select: { appId: true, environmentId: true, host: true, policy: true },
+  });
+  if (domain === null) throw new AppError('domain.not_found', { domainId });
+  const before = storedPolicySchema.parse(domain.policy);
+  const after: StoredPolicy = { ...policy, basicAuth: await withHashes(policy.basicAuth, before.basicAuth) };
+  await ctx.tx.domain.updateMany({ where: { id: domainId, organizationId }, data: { policy: after } });
+  await bumpServersOf(ctx, domain);
+  await recordAudit(ctx, {
+    action: 'domain.update_policy',
+    target: { kind: 'domain', id: domainId, label: domain.host },
+    ...changesOf(before, after),
+  });
+  await notifyChange(ctx, { kind: 'app', id: domain.appId, appId: domain.appId });
+  return policySchema.parse(after);
+}
+
+type AuthInput = UpdateDomainPolicyInput['policy']['basicAuth'];
+
+async function withHashes(auth: AuthInput, before: StoredPolicy['basicAuth']): Promise<StoredPolicy['basicAuth']> {
+  if (auth === null) return null;
+  const known = new Map(before?.users.map(({ name, passwordHash }) => [name, passwordHash]));
+  const users = auth.users.map(async ({ name, password }) => {
+    const passwordHash = password === undefined ? known.get(name) : await hashPassword(password);
+    if (passwordHash === undefined) throw new AppError('domain.password_missing', { name });
+    return { name, passwordHash };
+  });
+  return { ...auth, users: await Promise.all(users) };
+}
+
+/** Only what differs; of a password, that it is another one, and of a page, how long it is. */
+function changesOf(before: StoredPolicy, after: StoredPolicy): { before: AuditFields; after: AuditFields } {
+  const names = (Object.keys(after) as (keyof StoredPolicy)[]).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  const kept = hashesOf(before).filter((hash) => hashesOf(after).includes(hash));
+  const tell = (key: string, value: unknown) => {
+    if (key === 'passwordHash') return kept.includes(String(value)) ? 'kept' : 'another';
+    return key === 'body' ? `${String(value).length} characters` : value;
+  };
+  const side = (policy: StoredPolicy) =>
+    Object.fromEntries(names.map((name) => [name, JSON.stringify(policy[name], tell)]));
+  return { before: side(before), after: side(after) };
+}
+
+function hashesOf(policy: StoredPolicy): string[] {
+  return policy.basicAuth?.users.map(({ passwordHash }) => passwordHash) ?? [];
+}

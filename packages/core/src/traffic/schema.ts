@@ -1,0 +1,188 @@
+// Owns the shape of what the proxy does to the requests of a domain, and its bounds: those of the agent, which refuses its
+// whole state for one value that is out of them.
+import { z } from 'zod';
+import { ipRangeSchema } from '../token/schema.ts';
+
+const entriesMax = 100;
+const count = z.number().int().min(0).max(1_000_000);
+
+/** The proxy writes them itself: they frame a message or belong to one hop. */
+const ownedByProxy = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-request-id',
+]);
+
+const headerValueSchema = z
+  .string()
+  .trim()
+  .max(4096)
+  .regex(/^[\t\x20-\x7e]*$/, 'A header has visible ASCII characters only.');
+
+const headerRuleSchema = z
+  .object({
+    action: z.enum(['set', 'append', 'remove']),
+    name: z
+      .string()
+      .trim()
+      .toLowerCase()
+      .max(256)
+      .regex(/^[a-z0-9!#$%&'*+\-.^`|~]+$/, 'Enter the name of a header, such as x-frame-options.')
+      .refine((name) => !ownedByProxy.has(name), 'The proxy writes this header itself.'),
+    value: headerValueSchema.default(''),
+  })
+  .refine(({ action, value }) => action !== 'remove' || value === '', {
+    path: ['value'],
+    message: 'A header that is removed has no value.',
+  });
+
+const bodySchema = z
+  .string()
+  .refine((body) => new TextEncoder().encode(body).length <= 65_536, 'A page has at most 64 KiB.');
+
+const pageSchema = z.object({
+  contentType: headerValueSchema.min(1, 'Enter a media type.').default('text/html; charset=utf-8'),
+  body: bodySchema,
+  /** 0: clients are not told when to come again. */
+  retryAfterSeconds: z.number().int().min(0).max(86_400).default(0),
+});
+
+const errorPageSchema = z
+  .object({
+    /** Statuses, both included. */
+    from: z.number().int().min(400).max(599),
+    to: z.number().int().min(400).max(599),
+    /** Also in place of what the app itself answers. */
+    replaceApp: z.boolean().default(false),
+    page: pageSchema,
+  })
+  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'The last status comes before the first.' });
+
+const redirectSchema = z
+  .object({
+    to: z
+      .string()
+      .trim()
+      .max(2048)
+      .regex(
+        /^(?:https?:\/\/[^/@#"<>\\\s]+(?:\/[^#"<>\\\s]*)?|\/(?!\/)[^#"<>\\\s]*)$/,
+        'Enter an address such as https://example.com/new, or a path.',
+      )
+      .regex(/^[\x21-\x7e]+$/, 'An address has ASCII characters only.'),
+    status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]).default(308),
+    /** Path and query of the request are added. */
+    keepPath: z.boolean().default(true),
+  })
+  .refine(({ to, keepPath }) => !keepPath || !to.includes('?'), {
+    path: ['to'],
+    message: 'No path can be added to an address with a query.',
+  });
+
+const userNameSchema = z
+  .string()
+  .trim()
+  .min(1, 'Enter a name.')
+  .max(128)
+  .regex(/^[^:\p{Cc}]*$/u, 'A name has no colon.');
+
+const uniqueNames = (users: readonly { readonly name: string }[]): boolean =>
+  new Set(users.map(({ name }) => name)).size === users.length;
+
+function authSchema<User extends z.ZodType<{ readonly name: string }>>(user: User) {
+  return z.object({
+    /** Browsers show it above the fields. */
+    realm: z
+      .string()
+      .trim()
+      .max(128)
+      .regex(/^(?:[ !#-[\]-~])*$/, 'Use plain letters, without quotes.')
+      .default(''),
+    users: z
+      .array(user)
+      .min(1, 'Name at least one person, or nobody could come in.')
+      .max(20)
+      .refine(uniqueNames, 'Two have the same name.'),
+  });
+}
+
+const headerRulesSchema = z.array(headerRuleSchema).max(entriesMax).default([]);
+const rangesSchema = z.array(ipRangeSchema).max(entriesMax).default([]);
+
+/** Everything has a default: a domain without a policy sends plain HTTP to HTTPS and leads to its app. */
+const policyShape = {
+  /** Instead of the app. */
+  redirect: redirectSchema.nullable().default(null),
+  /** Plain HTTP is answered as HTTPS is, not sent there. */
+  servePlainHttp: z.boolean().default(false),
+  requestHeaders: headerRulesSchema,
+  responseHeaders: headerRulesSchema,
+  /** Client addresses that may come in; empty: all. */
+  allow: rangesSchema,
+  /** Client addresses that may not; it wins. */
+  deny: rangesSchema,
+  /** All requests get it, as 503. */
+  maintenance: pageSchema.nullable().default(null),
+  errorPages: z.array(errorPageSchema).max(20).default([]),
+  limits: z
+    .object({
+      /** Of one client address; 0: none. */
+      clientRequestsPerSecond: count.default(0),
+      clientBurst: count.default(0),
+      clientConcurrent: count.default(0),
+      requestsPerSecond: count.default(0),
+      burst: count.default(0),
+      concurrent: count.default(0),
+    })
+    .prefault({}),
+  /** Who goes first when the app cannot serve all. */
+  priority: z.enum(['low', 'normal', 'high']).default('normal'),
+  compress: z.boolean().default(false),
+  /** 0: no bound. */
+  requestBodyBytesMax: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 50)
+    .default(0),
+};
+
+/** As it is stored and sent to servers. */
+export const storedPolicySchema = z.object({
+  ...policyShape,
+  basicAuth: authSchema(z.object({ name: userNameSchema, passwordHash: z.string() }))
+    .nullable()
+    .default(null),
+});
+export type StoredPolicy = z.infer<typeof storedPolicySchema>;
+
+/** As people see it: without hashes. */
+export const policySchema = z.object({
+  ...policyShape,
+  basicAuth: authSchema(z.object({ name: userNameSchema }))
+    .nullable()
+    .default(null),
+});
+export type Policy = z.infer<typeof policySchema>;
+
+/** As people change it: whoever has no password here keeps their own. */
+export const policyInputSchema = z.object({
+  ...policyShape,
+  basicAuth: authSchema(
+    z.object({
+      name: userNameSchema,
+      password: z.string().min(8, 'A password has at least 8 characters.').max(256).optional(),
+    }),
+  )
+    .nullable()
+    .default(null),
+});
+export type PolicyInput = z.infer<typeof policyInputSchema>;

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { fromJson } from '@bufbuild/protobuf';
+import { DesiredStateSchema } from '@fairlead/contract/agent';
+import { expect, test } from 'vitest';
+import { policyInputSchema, routePolicy, storedPolicySchema } from './index.ts';
+
+// The agent's parser takes the same file.
+const fixture = new URL('../../../contract/fixtures/messages/DesiredState.traffic.json', import.meta.url);
+const [, route] = fromJson(DesiredStateSchema, JSON.parse(readFileSync(fixture, 'utf8'))).routes;
+
+const full = storedPolicySchema.parse({
+  servePlainHttp: true,
+  requestHeaders: [
+    { action: 'set', name: ' X-Tenant ', value: 'blue' },
+    { action: 'remove', name: 'x-debug' },
+  ],
+  responseHeaders: [{ action: 'append', name: 'vary', value: ' cookie' }],
+  basicAuth: {
+    realm: 'Staging',
+    users: [{ name: 'ann', passwordHash: `pbkdf2-sha256:600000:${'A'.repeat(22)}==:${'A'.repeat(43)}=` }],
+  },
+  allow: ['192.0.2.0/24', '2001:db8::1'],
+  deny: ['192.0.2.7'],
+  maintenance: { body: '<h1>Back at ten</h1>', retryAfterSeconds: 600 },
+  errorPages: [
+    { from: 500, to: 599, replaceApp: true, page: { contentType: 'text/plain', body: 'Something went wrong.' } },
+  ],
+  limits: {
+    clientRequestsPerSecond: 5,
+    clientBurst: 10,
+    clientConcurrent: 20,
+    requestsPerSecond: 500,
+    burst: 50,
+    concurrent: 1000,
+  },
+  priority: 'high',
+  compress: true,
+  requestBodyBytesMax: 100 * 2 ** 20,
+});
+
+test('a whole policy is said in the words that the agent takes', () => {
+  expect(route?.policy).toBeDefined();
+  expect(routePolicy(full)).toEqual(route?.policy);
+});
+
+test('a policy that changes nothing is not said at all', () => {
+  expect(routePolicy(storedPolicySchema.parse({}))).toBeNull();
+  expect(routePolicy(storedPolicySchema.parse({ redirect: { to: '/x' } }))).toBeNull();
+  expect(routePolicy(storedPolicySchema.parse({ compress: true }))).toMatchObject({ compress: true });
+});
+
+const page = { body: 'soon' };
+const wrong: readonly (readonly [string, object])[] = [
+  ['requestHeaders.0.name', { requestHeaders: [{ action: 'set', name: 'host', value: 'x' }] }],
+  ['requestHeaders.0.name', { requestHeaders: [{ action: 'set', name: 'Transfer-Encoding', value: 'x' }] }],
+  ['requestHeaders.0.name', { requestHeaders: [{ action: 'set', name: 'x_tenant', value: 'x' }] }],
+  ['responseHeaders.0.value', { responseHeaders: [{ action: 'set', name: 'x-a', value: 'a\r\nset-cookie: b' }] }],
+  ['responseHeaders.0.value', { responseHeaders: [{ action: 'remove', name: 'x-a', value: 'a' }] }],
+  ['responseHeaders.0.value', { responseHeaders: [{ action: 'set', name: 'x-a', value: 'é' }] }],
+  ['basicAuth.users', { basicAuth: { users: [] } }],
+  ['basicAuth.users', { basicAuth: { users: [{ name: 'ann' }, { name: 'ann' }] } }],
+  ['basicAuth.users.0.name', { basicAuth: { users: [{ name: 'a:b' }] } }],
+  ['basicAuth.users.0.password', { basicAuth: { users: [{ name: 'ann', password: 'short' }] } }],
+  ['basicAuth.realm', { basicAuth: { realm: 'a"b', users: [{ name: 'ann' }] } }],
+  ['allow.0', { allow: ['10.0.0.0/33'] }],
+  ['allow.0', { allow: ['example.com'] }],
+  ['deny.0', { deny: [''] }],
+  ['maintenance.body', { maintenance: { body: 'é'.repeat(40_000) } }],
+  ['maintenance.contentType', { maintenance: { ...page, contentType: '' } }],
+  ['maintenance.retryAfterSeconds', { maintenance: { ...page, retryAfterSeconds: 86_401 } }],
+  ['errorPages.0.to', { errorPages: [{ from: 503, to: 500, page }] }],
+  ['errorPages.0.from', { errorPages: [{ from: 200, to: 500, page }] }],
+  ['limits.concurrent', { limits: { concurrent: -1 } }],
+  ['limits.burst', { limits: { burst: 1_000_001 } }],
+  ['requestBodyBytesMax', { requestBodyBytesMax: 2 ** 50 + 1 }],
+  ['redirect.to', { redirect: { to: 'ftp://example.com' } }],
+  ['redirect.to', { redirect: { to: '//evil.example' } }],
+  ['redirect.to', { redirect: { to: 'https://user@example.com/' } }],
+  ['redirect.to', { redirect: { to: 'https://' } }],
+  ['redirect.to', { redirect: { to: '/a b' } }],
+  ['redirect.to', { redirect: { to: '/größe' } }],
+  ['redirect.to', { redirect: { to: '/a?b=1', keepPath: true } }],
+  ['redirect.status', { redirect: { to: '/a', status: 200 } }],
+];
+
+test.each(wrong)('%s is refused where it is entered', (path, policy) => {
+  const refused = policyInputSchema.safeParse(policy);
+  expect(refused.error?.issues.map((issue) => issue.path.join('.'))).toContain(path);
+});
+
+test('what people enter is taken as it is meant', () => {
+  const policy = policyInputSchema.parse({
+    redirect: { to: ' https://example.com/new?from=old ', keepPath: false },
+    allow: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'],
+  });
+  expect(policy.redirect).toEqual({ to: 'https://example.com/new?from=old', status: 308, keepPath: false });
+  expect(policy.allow).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']);
+  expect(policyInputSchema.parse({}).limits.concurrent).toBe(0);
+});
