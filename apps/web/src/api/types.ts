@@ -27,6 +27,7 @@ export type SourceBranches = Outputs['source']['branches'];
 export type Config = Outputs['config']['get'];
 export type Settings = Config['settings'];
 export type SettingsChange = Inputs['config']['update']['settings'];
+export type DomainDetail = Outputs['domain']['get'];
 export type Release = Outputs['release']['list']['items'][number];
 export type Volume = Outputs['volume']['list']['items'][number];
 export type Credential = Outputs['credential']['list']['items'][number];

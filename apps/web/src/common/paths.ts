@@ -27,6 +27,7 @@ export function pathsOf(organization: string) {
     startBenchmark: (appSlug?: string) => `${root}/benchmarks?start=${appSlug ?? '1'}`,
     benchmark: (id: string) => `${root}/benchmarks/${id}`,
     domains: `${root}/domains`,
+    domain: (id: string) => `${root}/domains/${id}`,
     members: `${root}/members`,
     roles: `${root}/members/roles`,
     settings: `${root}/settings`,

@@ -1,7 +1,7 @@
 // Owns what the page of one app shows, in one of its environments.
 import { parseId } from '@fairlead/contract/ids';
 import { explainApp } from '../deployment/index.ts';
-import { type AppLinks, domainUrl } from '../domain/index.ts';
+import { type AppLinks, domainUrl, hasPolicy } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { secretsProblemSchema } from '../secret/index.ts';
@@ -23,7 +23,7 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
   });
   const domains = await ctx.tx.domain.findMany({
     where: place,
-    select: { id: true, host: true },
+    select: { id: true, host: true, policy: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
   });
   const places = await loadPlaces(ctx, summary.id);
@@ -49,10 +49,11 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
       startedAt: instance.startedAt,
       reportedAt: instance.reportedAt,
     })),
-    domains: domains.map(({ id, host }) => ({
+    domains: domains.map(({ id, host, policy }) => ({
       id: parseId('dom', id),
       host,
       url: domainUrl(host, row.serverIsLocal, links),
+      hasPolicy: hasPolicy(policy),
     })),
     serverConnected: app.serverConnected,
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),

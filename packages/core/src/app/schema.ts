@@ -12,7 +12,7 @@ import {
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { deploymentStateSchema, deploymentTriggerSchema, waitSchema } from '../deployment/schema.ts';
-import { hostSchema } from '../domain/schema.ts';
+import { domainSchema, hostSchema } from '../domain/schema.ts';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema } from '../kernel/process.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
@@ -115,7 +115,9 @@ export const appDetailSchema = appSummarySchema.extend({
   healthPath: z.string(),
   instancesWanted: z.number().int(),
   instances: z.array(appInstanceSchema),
-  domains: z.array(z.object({ id: domainIdSchema, host: z.string(), url: z.string() })),
+  domains: z.array(
+    z.object({ id: domainIdSchema, host: z.string(), url: z.string(), hasPolicy: domainSchema.shape.hasPolicy }),
+  ),
   serverConnected: z.boolean(),
   /** Why its secrets do not reach the server: what runs goes on, and nothing new starts. */
   secretsProblem: secretsProblemSchema.nullable(),

@@ -3,6 +3,6 @@ export { attachDomain } from './attach-domain.ts';
 export { detachDomain } from './detach-domain.ts';
 export { getDomain } from './get-domain.ts';
 export { listDomains } from './list-domains.ts';
-export { type AppLinks, domainUrl, type HostPolicy, isReservedHost } from './rules.ts';
+export { type AppLinks, domainUrl, type HostPolicy, hasPolicy, isReservedHost } from './rules.ts';
 export * from './schema.ts';
 export { updateDomainPolicy } from './update-domain-policy.ts';

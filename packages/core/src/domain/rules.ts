@@ -1,4 +1,4 @@
-// Owns how a domain is opened in a browser, and which hosts no app may have. Pure.
+// Owns how a domain is opened in a browser, which hosts no app may have, and which have a policy. Pure.
 import { isAtOrBelow } from '../kernel/host.ts';
 
 export interface AppLinks {
@@ -24,4 +24,9 @@ export interface HostPolicy {
  */
 export function isReservedHost(host: string, { controlHost, publicHost }: HostPolicy): boolean {
   return host === publicHost || isAtOrBelow(host, controlHost);
+}
+
+/** Whether a stored policy does anything: one of nothing but defaults is stored as an empty object. */
+export function hasPolicy(stored: unknown): boolean {
+  return typeof stored === 'object' && stored !== null && Object.keys(stored).length > 0;
 }

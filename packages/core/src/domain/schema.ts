@@ -28,6 +28,8 @@ export const domainSchema = z.object({
   appSlug: z.string(),
   environmentName: z.string(),
   serverName: z.string().nullable(),
+  /** The proxy does more with its requests than to lead them to the app. */
+  hasPolicy: z.boolean(),
   createdAt: z.date(),
 });
 export type DomainView = z.infer<typeof domainSchema>;

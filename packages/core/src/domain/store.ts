@@ -3,7 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
-import { type AppLinks, domainUrl } from './rules.ts';
+import { type AppLinks, domainUrl, hasPolicy } from './rules.ts';
 import type { DomainView } from './schema.ts';
 
 interface DomainRow {
@@ -16,6 +16,7 @@ interface DomainRow {
   readonly environmentName: string;
   readonly serverName: string | null;
   readonly isLocal: boolean | null;
+  readonly policy: unknown;
 }
 
 export interface DomainFilter {
@@ -40,7 +41,8 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
   const rows = await ctx.tx.$queryRaw<DomainRow[]>`
     SELECT domain.id, domain.host, domain.created_at AS "createdAt", app.id AS "appId", app.name AS "appName",
            app.slug AS "appSlug", environment.name AS "environmentName", server.name AS "serverName",
-           server.is_local AS "isLocal"
+           server.is_local AS "isLocal",
+           domain.policy
     FROM domain
     JOIN app ON app.id = domain.app_id
     JOIN environment ON environment.id = domain.environment_id
@@ -52,8 +54,9 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
     LEFT JOIN server ON server.id = placement.server_id
     WHERE ${Prisma.join(conditions, ' AND ')}
     ORDER BY domain.host LIMIT ${filter.limit}`;
-  return rows.map(({ isLocal, ...row }) => ({
+  return rows.map(({ isLocal, policy, ...row }) => ({
     ...row,
+    hasPolicy: hasPolicy(policy),
     id: parseId('dom', row.id),
     appId: parseId('app', row.appId),
     url: domainUrl(row.host, isLocal === true, links),

@@ -95,4 +95,9 @@ test('a redirect leads away from the app', async () => {
     value: { to: 'https://example.com/new', status: 301, keepPath: true },
   });
   expect(routes[0]?.policy).toBeUndefined();
+
+  const isRuled = async () => (await world.tenant((ctx) => getDomain(ctx, { domainId }, links))).hasPolicy;
+  expect(await isRuled()).toBe(true);
+  await update({});
+  expect(await isRuled()).toBe(false);
 });

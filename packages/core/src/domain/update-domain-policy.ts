@@ -14,7 +14,10 @@ export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateD
   if (domain === null) throw new AppError('domain.not_found', { domainId });
   const before = storedPolicySchema.parse(domain.policy);
   const after: StoredPolicy = { ...policy, basicAuth: await withHashes(policy.basicAuth, before.basicAuth) };
-  await ctx.tx.domain.updateMany({ where: { id: domainId, organizationId }, data: { policy: after } });
+  await ctx.tx.domain.updateMany({
+    where: { id: domainId, organizationId },
+    data: { policy: isPlain(after) ? {} : after },
+  });
   await bumpServersOf(ctx, domain);
   await recordAudit(ctx, {
     action: 'domain.update_policy',
@@ -55,4 +58,11 @@ function changesOf(before: StoredPolicy, after: StoredPolicy): { before: AuditFi
 
 function hashesOf(policy: StoredPolicy): string[] {
   return policy.basicAuth?.users.map(({ passwordHash }) => passwordHash) ?? [];
+}
+
+/** Nothing but defaults is stored as nothing: `hasPolicy` asks for it. */
+function isPlain(policy: StoredPolicy): boolean {
+  const plain = storedPolicySchema.parse({});
+  const names = Object.keys(plain) as (keyof StoredPolicy)[];
+  return names.every((name) => JSON.stringify(policy[name]) === JSON.stringify(plain[name]));
 }

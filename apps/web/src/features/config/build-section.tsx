@@ -2,8 +2,8 @@
 // How the app is built, and from what.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import type { AppPlace } from '../../common/environment-choice.tsx';
+import { ChoiceField, CommandField, NumberField, TextField } from '../../common/fields.tsx';
 import type { Draft } from './draft.ts';
-import { ChoiceField, CommandField, NumberField, TextField } from './fields.tsx';
 
 const BUILDERS = [
   { value: 'auto', label: 'Detect it' },

@@ -1,8 +1,5 @@
 'use client';
 // The settings of an app in one environment. One form, one Save: it makes a new version, which the next deployment takes.
-import { Button } from '@fairlead/ui/button';
-import { ErrorNote } from '@fairlead/ui/error-state';
-import { cn } from '@fairlead/ui/lib/class-names';
 import { plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -15,9 +12,11 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Config, Settings } from '../../api/types.ts';
 import { type AppPlace, EnvironmentChoice, usePlace } from '../../common/environment-choice.tsx';
 import { useMe } from '../../common/me.tsx';
+import { problemOf } from '../../common/problem-of.ts';
 import { QueryView } from '../../common/query-view.tsx';
+import { SaveBar } from '../../common/save-bar.tsx';
 import { BuildSection } from './build-section.tsx';
-import { changesOf, problemOf } from './draft.ts';
+import { changesOf } from './draft.ts';
 import { HistoryCard } from './history-card.tsx';
 import { MountsSection, VariablesSection, WorkersSection } from './list-sections.tsx';
 import { PauseCard } from './pause-card.tsx';
@@ -78,7 +77,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
     settings,
     set: <Name extends keyof Settings>(name: Name, value: Settings[Name]) =>
       setSettings((all) => ({ ...all, [name]: value })),
-    problem: (path: string) => (failure === null ? undefined : problemOf(failure.fields, path)),
+    problem: (path: string) => (failure === null ? undefined : problemOf(failure.fields, 'settings', path)),
   };
   const { environmentId } = place;
   const readOnly = !can('app.write', { projectId: app.projectId, environmentId });
@@ -114,35 +113,12 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
           You may look at these settings; changing them needs the right to write apps.
         </p>
       ) : (
-        <footer
-          className={cn(
-            'flex flex-wrap items-center gap-3 rounded-card border border-line bg-raised px-4 py-3',
-            // In sight as long as there is something to save.
-            changed > 0 && '-mx-1 sticky bottom-0 z-10 shadow-float max-md:bottom-16',
-          )}
-        >
-          <span className="min-w-0 flex-1 text-ink-soft text-sm" aria-live="polite">
-            {changed === 0 ? 'Nothing changed.' : `${plural(changed, 'setting')} changed.`}
-          </span>
-          {changed === 0 ? null : (
-            <Button
-              variant="ghost"
-              onClick={() =>
-                void queryClient.resetQueries(trpc.config.get.queryFilter({ appId: app.id, environmentId }))
-              }
-            >
-              Discard
-            </Button>
-          )}
-          <Button type="submit" variant="accent" pending={update.isPending} disabled={changed === 0}>
-            Save
-          </Button>
-          {failure === null ? null : (
-            <ErrorNote className="basis-full">
-              {Object.keys(failure.fields).length > 0 ? 'Something above was refused; it says why.' : failure.message}
-            </ErrorNote>
-          )}
-        </footer>
+        <SaveBar
+          changed={changed}
+          pending={update.isPending}
+          failure={failure}
+          onDiscard={() => void queryClient.resetQueries(trpc.config.get.queryFilter({ appId: app.id, environmentId }))}
+        />
       )}
     </form>
   );

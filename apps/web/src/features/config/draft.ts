@@ -18,9 +18,3 @@ export function changesOf(before: Settings, after: Settings): SettingsChange {
       .map((name) => [name, after[name]]),
   );
 }
-
-/** What the API refused, in the form's own words; parts of a field count for the field. */
-export function problemOf(fields: Readonly<Record<string, string>>, path: string): string | undefined {
-  const whole = `settings.${path}`;
-  return fields[whole] ?? Object.entries(fields).find(([name]) => name.startsWith(`${whole}.`))?.[1];
-}

@@ -1,71 +1,9 @@
 'use client';
 // Settings that are lists: variables, further processes, and the folders that outlive a release.
-import { Button, IconButton } from '@fairlead/ui/button';
-import { Card, CardHeader } from '@fairlead/ui/card';
-import { CrossIcon } from '@fairlead/ui/cross-icon';
-import { ErrorNote } from '@fairlead/ui/error-state';
-import { Plus } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
 import type { Settings } from '../../api/types.ts';
+import { CommandField, NumberField, TextField } from '../../common/fields.tsx';
+import { Line, ListCard, useRows } from '../../common/list-card.tsx';
 import type { Draft } from './draft.ts';
-import { CommandField, NumberField, TextField } from './fields.tsx';
-
-interface ListCardProps {
-  readonly title: string;
-  readonly detail: string;
-  readonly add: string;
-  readonly empty: string;
-  readonly error: string | undefined;
-  readonly onAdd: () => void;
-  readonly children: readonly ReactNode[];
-}
-
-function ListCard({ title, detail, add, empty, error, onAdd, children }: ListCardProps) {
-  return (
-    <Card>
-      <CardHeader title={title} detail={detail} />
-      <div className="flex flex-col gap-4 border-line border-t p-5">
-        {children.length === 0 ? <p className="text-ink-faint text-sm">{empty}</p> : children}
-        {error === undefined ? null : <ErrorNote>{error}</ErrorNote>}
-        <Button className="self-start" icon={<Plus size={15} aria-hidden="true" />} onClick={onAdd}>
-          {add}
-        </Button>
-      </div>
-    </Card>
-  );
-}
-
-interface LineProps {
-  readonly remove: string;
-  readonly onRemove: () => void;
-  readonly children: ReactNode;
-}
-
-function Line({ remove, onRemove, children }: LineProps) {
-  return (
-    <div className="flex items-start gap-3">
-      <div className="grid min-w-0 flex-1 gap-3 sm:grid-cols-2">{children}</div>
-      <IconButton label={remove} className="mt-[27px]" onClick={onRemove}>
-        <CrossIcon />
-      </IconButton>
-    </div>
-  );
-}
-
-/** Rows keep a key of their own: what is typed into one must not move when another goes. */
-function useRows<Item>(first: readonly Item[], save: (items: Item[]) => void) {
-  const [rows, setRows] = useState(() => first.map((item, key) => ({ key, item })));
-  const put = (next: typeof rows) => {
-    setRows(next);
-    save(next.map(({ item }) => item));
-  };
-  return {
-    rows,
-    add: (item: Item) => put([...rows, { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, item }]),
-    remove: (key: number) => put(rows.filter((row) => row.key !== key)),
-    change: (key: number, item: Item) => put(rows.map((row) => (row.key === key ? { key, item } : row))),
-  };
-}
 
 export function VariablesSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
   const { rows, add, remove, change } = useRows(Object.entries(settings.variables), (entries) =>

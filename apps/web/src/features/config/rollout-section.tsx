@@ -5,8 +5,8 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { Field, Input } from '@fairlead/ui/input';
 import { useState } from 'react';
 import type { Settings } from '../../api/types.ts';
+import { ChoiceField, CommandField, NumberField } from '../../common/fields.tsx';
 import type { Draft } from './draft.ts';
-import { ChoiceField, CommandField, NumberField } from './fields.tsx';
 
 type Canary = Extract<Settings['rollout'], { kind: 'canary' }>;
 

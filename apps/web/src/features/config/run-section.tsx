@@ -1,8 +1,9 @@
 'use client';
 // How the app runs: its command, how its health is asked, and how much of a server it may take.
 import { Card, CardHeader } from '@fairlead/ui/card';
+import { CommandField, NumberField } from '../../common/fields.tsx';
+import { CheckField } from './check-field.tsx';
 import type { Draft } from './draft.ts';
-import { CheckField, CommandField, NumberField } from './fields.tsx';
 
 export function RunSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
   return (

@@ -2,8 +2,8 @@
 // How many copies run: a number, or between a least and a most as the load asks for it, or none while nobody comes.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox } from '@fairlead/ui/input';
+import { NumberField } from '../../common/fields.tsx';
 import type { Draft } from './draft.ts';
-import { NumberField } from './fields.tsx';
 
 const FIRST = { instancesMin: 1, instancesMax: 4, idleTimeoutMs: 300_000, inFlightTarget: 20, cpuMillisTarget: 0 };
 

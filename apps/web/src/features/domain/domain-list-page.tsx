@@ -93,7 +93,7 @@ function DomainRows({ domains }: { readonly domains: Outputs['domain']['list']['
           <Row key={domain.id}>
             <Cell className="w-full max-w-0 truncate">
               <HoverLink
-                href={paths.appDomains(domain.appSlug)}
+                href={paths.domain(domain.id)}
                 {...rowLink}
                 className={`${rowLink.className} font-mono text-sm font-normal`}
               >

@@ -1,18 +1,17 @@
 'use client';
-// Fields of settings in the units people think in: commands as one line, times in seconds, memory in MiB, CPU in cores.
+// Fields in the units people think in: commands as one line, times in seconds, memory in MiB, CPU in cores.
 import { Field, Input, Select } from '@fairlead/ui/input';
 import { type ReactNode, useState } from 'react';
-import type { Settings } from '../../api/types.ts';
-import { joinCommand, splitCommand } from '../../common/command-text.ts';
+import { joinCommand, splitCommand } from './command-text.ts';
 
-interface Common {
+export interface FieldText {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly error?: string | undefined;
   readonly className?: string;
 }
 
-export interface CommandFieldProps extends Common {
+export interface CommandFieldProps extends FieldText {
   readonly value: readonly string[];
   readonly placeholder?: string;
   readonly onValue: (words: string[]) => void;
@@ -40,7 +39,7 @@ export function CommandField({ value, placeholder, onValue, ...field }: CommandF
   );
 }
 
-export interface TextFieldProps extends Common {
+export interface TextFieldProps extends FieldText {
   readonly value: string;
   readonly placeholder?: string;
   readonly onValue: (text: string) => void;
@@ -75,7 +74,7 @@ const SIGN: Record<keyof typeof UNITS, string> = {
   percent: '%',
 };
 
-export interface NumberFieldProps extends Common {
+export interface NumberFieldProps extends FieldText {
   readonly value: number;
   readonly unit?: keyof typeof UNITS;
   readonly min?: number;
@@ -118,7 +117,7 @@ export function NumberField({ value, unit = 'number', min = 0, zero, onValue, ..
   );
 }
 
-export interface ChoiceFieldProps<Value extends string> extends Common {
+export interface ChoiceFieldProps<Value extends string> extends FieldText {
   readonly value: Value;
   readonly options: readonly { readonly value: Value; readonly label: string }[];
   readonly onValue: (value: Value) => void;
@@ -144,56 +143,5 @@ export function ChoiceField<Value extends string>({ value, options, onValue, ...
         </Select>
       )}
     </Field>
-  );
-}
-
-type Check = Settings['health'];
-
-export interface CheckFieldProps extends Common {
-  readonly value: Check;
-  /** What null means. */
-  readonly none: string;
-  readonly onValue: (check: Check) => void;
-}
-
-export function CheckField({ value, none, onValue, label, hint, error }: CheckFieldProps) {
-  return (
-    <>
-      <ChoiceField
-        label={label}
-        hint={hint}
-        error={value === null || value.kind === 'tcp' ? error : undefined}
-        value={value?.kind ?? 'none'}
-        options={[
-          { value: 'none', label: none },
-          { value: 'tcp', label: 'The port accepts a connection' },
-          { value: 'http', label: 'A path answers 2xx or 3xx' },
-          { value: 'command', label: 'A command ends with 0' },
-        ]}
-        onValue={(kind) =>
-          onValue(
-            kind === 'none'
-              ? null
-              : kind === 'tcp'
-                ? { kind }
-                : kind === 'http'
-                  ? { kind, path: '/' }
-                  : { kind, command: [] },
-          )
-        }
-      />
-      {value?.kind === 'http' ? (
-        <TextField label="Path" error={error} value={value.path} onValue={(path) => onValue({ kind: 'http', path })} />
-      ) : null}
-      {value?.kind === 'command' ? (
-        <CommandField
-          label="Command"
-          error={error}
-          value={value.command}
-          placeholder="node check.js"
-          onValue={(command) => onValue({ kind: 'command', command })}
-        />
-      ) : null}
-    </>
   );
 }

@@ -1,0 +1,25 @@
+import type { Metadata } from 'next';
+import { DomainPage } from '../../../../features/domain/domain-page.tsx';
+import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+
+interface Props {
+  readonly params: Promise<{ readonly organization: string; readonly id: string }>;
+}
+
+export async function generateMetadata({ params }: Props): Promise<Metadata> {
+  const { organization, id } = await params;
+  const api = await pageApi(organization);
+  const found = api.queryClient.fetchQuery(api.trpc.domain.get.queryOptions({ domainId: id }));
+  return { title: await api.title(found, (domain) => domain.host) };
+}
+
+export default async function Page({ params }: Props) {
+  const { organization, id } = await params;
+  const api = await pageApi(organization);
+  const domain = await api.require(api.queryClient.fetchQuery(api.trpc.domain.get.queryOptions({ domainId: id })));
+  return (
+    <Hydrated organization={organization}>
+      <DomainPage initial={domain} />
+    </Hydrated>
+  );
+}

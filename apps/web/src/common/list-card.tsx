@@ -1,0 +1,65 @@
+'use client';
+// A card that is a list of the same few fields, with a way to add one and to take one out.
+import { Button, IconButton } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { CrossIcon } from '@fairlead/ui/cross-icon';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+
+export interface ListCardProps {
+  readonly title: string;
+  readonly detail: string;
+  readonly add: string;
+  readonly empty: string;
+  readonly error: string | undefined;
+  readonly onAdd: () => void;
+  readonly children: readonly ReactNode[];
+}
+
+export function ListCard({ title, detail, add, empty, error, onAdd, children }: ListCardProps) {
+  return (
+    <Card>
+      <CardHeader title={title} detail={detail} />
+      <div className="flex flex-col gap-4 border-line border-t p-5">
+        {children.length === 0 ? <p className="text-ink-faint text-sm">{empty}</p> : children}
+        {error === undefined ? null : <ErrorNote>{error}</ErrorNote>}
+        <Button className="self-start" icon={<Plus size={15} aria-hidden="true" />} onClick={onAdd}>
+          {add}
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+export interface LineProps {
+  readonly remove: string;
+  readonly onRemove: () => void;
+  readonly children: ReactNode;
+}
+
+export function Line({ remove, onRemove, children }: LineProps) {
+  return (
+    <div className="flex items-start gap-3">
+      <div className="grid min-w-0 flex-1 gap-3 sm:grid-cols-2">{children}</div>
+      <IconButton label={remove} className="mt-[27px]" onClick={onRemove}>
+        <CrossIcon />
+      </IconButton>
+    </div>
+  );
+}
+
+/** Rows keep a key of their own: what is typed into one must not move when another goes. */
+export function useRows<Item>(first: readonly Item[], save: (items: Item[]) => void) {
+  const [rows, setRows] = useState(() => first.map((item, key) => ({ key, item })));
+  const put = (next: typeof rows) => {
+    setRows(next);
+    save(next.map(({ item }) => item));
+  };
+  return {
+    rows,
+    add: (item: Item) => put([...rows, { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, item }]),
+    remove: (key: number) => put(rows.filter((row) => row.key !== key)),
+    change: (key: number, item: Item) => put(rows.map((row) => (row.key === key ? { key, item } : row))),
+  };
+}

@@ -1,0 +1,140 @@
+'use client';
+// Who may come in: by a password, and by the address they come from.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Checkbox, Field, Input, Textarea } from '@fairlead/ui/input';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { TextField } from '../../common/fields.tsx';
+import { Line, useRows } from '../../common/list-card.tsx';
+import type { Draft, DraftUser } from './draft.ts';
+
+export interface AccessSectionProps {
+  readonly draft: Draft;
+  /** Who has a password already. */
+  readonly known: readonly string[];
+}
+
+export function AccessSection({ draft, known }: AccessSectionProps) {
+  const { policy, set, problem } = draft;
+  return (
+    <Card>
+      <CardHeader title="Access" detail="Everybody else is turned away before the app hears of them" />
+      <div className="flex flex-col gap-5 border-line border-t p-5">
+        <Checkbox
+          label="Ask for a name and a password"
+          checked={policy.basicAuth !== null}
+          onChange={(event) => set('basicAuth', event.target.checked ? { realm: '', users: [{ name: '' }] } : null)}
+        />
+        {policy.basicAuth === null ? null : <Users draft={draft} auth={policy.basicAuth} known={known} />}
+        <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
+          <RangesField
+            label="Let in only"
+            hint="Addresses or ranges, one a line. Empty: everybody."
+            error={problem('allow')}
+            value={policy.allow}
+            onValue={(allow) => set('allow', allow)}
+          />
+          <RangesField
+            label="Turn away"
+            hint="Counts more than the other list."
+            error={problem('deny')}
+            value={policy.deny}
+            onValue={(deny) => set('deny', deny)}
+          />
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+interface UsersProps extends AccessSectionProps {
+  readonly auth: NonNullable<Draft['policy']['basicAuth']>;
+}
+
+function Users({ draft: { set, problem }, auth, known }: UsersProps) {
+  const { rows, add, remove, change } = useRows<DraftUser>(auth.users, (users) => set('basicAuth', { ...auth, users }));
+  return (
+    <div className="flex flex-col gap-4">
+      {rows.map(({ key, item }, index) => (
+        <Line key={key} remove={`Remove ${item.name || 'the person'}`} onRemove={() => remove(key)}>
+          <TextField
+            label="Name"
+            error={problem(`basicAuth.users.${index}.name`)}
+            value={item.name}
+            placeholder="ann"
+            onValue={(name) => change(key, { ...item, name })}
+          />
+          <Field
+            label="Password"
+            hint={known.includes(item.name) ? 'Empty: as it was.' : 'At least 8 characters.'}
+            error={problem(`basicAuth.users.${index}.password`)}
+          >
+            {(control) => (
+              <Input
+                {...control}
+                type="password"
+                autoComplete="new-password"
+                value={item.password ?? ''}
+                onChange={(event) => change(key, withPassword(item, event.target.value))}
+              />
+            )}
+          </Field>
+        </Line>
+      ))}
+      {rows.length === 0 ? <p className="text-bad-text text-sm">{problem('basicAuth.users')}</p> : null}
+      <div className="grid grid-cols-1 items-end gap-5 sm:grid-cols-2">
+        <TextField
+          label="What browsers call it"
+          error={problem('basicAuth.realm')}
+          value={auth.realm}
+          placeholder="Staging"
+          onValue={(realm) => set('basicAuth', { ...auth, realm })}
+        />
+        <Button
+          className="justify-self-start sm:justify-self-end"
+          icon={<Plus size={15} aria-hidden="true" />}
+          onClick={() => add({ name: '' })}
+        >
+          Add a person
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** An empty field is no password, and so keeps the one there is. */
+function withPassword({ name }: DraftUser, password: string): DraftUser {
+  return password === '' ? { name } : { name, password };
+}
+
+interface RangesFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly error: string | undefined;
+  readonly value: readonly string[];
+  readonly onValue: (ranges: string[]) => void;
+}
+
+function RangesField({ value, onValue, ...field }: RangesFieldProps) {
+  // As it was typed: an empty line is where the next range is going to be.
+  const [text, setText] = useState(() => value.join('\n'));
+  return (
+    <Field {...field}>
+      {(control) => (
+        <Textarea
+          {...control}
+          mono
+          rows={3}
+          spellCheck={false}
+          value={text}
+          placeholder="192.0.2.0/24"
+          onChange={(event) => {
+            setText(event.target.value);
+            onValue(event.target.value.split(/[\s,]+/).filter((range) => range !== ''));
+          }}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,123 @@
+'use client';
+// One domain: where it leads, and what the proxy does to its requests on the way. Saved, it takes effect at once.
+import { PageHeader } from '@fairlead/ui/page-header';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ExternalLink } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { DomainDetail } from '../../api/types.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { problemOf } from '../../common/problem-of.ts';
+import { SaveBar } from '../../common/save-bar.tsx';
+import { AccessSection } from './access-section.tsx';
+import { changedIn, type Draft, type PolicyDraft } from './draft.ts';
+import { HeadersSection } from './headers-section.tsx';
+import { LimitsSection } from './limits-section.tsx';
+import { ErrorPagesSection, MaintenanceSection } from './pages-section.tsx';
+import { TargetSection } from './target-section.tsx';
+
+export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const domain = useQuery(trpc.domain.get.queryOptions({ domainId: initial.id })).data ?? initial;
+  const [edition, setEdition] = useState(0);
+  return (
+    <Page width="narrow">
+      <PageHeader
+        breadcrumb={
+          <Crumbs
+            items={[
+              { title: 'Domains', href: paths.domains },
+              { title: domain.appName, href: paths.appDomains(domain.appSlug) },
+            ]}
+          />
+        }
+        title={<span className="font-mono">{domain.host}</span>}
+        detail={
+          <>
+            {domain.environmentName} of{' '}
+            <HoverLink href={paths.app(domain.appSlug)} className="hover:underline">
+              {domain.appName}
+            </HoverLink>
+            {domain.serverName === null ? null : ` on ${domain.serverName}`}
+          </>
+        }
+        actions={
+          <a
+            href={domain.url}
+            target="_blank"
+            rel="noreferrer"
+            aria-label={`Open ${domain.host} in a new tab`}
+            className="flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
+          >
+            <ExternalLink size={15} aria-hidden="true" />
+          </a>
+        }
+      />
+      {/* Saved or discarded, another form begins: typed passwords go with the old one. */}
+      <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
+    </Page>
+  );
+}
+
+interface PolicyFormProps {
+  readonly domain: DomainDetail;
+  readonly onEnd: () => void;
+}
+
+function PolicyForm({ domain, onEnd }: PolicyFormProps) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const update = useMutation(trpc.domain.updatePolicy.mutationOptions());
+  const [policy, setPolicy] = useState<PolicyDraft>(domain.policy);
+  const [began] = useState<PolicyDraft>(domain.policy);
+  const failure = update.error === null ? null : readFailure(update.error);
+  const draft: Draft = {
+    policy,
+    set: (name, value) => setPolicy((all) => ({ ...all, [name]: value })),
+    problem: (path) => (failure === null ? undefined : problemOf(failure.fields, 'policy', path)),
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    update.mutate(
+      { domainId: domain.id, policy: mutable(policy) },
+      {
+        onSuccess: async () => {
+          toast({ title: 'Saved', detail: `${domain.host} follows it as soon as its servers have it.` });
+          await queryClient.invalidateQueries(trpc.domain.pathFilter());
+          void queryClient.invalidateQueries(trpc.app.pathFilter());
+          onEnd();
+        },
+      },
+    );
+  };
+  const readOnly = !can('domain.write');
+  return (
+    <form onSubmit={submit} noValidate aria-label="Policy" className="flex flex-col gap-6">
+      <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
+        <TargetSection draft={draft} appName={domain.appName} />
+        <AccessSection draft={draft} known={(began.basicAuth?.users ?? []).map(({ name }) => name)} />
+        <LimitsSection draft={draft} />
+        <HeadersSection draft={draft} of="requestHeaders" />
+        <HeadersSection draft={draft} of="responseHeaders" />
+        <MaintenanceSection draft={draft} />
+        <ErrorPagesSection draft={draft} />
+      </fieldset>
+      {readOnly ? (
+        <p className="text-ink-faint text-sm">You may look at this; changing it needs the right to write domains.</p>
+      ) : (
+        <SaveBar changed={changedIn(began, policy)} pending={update.isPending} failure={failure} onDiscard={onEnd} />
+      )}
+    </form>
+  );
+}
+
+function mutable({ basicAuth, ...policy }: PolicyDraft) {
+  return { ...policy, basicAuth: basicAuth === null ? null : { ...basicAuth, users: [...basicAuth.users] } };
+}
