@@ -12,6 +12,7 @@ export interface PinnedRequest {
   /** PEM of the authority. */
   readonly caFile: string;
   readonly timeoutMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface PinnedResponse {
@@ -26,6 +27,7 @@ export function requestPinned({
   path,
   caFile,
   timeoutMs = 5000,
+  headers = {},
 }: PinnedRequest): Promise<PinnedResponse> {
   const options: RequestOptions = {
     // `.localhost` names are this machine, whatever its resolver says.
@@ -33,7 +35,7 @@ export function requestPinned({
     servername: host,
     port,
     path,
-    headers: { host: `${host}:${port}` },
+    headers: { ...headers, host: `${host}:${port}` },
     ca: readFileSync(caFile),
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),

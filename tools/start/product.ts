@@ -12,6 +12,7 @@ import {
   restartApp,
   rollbackApp,
 } from '@fairlead/core/deployment';
+import { updateDomainPolicy } from '@fairlead/core/domain';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
 import { listReleases } from '@fairlead/core/release';
@@ -39,6 +40,7 @@ const VERBS = {
   readLog,
   createEnrolment,
   listServers,
+  updateDomainPolicy,
 };
 
 type Rest<V> = V extends (ctx: Ctx, ...rest: infer R) => unknown ? R : never;

@@ -228,9 +228,14 @@ export class System {
   }
 
   /** One request to `<slug>.localhost` through the proxy, with the local authority pinned. */
-  get(slug: string, path = '/', timeoutMs = 5000): Promise<PinnedResponse> {
-    const { ports } = this.#parts;
-    return requestPinned({ host: `${slug}.localhost`, port: ports.https, path, caFile: this.caFile, timeoutMs });
+  get(
+    slug: string,
+    path = '/',
+    timeoutMs = 5000,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<PinnedResponse> {
+    const { https: port } = this.#parts.ports;
+    return requestPinned({ host: `${slug}.localhost`, port, path, caFile: this.caFile, timeoutMs, headers });
   }
 
   traffic(slug: string, path: string, connections = 4): Traffic {
