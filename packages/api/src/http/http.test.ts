@@ -127,6 +127,7 @@ describe('every call that reads', () => {
     await api.caller(owner.cookie).credential.rotateKey({ appId });
     // Another release, with that secret.
     await api.caller(owner.cookie).deployment.deploySecrets({ appId });
+    const [domain] = (await api.caller(owner.cookie).domain.list({ search: 'read.example.test' })).items;
     const [newer, older] = (await api.caller(owner.cookie).release.list({ appId })).items;
     queries = {
       'app.get': { slug: made.slug },
@@ -136,6 +137,7 @@ describe('every call that reads', () => {
       'credential.list': { appId },
       'deployment.get': { deploymentId },
       'deployment.log': { deploymentId },
+      'domain.get': { domainId: domain?.id ?? '' },
       'log.search': { appId },
       'metric.routes': { appId, range: '15m' },
       'secret.list': { appId },
