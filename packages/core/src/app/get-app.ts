@@ -26,7 +26,6 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     select: { id: true, host: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
   });
-  const places = await loadPlaces(ctx, summary.id);
   return {
     ...summary,
     command: row.command,
@@ -58,12 +57,8 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
     waiting: await explainApp(ctx, place),
     deploysPaused: row.deploysPausedAt !== null,
-    places: places.sort((a, b) => Number(isHome(b)) - Number(isHome(a))),
+    places: await loadPlaces(ctx, summary.id),
   };
-
-  function isHome(each: { readonly environmentId: string }): boolean {
-    return each.environmentId === summary.environmentId;
-  }
 }
 
 async function loadPlaces(ctx: Ctx, appId: string): Promise<AppDetail['places']> {
