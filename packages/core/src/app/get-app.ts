@@ -1,5 +1,6 @@
 // Owns what the page of one app shows, in one of its environments.
 import { parseId } from '@fairlead/contract/ids';
+import { findNewestConfig } from '../config/index.ts';
 import { explainApp } from '../deployment/index.ts';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
@@ -26,6 +27,7 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     select: { id: true, host: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
   });
+  const { settings } = await findNewestConfig(ctx, place);
   return {
     ...summary,
     command: row.command,
@@ -57,6 +59,7 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
     waiting: await explainApp(ctx, place),
     deploysPaused: row.deploysPausedAt !== null,
+    image: settings.builder === 'image' ? settings.image : null,
     places: await loadPlaces(ctx, summary.id),
   };
 }

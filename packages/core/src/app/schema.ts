@@ -122,6 +122,8 @@ export const appDetailSchema = appSummarySchema.extend({
   /** Why the newest deployment is not live; null when none is under way. */
   waiting: waitSchema.nullable(),
   deploysPaused: z.boolean(),
+  /** The image that its settings name instead of a repository; null: they name none. */
+  image: z.string().nullable(),
   /** All environments where the app runs, that where it was made first. */
   places: z.array(
     z.object({

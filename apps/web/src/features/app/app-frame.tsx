@@ -5,13 +5,14 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { TabBar, tabClass } from '@fairlead/ui/tabs';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { ChartSpline, Ellipsis, ExternalLink, History, Play, Settings } from 'lucide-react';
 import { usePathname, useRouter } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { MePlace, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
@@ -19,6 +20,7 @@ import { LookPill } from '../../common/state-view.tsx';
 import { appLook, isUnderWay } from '../../common/states.ts';
 import { useAction } from '../../common/use-action.ts';
 import { WaitingNote } from '../../common/waiting-note.tsx';
+import { EnvironmentMenu } from './environment-menu.tsx';
 
 export interface AppFrameProps {
   readonly slug: string;
@@ -37,8 +39,7 @@ const SECRETS_PROBLEM = {
 
 export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { paths } = useMe();
-  const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { app, asked } = usePlacedApp(slug, initial);
   const { lastDeployment } = app;
   const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
   return (
@@ -48,10 +49,15 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
           <PageHeader
             breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
             title={app.name}
-            pill={<LookPill look={appLook[app.status]} />}
+            pill={
+              <>
+                <LookPill look={appLook[app.status]} />
+                <EnvironmentMenu app={app} />
+              </>
+            }
             detail={app.url === null ? null : <AppLink url={app.url} />}
             actions={<AppActions app={app} />}
-            tabs={<AppTabs app={app} />}
+            tabs={<AppTabs app={app} asked={asked} />}
           />
           {app.secretsProblem === null ? null : (
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
@@ -79,28 +85,35 @@ function AppLink({ url }: { readonly url: string }) {
   );
 }
 
-function AppTabs({ app }: { readonly app: AppDetail }) {
+interface AppTabsProps {
+  readonly app: AppDetail;
+  readonly asked: string | undefined;
+}
+
+function AppTabs({ app, asked }: AppTabsProps) {
   const { paths, can } = useMe();
   const { slug } = app;
   const pathname = usePathname();
   const tabs = [
-    { title: 'Live', href: paths.app(slug) },
-    { title: 'Deployments', href: paths.appDeployments(slug) },
-    { title: 'Releases', href: paths.appReleases(slug) },
-    ...(can('log.read', app) ? [{ title: 'Logs', href: paths.appLogs(slug) }] : []),
-    { title: 'Domains', href: paths.appDomains(slug) },
-    ...(can('secret.read') ? [{ title: 'Secrets', href: paths.appSecrets(slug) }] : []),
-    { title: 'Configuration', href: paths.appConfig(slug) },
-    { title: 'Settings', href: paths.appSettings(slug) },
+    { title: 'Live', href: paths.app(slug, asked), page: paths.app(slug) },
+    { title: 'Deployments', href: paths.appDeployments(slug, asked), page: paths.appDeployments(slug) },
+    { title: 'Releases', href: paths.appReleases(slug, asked), page: paths.appReleases(slug) },
+    ...(can('log.read', app) ? [{ title: 'Logs', href: paths.appLogs(slug, asked), page: paths.appLogs(slug) }] : []),
+    { title: 'Domains', href: paths.appDomains(slug, asked), page: paths.appDomains(slug) },
+    ...(can('secret.read')
+      ? [{ title: 'Secrets', href: paths.appSecrets(slug, asked), page: paths.appSecrets(slug) }]
+      : []),
+    { title: 'Configuration', href: paths.appConfig(slug, asked), page: paths.appConfig(slug) },
+    { title: 'Settings', href: paths.appSettings(slug, asked), page: paths.appSettings(slug) },
   ];
   return (
     <TabBar label="App">
       {tabs.map((tab) => (
         <HoverLink
-          key={tab.href}
+          key={tab.page}
           href={tab.href}
-          aria-current={pathname === tab.href ? 'page' : undefined}
-          className={tabClass(pathname === tab.href)}
+          aria-current={pathname === tab.page ? 'page' : undefined}
+          className={tabClass(pathname === tab.page)}
         >
           {tab.title}
         </HoverLink>
@@ -126,7 +139,7 @@ function AppActions({ app }: { readonly app: AppDetail }) {
           variant="accent"
           icon={<Play size={15} aria-hidden="true" />}
           pending={deploy.pending}
-          onClick={() => deploy.run({ appId: app.id })}
+          onClick={() => deploy.run({ appId: app.id, environmentId: app.environmentId })}
         >
           Deploy
         </Button>

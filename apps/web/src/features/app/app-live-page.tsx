@@ -9,6 +9,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -29,13 +30,14 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const trpc = useTRPC();
   const filter = useUrlFilter('range');
   const range = isRange(filter.value) ? filter.value : '15m';
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { app, asked } = usePlacedApp(slug, initial);
+  const place = { appId: app.id, environmentId: app.environmentId };
   const metric = useQuery({
-    ...trpc.metric.app.queryOptions({ appId: app.id, range }),
+    ...trpc.metric.app.queryOptions({ ...place, range }),
     refetchInterval: rereadEveryMs(range),
     placeholderData: keepPreviousData,
   });
-  const deployments = useQuery(trpc.deployment.list.queryOptions({ appId: app.id, limit: 5 }));
+  const deployments = useQuery(trpc.deployment.list.queryOptions({ ...place, limit: 5 }));
 
   return (
     <div className="flex flex-col gap-6">
@@ -58,7 +60,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           }
         />
         <QueryView query={metric} skeleton={<ChartsSkeleton />}>
-          {(data) => <AppCharts appId={app.id} range={range} metric={data} />}
+          {(data) => <AppCharts key={app.environmentId} app={app} range={range} metric={data} />}
         </QueryView>
       </Card>
       <Instances app={app} />
@@ -69,7 +71,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
             title="Latest deployments"
             action={
               <HoverLink
-                href={paths.appDeployments(slug)}
+                href={paths.appDeployments(slug, asked)}
                 className="rounded-mark text-sm text-ink-soft hover:text-ink"
               >
                 All deployments

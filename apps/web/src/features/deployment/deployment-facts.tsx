@@ -41,7 +41,10 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
         {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
         {deployment.configNumber === null ? null : (
           <Fact term="Settings">
-            <HoverLink href={paths.appConfig(deployment.appSlug)} className="rounded-mark hover:underline">
+            <HoverLink
+              href={paths.appConfig(deployment.appSlug, deployment.environmentId)}
+              className="rounded-mark hover:underline"
+            >
               {deployment.configNumber === 0 ? 'as every app begins' : `version ${deployment.configNumber}`}
             </HoverLink>
           </Fact>

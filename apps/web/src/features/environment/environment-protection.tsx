@@ -7,11 +7,13 @@ import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
-export function EnvironmentProtection({ app }: { readonly app: Pick<AppDetail, 'environmentId' | 'projectId'> }) {
+export function EnvironmentProtection({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can } = useMe();
+  const { app } = usePlacedApp(slug, initial);
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
