@@ -33,3 +33,11 @@ export function usePlacedApp(slug: string, initial: AppDetail): PlacedApp {
 export function placeOf(app: AppDetail): AppPlace | null {
   return app.places.find(({ environmentId }) => environmentId === app.environmentId) ?? null;
 }
+
+/** What stands where nothing was deployed yet. */
+export function howToBegin({ repositoryUrl, image, branch }: AppDetail): string {
+  if (image !== null) return `Press Deploy to pull ${image}.`;
+  return repositoryUrl === ''
+    ? 'Press Upload to send a folder of this computer.'
+    : `Press Deploy to build the newest commit of ${branch}.`;
+}

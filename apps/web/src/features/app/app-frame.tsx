@@ -6,9 +6,10 @@ import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { TabBar, tabClass } from '@fairlead/ui/tabs';
 import { useMutation } from '@tanstack/react-query';
-import { ChartSpline, Ellipsis, ExternalLink, History, Play, Settings } from 'lucide-react';
+import { ChartSpline, Ellipsis, ExternalLink, FolderUp, History, Play, Settings } from 'lucide-react';
+import dynamic from 'next/dynamic';
 import { usePathname, useRouter } from 'next/navigation';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
@@ -21,6 +22,10 @@ import { appLook, isUnderWay } from '../../common/states.ts';
 import { useAction } from '../../common/use-action.ts';
 import { WaitingNote } from '../../common/waiting-note.tsx';
 import { EnvironmentMenu } from './environment-menu.tsx';
+
+const UploadDialog = dynamic(() => import('./upload-dialog.tsx').then((module) => module.UploadDialog), {
+  ssr: false,
+});
 
 export interface AppFrameProps {
   readonly slug: string;
@@ -126,22 +131,27 @@ function AppActions({ app }: { readonly app: AppDetail }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
+  const [uploading, setUploading] = useState(false);
   const deploy = useAction(
     useMutation(trpc.deployment.create.mutationOptions()),
     "The app wasn't deployed",
     ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );
   const { url, lastDeployment } = app;
+  const isUploaded = app.repositoryUrl === '' && app.image === null;
   return (
     <>
+      {uploading ? <UploadDialog app={app} onClose={() => setUploading(false)} /> : null}
       {can('deployment.write', app) ? (
         <Button
           variant="accent"
-          icon={<Play size={15} aria-hidden="true" />}
+          icon={isUploaded ? <FolderUp size={15} aria-hidden="true" /> : <Play size={15} aria-hidden="true" />}
           pending={deploy.pending}
-          onClick={() => deploy.run({ appId: app.id, environmentId: app.environmentId })}
+          onClick={() =>
+            isUploaded ? setUploading(true) : deploy.run({ appId: app.id, environmentId: app.environmentId })
+          }
         >
-          Deploy
+          {isUploaded ? 'Upload' : 'Deploy'}
         </Button>
       ) : url === null ? null : (
         <a href={url} className={buttonClass('plain')}>

@@ -9,7 +9,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
+import { howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -81,9 +81,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           <QueryView query={deployments} skeleton={<SkeletonRows rows={5} />}>
             {(page) =>
               page.items.length === 0 ? (
-                <EmptyState title="Not deployed yet">
-                  Press Deploy to build the newest commit of {app.branch}.
-                </EmptyState>
+                <EmptyState title="Not deployed yet">{howToBegin(app)}</EmptyState>
               ) : (
                 <DeploymentRows deployments={page.items} withApp={false} />
               )
@@ -99,8 +97,14 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
 function Source({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
   const rows = [
-    { term: 'Repository', value: repositoryName(app.repositoryUrl) },
-    { term: 'Branch', value: app.branch },
+    ...(app.image !== null
+      ? [{ term: 'Image', value: app.image }]
+      : app.repositoryUrl === ''
+        ? [{ term: 'Folder', value: 'uploaded' }]
+        : [
+            { term: 'Repository', value: repositoryName(app.repositoryUrl) },
+            { term: 'Branch', value: app.branch },
+          ]),
     ...(app.rootFolder === '' ? [] : [{ term: 'Root folder', value: app.rootFolder }]),
     ...(app.liveRelease === null
       ? []

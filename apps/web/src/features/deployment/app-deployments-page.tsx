@@ -1,14 +1,12 @@
 'use client';
 // The deployments of one app to one of its environments.
 import type { AppDetail } from '../../api/types.ts';
-import { usePlacedApp } from '../../common/app-place.ts';
+import { howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentListPanel } from './deployment-list.tsx';
 
 export function AppDeploymentsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { app } = usePlacedApp(slug, initial);
-  const hint =
-    app.repositoryUrl === ''
-      ? 'Upload a folder or deploy an image.'
-      : `Press Deploy to build the newest commit of ${app.branch}.`;
-  return <DeploymentListPanel place={{ appId: app.id, environmentId: app.environmentId }} emptyHint={hint} />;
+  return (
+    <DeploymentListPanel place={{ appId: app.id, environmentId: app.environmentId }} emptyHint={howToBegin(app)} />
+  );
 }

@@ -33,11 +33,13 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
             <span className="font-mono text-sm">{deployment.ref}</span>
           </Fact>
         )}
-        <Fact term="Repository">
-          <span className="font-mono text-sm" title={deployment.repositoryUrl}>
-            {repositoryName(deployment.repositoryUrl)}
-          </span>
-        </Fact>
+        {deployment.repositoryUrl === '' ? null : (
+          <Fact term="Repository">
+            <span className="font-mono text-sm" title={deployment.repositoryUrl}>
+              {repositoryName(deployment.repositoryUrl)}
+            </span>
+          </Fact>
+        )}
         {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
         {deployment.configNumber === null ? null : (
           <Fact term="Settings">

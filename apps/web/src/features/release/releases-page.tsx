@@ -15,7 +15,7 @@ import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Release } from '../../api/types.ts';
-import { type AppPlace, usePlacedApp } from '../../common/app-place.ts';
+import { type AppPlace, howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { CommitLine } from '../../common/commit-line.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -48,7 +48,7 @@ export function ReleasesPage({ slug, initial }: { readonly slug: string; readonl
             if (items.length === 0) {
               return (
                 <EmptyState icon={<Package size={20} />} title="No release yet">
-                  Each build that succeeds becomes one. Press Deploy to build the newest commit of {app.branch}.
+                  Each build that succeeds becomes one. {howToBegin(app)}
                 </EmptyState>
               );
             }
