@@ -18,6 +18,7 @@ export {
 export type { PublicError } from './errors.ts';
 export { answerAuditExport } from './export-audit.ts';
 export { answerHttp } from './http/answer-http.ts';
+export { answerPageUpload } from './http/answer-upload.ts';
 export { type ApiDocument, type ApiOperation, type ApiParameter, apiDocument } from './http/document.ts';
 export type { LiveSource, LiveSubscription } from './live-source.ts';
 export { type CallLimits, createRateLimit, defaultCallLimits, type RateLimit, retryHeaders } from './rate-limit.ts';

@@ -8,7 +8,8 @@ import { startTestApi, type TestApi } from './testing/index.ts';
 interface ProcedureDef {
   readonly type: 'query' | 'mutation' | 'subscription';
   readonly output?: unknown;
-  readonly meta?: { readonly access?: string };
+  readonly inputs?: readonly { readonly shape?: Readonly<Record<string, unknown>> }[];
+  readonly meta?: { readonly access?: string; readonly grain?: string; readonly lists?: true };
 }
 
 const procedures = Object.entries(
@@ -52,6 +53,19 @@ describe.each(procedures)('%s', (_path, def) => {
   test('changes nothing with a permission to read', () => {
     if (def.type === 'mutation') expect(def.meta?.access).not.toMatch(/\.read$/);
   });
+});
+
+// What is judged by the environment that the input names must happen in it: a schema that dropped the field would let who is
+// granted one environment act on the one where the app was made.
+test('what names an app and is granted by environment takes the environment too', () => {
+  const dropping = procedures.flatMap(([path, { meta, inputs }]) => {
+    const fields = Object.keys(inputs?.[0]?.shape ?? {});
+    const namesApp = fields.includes('appId') || fields.includes('slug');
+    return meta?.grain === 'environment' && meta.lists !== true && namesApp && !fields.includes('environmentId')
+      ? [path]
+      : [];
+  });
+  expect(dropping).toEqual([]);
 });
 
 test.each(procedures.filter(([, def]) => def.meta?.access !== 'public'))(

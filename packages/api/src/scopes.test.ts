@@ -236,3 +236,38 @@ test('a release goes where one may deploy, and comes only from where one may see
     expect(deploymentId).toMatch(/^dep_/);
   }
 });
+
+test('who is granted one environment acts there, and never on the one where the app was made', async () => {
+  const { organizationId, serverId } = api.world;
+  const staging = newId('env');
+  await api.world.system(async ({ tx }) => {
+    await tx.environment.create({ data: { id: staging, organizationId, projectId, name: 'Staging', slug: 'staging' } });
+    const placed = { organizationId, appId, environmentId: staging, serverId, branch: 'next' };
+    await tx.placement.create({ data: { ...placed, id: newId('plc'), createdAt: new Date(Date.now() + 1000) } });
+  });
+  const { caller } = await granted('developer', { environmentId: staging });
+  const there = { appId, environmentId: parseId('env', staging) };
+
+  await caller.app.scale({ ...there, instances: 3 });
+  await caller.domain.attach({ ...there, host: 'staging.example.test' });
+  const owner = { appId, environmentId: there.environmentId };
+  await caller.secret.update({ owner, items: [{ name: 'ONLY_THERE', value: 'x' }] });
+  const { deploymentId } = await caller.deployment.create(there);
+
+  expect((await caller.secret.list(there)).secrets.map(({ name }) => name)).toEqual(['ONLY_THERE']);
+  expect((await caller.deployment.list(there)).items.map(({ id }) => id)).toEqual([deploymentId]);
+  expect((await caller.metric.app({ ...there, range: '1h' })).totals.requests).toBe(0);
+  const view = await caller.app.get({ slug, environmentId: there.environmentId });
+  expect(view).toMatchObject({ environmentName: 'Staging', branch: 'next', instancesWanted: 3 });
+  expect(view.hosts).toEqual(['staging.example.test']);
+  expect(view.places.map(({ environmentName }) => environmentName)).toEqual(['Production', 'Staging']);
+
+  const home = await api.world.tenant(({ tx }) =>
+    tx.placement.findFirstOrThrow({ where: { appId, environmentId }, select: { instances: true } }),
+  );
+  expect(home.instances).toBe(1);
+  await expect(caller.app.scale({ appId, instances: 3 })).rejects.toMatchObject(denied);
+  await expect(caller.secret.list({ appId })).rejects.toMatchObject(denied);
+  await expect(caller.metric.app({ appId, range: '1h' })).rejects.toMatchObject(denied);
+  await expect(caller.domain.attach({ appId, host: 'home.example.test' })).rejects.toMatchObject(denied);
+});

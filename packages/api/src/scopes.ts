@@ -151,7 +151,7 @@ export const bySecret = scopeOf(
 
 /** Where secrets are written: an app's, in the environment where it runs, or a group's. */
 export const bySecretOwner = scopeOf('environment', z.object({ owner: secretOwnerSchema }), (core, { owner }) =>
-  'groupId' in owner ? findGroup(core, owner) : findPlacement(core, { id: owner.appId }),
+  'groupId' in owner ? findGroup(core, owner) : findPlacement(core, { id: owner.appId }, owner.environmentId),
 );
 
 export const bySecretGroup = scopeOf('project', z.object({ groupId: secretGroupIdSchema }), findGroup);

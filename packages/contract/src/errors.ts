@@ -198,6 +198,9 @@ const table = {
   'deployment.artifact_elsewhere': conflict(
     'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
   ),
+  'deployment.no_source': conflict(
+    'This app has no repository and no image. Upload a folder, or name a repository in its settings, then deploy.',
+  ),
   'deployment.server_lost': failed(
     'A server did not finish its part in time, so the deployment was taken back. Check that it is connected, then deploy again.',
     { retryable: true },

@@ -10,7 +10,7 @@ import { HoverLink } from './hover-link.tsx';
 import { useMe } from './me.tsx';
 import { LookText } from './state-view.tsx';
 import { appLook } from './states.ts';
-import { useLiveAppFigures } from './use-live-figures.ts';
+import { placeKey, useLiveAppFigures } from './use-live-figures.ts';
 
 export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
   const { paths } = useMe();
@@ -27,7 +27,10 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
       </TableHead>
       <tbody>
         {apps.map((app) => {
-          const figures = live.get(app.id) ?? { requestsPerSecond: app.requestsPerSecond, p99Ms: app.p99Ms };
+          const figures = live.get(placeKey(app.id, app.environmentId)) ?? {
+            requestsPerSecond: app.requestsPerSecond,
+            p99Ms: app.p99Ms,
+          };
           return (
             <Row key={app.id}>
               <Cell className="w-full max-w-0 sm:w-auto sm:max-w-60">

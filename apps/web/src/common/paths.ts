@@ -6,18 +6,21 @@ export const newOrganizationPath = '/new-organization';
 
 export function pathsOf(organization: string) {
   const root = `/${organization}`;
+  /** Absent: in the environment where the app was made. */
+  const ofApp = (page: string) => (slug: string, environmentId?: string) =>
+    `${root}/apps/${slug}${page}${environmentId === undefined ? '' : `?environment=${environmentId}`}`;
   return {
     overview: root,
     apps: `${root}/apps`,
     newApp: `${root}/apps/new`,
-    app: (slug: string) => `${root}/apps/${slug}`,
-    appDeployments: (slug: string) => `${root}/apps/${slug}/deployments`,
-    appReleases: (slug: string) => `${root}/apps/${slug}/releases`,
-    appLogs: (slug: string) => `${root}/apps/${slug}/logs`,
-    appConfig: (slug: string) => `${root}/apps/${slug}/config`,
-    appDomains: (slug: string) => `${root}/apps/${slug}/domains`,
-    appSecrets: (slug: string) => `${root}/apps/${slug}/secrets`,
-    appSettings: (slug: string) => `${root}/apps/${slug}/settings`,
+    app: ofApp(''),
+    appDeployments: ofApp('/deployments'),
+    appReleases: ofApp('/releases'),
+    appLogs: ofApp('/logs'),
+    appConfig: ofApp('/config'),
+    appDomains: ofApp('/domains'),
+    appSecrets: ofApp('/secrets'),
+    appSettings: ofApp('/settings'),
     deployments: `${root}/deployments`,
     deployment: (id: string) => `${root}/deployments/${id}`,
     servers: `${root}/servers`,
@@ -33,6 +36,7 @@ export function pathsOf(organization: string) {
     settings: `${root}/settings`,
     audit: `${root}/settings/audit`,
     tokens: `${root}/settings/tokens`,
+    environments: `${root}/settings/environments`,
     organizationSettings: `${root}/settings/organization`,
     sharedSecrets: `${root}/settings/secrets`,
   } as const;

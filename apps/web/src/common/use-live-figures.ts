@@ -7,9 +7,16 @@ import { useLiveEvents } from '../api/live.tsx';
 /** Hundreds of apps send a sample each second; the page is drawn anew at most this often. */
 const DRAW_EVERY_MS = 250;
 
-/** An app on several servers sends one sample each; a row shows the newest. */
+/** By place. An app on several servers sends one sample each; a row shows the newest. */
 export function useLiveAppFigures(): ReadonlyMap<string, AppSample> {
-  return useLatest((event) => (event.type === 'app.sample' ? { id: event.appId, sample: event } : null));
+  return useLatest((event) =>
+    event.type === 'app.sample' ? { id: placeKey(event.appId, event.environmentId), sample: event } : null,
+  );
+}
+
+/** An app in one of its environments. */
+export function placeKey(appId: string, environmentId: string): string {
+  return `${appId} ${environmentId}`;
 }
 
 export function useLiveServerFigures(): ReadonlyMap<string, ServerSample> {

@@ -1,16 +1,29 @@
 // Owns taking an uploaded folder: a tar.gz in the body, its digest out, which deployment.create then names. Streamed to the
-// store, never held in memory; the same token, permission and place as of the deployment that is going to use it.
+// store, never held in memory; the same permission and place as of the deployment that is going to use it.
 import { artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
 import { AppError } from '@fairlead/core/kernel';
 import { z } from 'zod';
 import { requireAccess } from '../access.ts';
-import type { ApiContext } from '../context.ts';
+import { type ApiContext, type ApiParts, createContext } from '../context.ts';
+import { problemOf } from '../problem.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const uploadPath = 'deployment/upload';
 
 const gzipMagic = [0x1f, 0x8b];
 const digestHeader = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+
+/** From a page of the dashboard, by its session: `?organization=…&appId=…&environmentId=…`. */
+export async function answerPageUpload(parts: ApiParts, request: Request): Promise<Response> {
+  const organizationSlug = new URL(request.url).searchParams.get('organization');
+  const ctx = createContext(parts, { headers: request.headers, organizationSlug });
+  try {
+    await parts.rateLimit.admit(ctx, 1);
+    return Response.json(await answerUpload(ctx, request), { headers: { 'cache-control': 'no-store' } });
+  } catch (error) {
+    return problemOf(error, ctx.log, 'deployment.upload');
+  }
+}
 
 /** Throws permission.denied and app.not_found before a byte is read. */
 export async function answerUpload(ctx: ApiContext, request: Request): Promise<{ digest: string; sizeBytes: number }> {

@@ -8,7 +8,7 @@ import { bumpServer } from '../server/index.ts';
 import { pickSlug } from './rules.ts';
 import type { CreateAppInput, CreatedApp } from './schema.ts';
 
-/** A new app in the organization's first environment, with its first domain, deployed at once when asked. */
+/** A new app with its first domain, deployed at once when asked. */
 export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPolicy): Promise<CreatedApp> {
   const { tx, organizationId } = ctx;
   if (input.host !== undefined && isReservedHost(input.host, policy)) {
@@ -17,11 +17,12 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPol
   const server = await tx.server.findFirst({ where: { id: input.serverId, organizationId }, select: { id: true } });
   if (server === null) throw new AppError('server.not_found', { serverId: input.serverId });
   const environment = await tx.environment.findFirst({
-    where: { organizationId },
+    where: { organizationId, ...(input.environmentId === undefined ? {} : { id: input.environmentId }) },
     select: { id: true, projectId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  if (environment === null) throw new AppError('environment.not_found');
+  if (environment === null) throw new AppError('environment.not_found', { environmentId: input.environmentId });
+  const repositoryUrl = input.repositoryUrl ?? '';
 
   const id = newId('app');
   const now = ctx.clock.now();
@@ -34,7 +35,7 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPol
         projectId: environment.projectId,
         name: input.name,
         slug,
-        repositoryUrl: input.repositoryUrl,
+        repositoryUrl,
         rootFolder: input.rootFolder,
         command: input.command,
         healthPath: input.healthPath,
@@ -63,7 +64,8 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPol
     after: {
       name: input.name,
       slug,
-      repositoryUrl: input.repositoryUrl,
+      environmentId: environment.id,
+      repositoryUrl,
       branch: input.branch,
       rootFolder: input.rootFolder,
       healthPath: input.healthPath,

@@ -1,5 +1,6 @@
 // Owns what the page of one app shows, in one of its environments.
 import { parseId } from '@fairlead/contract/ids';
+import { findNewestConfig } from '../config/index.ts';
 import { explainApp } from '../deployment/index.ts';
 import { type AppLinks, domainUrl, hasPolicy } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
@@ -26,7 +27,7 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     select: { id: true, host: true, policy: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
   });
-  const places = await loadPlaces(ctx, summary.id);
+  const { settings } = await findNewestConfig(ctx, place);
   return {
     ...summary,
     command: row.command,
@@ -59,12 +60,9 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
     waiting: await explainApp(ctx, place),
     deploysPaused: row.deploysPausedAt !== null,
-    places: places.sort((a, b) => Number(isHome(b)) - Number(isHome(a))),
+    image: settings.builder === 'image' ? settings.image : null,
+    places: await loadPlaces(ctx, summary.id),
   };
-
-  function isHome(each: { readonly environmentId: string }): boolean {
-    return each.environmentId === summary.environmentId;
-  }
 }
 
 async function loadPlaces(ctx: Ctx, appId: string): Promise<AppDetail['places']> {

@@ -13,7 +13,11 @@ export async function scaleApp(ctx: Ctx, input: ScaleAppInput): Promise<AppIdent
   // A report takes the app first and its server then; so does this.
   await lockApps(ctx, [appId]);
   const placement = await tx.placement.findFirst({
-    where: { appId, organizationId },
+    where: {
+      appId,
+      organizationId,
+      ...(input.environmentId === undefined ? {} : { environmentId: input.environmentId }),
+    },
     select: { environmentId: true, instances: true, app: { select: { name: true, slug: true } } },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
@@ -25,8 +29,8 @@ export async function scaleApp(ctx: Ctx, input: ScaleAppInput): Promise<AppIdent
   await recordAudit(ctx, {
     action: 'app.scale',
     target: { kind: 'app', id: appId, label: app.name },
-    before: { instances: placement.instances },
-    after: { instances },
+    before: { environmentId, instances: placement.instances },
+    after: { environmentId, instances },
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   ctx.log.info({ appId, instances, actor: ctx.actor }, 'scaled an app');

@@ -124,7 +124,9 @@ export const appDetailSchema = appSummarySchema.extend({
   /** Why the newest deployment is not live; null when none is under way. */
   waiting: waitSchema.nullable(),
   deploysPaused: z.boolean(),
-  /** Where the app runs besides, the environment of this answer first. */
+  /** The image that its settings name instead of a repository; null: they name none. */
+  image: z.string().nullable(),
+  /** All environments where the app runs, that where it was made first. */
   places: z.array(
     z.object({
       environmentId: environmentIdSchema,
@@ -154,7 +156,10 @@ export type GetAppInput = z.infer<typeof getAppInputSchema>;
 
 export const createAppInputSchema = z.object({
   name: nameSchema,
-  repositoryUrl: repositoryUrlSchema,
+  /** Without one, what is deployed is an image that its settings name, or a folder that is uploaded. */
+  repositoryUrl: repositoryUrlSchema.optional(),
+  /** Where it is made; without one, in the organization's first environment. */
+  environmentId: environmentIdSchema.optional(),
   branch: refSchema.default('main'),
   rootFolder: rootFolderSchema.default(''),
   healthPath: healthPathSchema.default(''),
@@ -173,9 +178,11 @@ export const createAppOutputSchema = z.object({
 });
 export type CreatedApp = z.infer<typeof createAppOutputSchema>;
 
-/** Settings take effect with the next deployment, but `branch` from now on. */
+/** Settings take effect with the next deployment, but `branch` from now on and in one environment. */
 export const updateAppInputSchema = z.object({
   appId: appIdSchema,
+  /** Whose branch; without one, that of where the app was made. */
+  environmentId: environmentIdSchema.optional(),
   name: nameSchema.optional(),
   repositoryUrl: repositoryUrlSchema.optional(),
   branch: refSchema.optional(),
@@ -194,8 +201,10 @@ export type DeleteAppInput = z.infer<typeof deleteAppInputSchema>;
 /** The most copies of one app that an agent runs. */
 const instancesMax = 64;
 
+/** Without an environment: that where the app was made. */
 export const scaleAppInputSchema = z.object({
   appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
   instances: z.number().int().min(1).max(instancesMax),
 });
 export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;

@@ -181,7 +181,7 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
            last.trigger AS "deploymentTrigger", last.commit_hash AS "deploymentCommitHash",
            last.commit_subject AS "deploymentCommitSubject", last.queued_at AS "deploymentQueuedAt",
            last.finished_at AS "deploymentFinishedAt",
-           ARRAY(SELECT domain.host FROM domain WHERE domain.app_id = app.id
+           ARRAY(SELECT domain.host FROM domain WHERE domain.app_id = app.id AND domain.environment_id = home.environment_id
                  ORDER BY domain.created_at, domain.host) AS "hosts",
            ARRAY(SELECT instance.state FROM instance
                  WHERE instance.app_id = app.id AND instance.environment_id = home.environment_id

@@ -8,7 +8,7 @@ import type { AppIdentity, UpdateAppInput } from './schema.ts';
 /** Changes settings. What runs is untouched: releases are immutable, so the next deployment brings them in. */
 export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIdentity> {
   const { tx, organizationId } = ctx;
-  const { appId, branch, ...changes } = input;
+  const { appId, environmentId, branch, ...changes } = input;
   const app = await tx.app.findFirst({
     where: { id: appId, organizationId },
     select: {
@@ -18,10 +18,16 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
       rootFolder: true,
       healthPath: true,
       command: true,
-      placements: { select: { branch: true }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], take: 1 },
+      placements: {
+        where: environmentId === undefined ? {} : { environmentId },
+        select: { branch: true, environmentId: true },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: 1,
+      },
     },
   });
-  if (app === null) throw new AppError('app.not_found', { appId });
+  const place = app?.placements[0];
+  if (app === null || place === undefined) throw new AppError('app.not_found', { appId });
   if (changes.name !== undefined) {
     const other = await tx.app.findFirst({
       where: { organizationId, name: changes.name, NOT: { id: appId } },
@@ -40,12 +46,15 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
       ...(changes.command === undefined ? {} : { command: changes.command }),
     },
   });
-  if (branch !== undefined) await tx.placement.updateMany({ where: { appId, organizationId }, data: { branch } });
-  const { slug, placements, ...settings } = app;
+  if (branch !== undefined) {
+    const where = { appId, environmentId: place.environmentId, organizationId };
+    await tx.placement.updateMany({ where, data: { branch } });
+  }
+  const { slug, placements: _, ...settings } = app;
   await recordAudit(ctx, {
     action: 'app.update',
     target: { kind: 'app', id: appId, label: changes.name ?? app.name },
-    ...changedFields({ ...settings, branch: placements[0]?.branch ?? null }, { ...changes, branch }),
+    ...changedFields({ ...settings, branch: place.branch }, { ...changes, branch }),
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   return { id: parseId('app', appId), slug };

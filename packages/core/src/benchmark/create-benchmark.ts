@@ -11,7 +11,11 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
   const placement = await tx.placement.findFirst({
-    where: { appId, organizationId },
+    where: {
+      appId,
+      organizationId,
+      ...(input.environmentId === undefined ? {} : { environmentId: input.environmentId }),
+    },
     select: {
       environmentId: true,
       liveReleaseId: true,

@@ -1,6 +1,6 @@
 // Owns the shape of benchmark plans, runs and rows as they are stored and cross the API.
 
-import { appIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, environmentIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
@@ -107,7 +107,12 @@ const measurablePlanSchema = benchmarkPlanSchema.refine(
   { path: ['protocols'], message: 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.' },
 );
 
-export const createBenchmarkInputSchema = z.object({ appId: appIdSchema, plan: measurablePlanSchema });
+/** Without an environment: in that where the app was made. */
+export const createBenchmarkInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  plan: measurablePlanSchema,
+});
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
 export const benchmarkRefSchema = z.object({ runId: runIdSchema });

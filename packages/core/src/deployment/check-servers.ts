@@ -29,6 +29,10 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   });
   const [builder] = await loadServers(ctx, [buildServerId]);
   if (builder === undefined) return { code: 'server.not_found', message: null };
+  // An agent refuses its whole state for a build without a source.
+  if (app.repositoryUrl === '' && row.uploadDigest === null && settings.builder !== 'image') {
+    return { code: 'deployment.no_source', message: null };
+  }
   const missing = missingBuildCapability(settings, builder.capabilities, {
     isUpload: row.uploadDigest !== null,
     isSsh: app.repositoryUrl.startsWith('ssh:'),

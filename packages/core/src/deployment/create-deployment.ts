@@ -1,4 +1,5 @@
 // Owns the wish to deploy a ref, or a folder that was uploaded.
+import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
@@ -8,6 +9,7 @@ export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): 
   const { appId, uploadDigest, withoutCache } = input;
   const { environmentId, serverId, branch } = await requirePlacement(ctx, appId, input.environmentId);
   if (uploadDigest !== undefined) await requireUpload(ctx, uploadDigest);
+  else await requireSource(ctx, { appId, environmentId });
   const deploymentId = await startDeployment(ctx, {
     appId,
     environmentId,
@@ -19,6 +21,19 @@ export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): 
     withoutCache,
   });
   return { deploymentId };
+}
+
+/** A repository, or an image of its settings. */
+async function requireSource(
+  ctx: Ctx,
+  place: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const { appId } = place;
+  const where = { id: appId, organizationId: ctx.organizationId };
+  const app = await ctx.tx.app.findFirstOrThrow({ where, select: { repositoryUrl: true } });
+  if (app.repositoryUrl !== '') return;
+  const { settings } = await findNewestConfig(ctx, place);
+  if (settings.builder !== 'image') throw new AppError('deployment.no_source', { appId });
 }
 
 /** Of this organization: another one's digest is none. */

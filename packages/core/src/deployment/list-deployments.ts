@@ -12,6 +12,7 @@ export async function listDeployments(
   const rows = await loadDeployments(ctx, {
     reach,
     appId: input.appId,
+    environmentId: input.environmentId,
     state: input.state,
     after: input.cursor,
     limit: input.limit + 1,

@@ -15,7 +15,7 @@ const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(s
 export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<DeploymentRef> {
   const { appId } = input;
   await lockApps(ctx, [appId]);
-  const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, appId);
+  const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, appId, input.environmentId);
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const [ahead] = await findUnfinished(ctx, { appId, environmentId }, unfinished);
   if (ahead !== undefined) throw new AppError('deployment.under_way', { deploymentId: ahead.id });

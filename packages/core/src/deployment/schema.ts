@@ -178,6 +178,7 @@ export type DeploymentDetail = z.infer<typeof deploymentDetailSchema>;
 
 export const listDeploymentsInputSchema = pageInputSchema.extend({
   appId: appIdSchema.optional(),
+  environmentId: environmentIdSchema.optional(),
   state: deploymentStateSchema.optional(),
 });
 export type ListDeploymentsInput = z.infer<typeof listDeploymentsInputSchema>;
@@ -212,8 +213,8 @@ export const rollbackAppInputSchema = z.object({
 });
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;
 
-/** Rolls the live release out beside itself. */
-export const restartAppInputSchema = z.object({ appId: appIdSchema });
+/** Rolls the live release out beside itself. Without an environment: in that where the app was made. */
+export const restartAppInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type RestartAppInput = z.infer<typeof restartAppInputSchema>;
 
 export const redeployInputSchema = deploymentRefSchema.extend({ withoutCache: z.boolean().optional() });

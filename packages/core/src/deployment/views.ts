@@ -35,6 +35,7 @@ export interface DeploymentFilter {
   readonly reach: Reach;
   readonly id?: string | undefined;
   readonly appId?: string | undefined;
+  readonly environmentId?: string | undefined;
   readonly state?: string | undefined;
   /** Id of the last deployment of the page before. */
   readonly after?: string | null | undefined;
@@ -51,6 +52,7 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentFilter): Promi
   }
   if (filter.id !== undefined) conditions.push(Prisma.sql`d.id = ${filter.id}`);
   if (filter.appId !== undefined) conditions.push(Prisma.sql`d.app_id = ${filter.appId}`);
+  if (filter.environmentId !== undefined) conditions.push(Prisma.sql`d.environment_id = ${filter.environmentId}`);
   if (filter.state !== undefined) conditions.push(Prisma.sql`d.state = ${filter.state}`);
   if (filter.after !== undefined && filter.after !== null) {
     conditions.push(Prisma.sql`(d.queued_at, d.id) < (

@@ -18,7 +18,11 @@ export async function attachDomain(
   const { appId, host } = input;
   if (isReservedHost(host, config)) throw new AppError('domain.reserved', { host });
   const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId },
+    where: {
+      appId,
+      organizationId,
+      ...(input.environmentId === undefined ? {} : { environmentId: input.environmentId }),
+    },
     select: { environmentId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });

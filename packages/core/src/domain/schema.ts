@@ -1,6 +1,6 @@
 // Owns the shape of domains and the rules of a host name that a person may attach.
 
-import { appIdSchema, domainIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, domainIdSchema, environmentIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { policyInputSchema, policySchema } from '../traffic/schema.ts';
@@ -38,7 +38,12 @@ export const listDomainsInputSchema = pageInputSchema.extend({ search: searchSch
 export type ListDomainsInput = z.infer<typeof listDomainsInputSchema>;
 export const domainPageSchema = pageSchema(domainSchema);
 
-export const attachDomainInputSchema = z.object({ appId: appIdSchema, host: hostSchema });
+/** Without an environment: to that where the app was made. */
+export const attachDomainInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  host: hostSchema,
+});
 export type AttachDomainInput = z.infer<typeof attachDomainInputSchema>;
 
 export const detachDomainInputSchema = z.object({ domainId: domainIdSchema });

@@ -11,9 +11,15 @@ export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Pro
     select: { id: true, name: true, slug: true, protected: true, project: { select: { id: true, name: true } } },
     orderBy: [{ project: { createdAt: 'asc' } }, { createdAt: 'asc' }, { id: 'asc' }],
   });
+  // An app on several servers has a placement on each.
+  const placed = await ctx.tx.placement.groupBy({
+    by: ['environmentId', 'appId'],
+    where: { organizationId: ctx.organizationId, environmentId: { in: rows.map(({ id }) => id) } },
+  });
   return {
     items: rows.map(({ id, project, ...row }) => ({
       ...row,
+      appCount: placed.filter(({ environmentId }) => environmentId === id).length,
       id: parseId('env', id),
       projectId: parseId('prj', project.id),
       projectName: project.name,

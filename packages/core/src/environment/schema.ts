@@ -11,6 +11,7 @@ export const environmentSchema = z.object({
   projectName: z.string(),
   /** Deployments to it wait until another member approves. */
   protected: z.boolean(),
+  appCount: z.number().int(),
 });
 export const environmentListSchema = z.object({ items: z.array(environmentSchema) });
 export type EnvironmentList = z.infer<typeof environmentListSchema>;

@@ -26,9 +26,9 @@ interface SampleRow {
 /** Requests, errors, latency, CPU and memory of an app over a range, and where deployments went live or failed in it. */
 export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<AppMetric> {
   const { organizationId } = ctx;
-  const { appId } = input;
+  const { appId, environmentId } = input;
   const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId },
+    where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
     select: { environmentId: true, serverId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
@@ -49,6 +49,7 @@ export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<App
   const deployments = await ctx.tx.deployment.findMany({
     where: {
       appId,
+      environmentId: placement.environmentId,
       organizationId,
       state: { in: ['live', 'failed'] },
       finishedAt: { gte: window.from, lt: now },

@@ -22,9 +22,9 @@ const routesMax = 100;
 /** Requests, errors and latency of each of an app's routes over a range. */
 export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise<RouteMetrics> {
   const { organizationId } = ctx;
-  const { appId } = input;
+  const { appId, environmentId } = input;
   const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId },
+    where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
     select: { environmentId: true, serverId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });

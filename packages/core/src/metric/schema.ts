@@ -1,13 +1,18 @@
 // Owns the shape of charts' data: ranges, points and deploy markers.
 
-import { appIdSchema, deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { metricRanges } from '@fairlead/contract/metrics';
 import { z } from 'zod';
 
 export const rangeSchema = z.enum(metricRanges);
 export type Range = z.infer<typeof rangeSchema>;
 
-export const appMetricInputSchema = z.object({ appId: appIdSchema, range: rangeSchema });
+/** Without an environment: that where the app was made. */
+export const appMetricInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  range: rangeSchema,
+});
 export type AppMetricInput = z.infer<typeof appMetricInputSchema>;
 
 /** Latencies are null where no request was answered; CPU and memory where no sample arrived. */

@@ -23,6 +23,7 @@ const server: ServerSummary = {
   diskTotalBytes: null,
   cpuSparkline: [],
   diskWarning: null,
+  capabilities: [],
   createdAt: new Date(),
 };
 const nothing = { servers: [server], failed: [], unhealthy: [], expiring: [], now: new Date('2026-11-20T00:00:00Z') };

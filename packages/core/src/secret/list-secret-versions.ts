@@ -1,7 +1,7 @@
 // Owns the history of a secret: who wrote it when, never what.
 import type { Ctx } from '../kernel/index.ts';
 import { deliverySchema, type SecretHistory, type SecretRef } from './schema.ts';
-import { loadEntries, requireHome, requireSecret } from './store.ts';
+import { loadEntries, requireAppPlace, requireSecret } from './store.ts';
 
 interface VersionRow {
   readonly id: string;
@@ -22,7 +22,9 @@ export async function listSecretVersions(ctx: Ctx, input: SecretRef): Promise<Se
     FROM secret_version AS version LEFT JOIN "user" AS author ON author.id = version.author_user_id
     WHERE version.organization_id = ${ctx.organizationId} AND version.secret_id = ${secret.id}
     ORDER BY version.number DESC`;
-  const live = secret.appId === null ? null : (await requireHome(ctx, secret.appId)).liveRelease;
+  const { appId, environmentId } = secret;
+  const place = appId === null ? null : { appId, environmentId: environmentId ?? undefined };
+  const live = place === null ? null : (await requireAppPlace(ctx, place)).liveRelease;
   const entries = live?.secretSnapshotId ? await loadEntries(ctx, live.secretSnapshotId) : [];
   const liveIds = new Set(entries.map(({ versionId }) => versionId));
   return {

@@ -1,11 +1,11 @@
 // Owns what the secrets page of an app shows: names, who and when, what is not live yet and what does not fit. No value.
 import type { Ctx } from '../kernel/index.ts';
 import type { AppSecrets, AppSecretsInput, SecretChange } from './schema.ts';
-import { type EntryRow, loadEntries, loadShelves, requireHome, snapshotIdOf, viewOf } from './store.ts';
+import { type EntryRow, loadEntries, loadShelves, requireAppPlace, snapshotIdOf, viewOf } from './store.ts';
 
 export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<AppSecrets> {
   const { appId } = input;
-  const { environmentId, liveReleaseId, liveRelease, app } = await requireHome(ctx, appId);
+  const { environmentId, liveReleaseId, liveRelease, app } = await requireAppPlace(ctx, input);
   const { own, groups, resolved } = await loadShelves(ctx, { appId, environmentId, projectId: app.projectId });
   const liveSnapshotId = snapshotIdOf(liveRelease?.secretSnapshotId);
   const live = liveSnapshotId === null ? [] : await loadEntries(ctx, liveSnapshotId);

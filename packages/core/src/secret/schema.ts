@@ -1,6 +1,7 @@
 // Owns the shape of secrets as they cross the API. A value goes in; it comes out of one answer only, that of a reveal.
 import {
   appIdSchema,
+  environmentIdSchema,
   projectIdSchema,
   secretGroupIdSchema,
   secretIdSchema,
@@ -27,9 +28,9 @@ const valueSchema = z.string().superRefine((value, check) => {
 export const secretsProblemSchema = z.enum(['undecryptable', 'no_room']);
 export type SecretsProblem = z.infer<typeof secretsProblemSchema>;
 
-/** An app, in the environment it lives in, or a group. */
+/** An app in one of its environments, without one that where it was made; or a group. */
 export const secretOwnerSchema = z.union([
-  z.object({ appId: appIdSchema }).strict(),
+  z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() }).strict(),
   z.object({ groupId: secretGroupIdSchema }).strict(),
 ]);
 export type SecretOwner = z.infer<typeof secretOwnerSchema>;
@@ -91,7 +92,7 @@ export const secretGroupListSchema = z.array(secretGroupSchema);
 const changeSchema = z.object({ name: z.string(), kind: z.enum(['added', 'changed', 'removed']) });
 export type SecretChange = z.infer<typeof changeSchema>;
 
-export const appSecretsInputSchema = z.object({ appId: appIdSchema });
+export const appSecretsInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type AppSecretsInput = z.infer<typeof appSecretsInputSchema>;
 
 export const appSecretsSchema = z.object({

@@ -28,14 +28,17 @@ export async function lockShelf(ctx: OrganizationCtx, owner: SecretOwner): Promi
   }
   await ctx.tx.$queryRaw`
     SELECT id FROM app WHERE id = ${owner.appId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
-  const { environmentId } = await requireHome(ctx, owner.appId);
+  const { environmentId } = await requireAppPlace(ctx, owner);
   return { appId: owner.appId, environmentId, groupId: null };
 }
 
-/** Where an app lives. There is one environment in this version, so the oldest placement is the one. */
-export async function requireHome(ctx: OrganizationCtx, appId: string) {
+/** An app in the environment that is named; without one, in that where it was made. */
+export async function requireAppPlace(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId?: string | undefined },
+) {
   const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId: ctx.organizationId },
+    where: { appId, organizationId: ctx.organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
     select: {
       environmentId: true,
       serverId: true,
@@ -78,10 +81,12 @@ export async function requireSecret(ctx: OrganizationCtx, secretId: string, { de
 }
 
 export async function lockSecret(ctx: OrganizationCtx, secretId: string, which: WhichSecrets = {}) {
-  const { appId, groupId } = await requireSecret(ctx, secretId, which);
+  const { appId, environmentId, groupId } = await requireSecret(ctx, secretId, which);
   await lockShelf(
     ctx,
-    groupId === null ? { appId: parseId('app', appId ?? '') } : { groupId: parseId('scg', groupId) },
+    groupId === null
+      ? { appId: parseId('app', appId ?? ''), environmentId: parseId('env', environmentId ?? '') }
+      : { groupId: parseId('scg', groupId) },
   );
   // Read again: it may have changed while we waited.
   return requireSecret(ctx, secretId, which);

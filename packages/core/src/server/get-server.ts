@@ -10,7 +10,6 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
   const row = await ctx.tx.server.findFirst({
     where: { id: input.serverId, organizationId },
     select: {
-      capabilities: true,
       disk: true,
       desiredEpoch: true,
       desiredNumber: true,
@@ -28,7 +27,6 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
   if (summary === undefined || row === null) throw new AppError('server.not_found', { serverId: input.serverId });
   return {
     ...summary,
-    capabilities: row.capabilities,
     disk: diskSchema.safeParse(row.disk).data ?? null,
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,

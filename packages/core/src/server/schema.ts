@@ -68,11 +68,12 @@ export const serverSummarySchema = z.object({
   createdAt: z.date(),
   /** A whole sentence when its disk runs out; null: it does not, or nobody told. */
   diskWarning: z.string().nullable(),
+  /** What its agent can do beside the oldest things, as it last told. */
+  capabilities: z.array(z.string()),
 });
 export type ServerSummary = z.infer<typeof serverSummarySchema>;
 
 export const serverDetailSchema = serverSummarySchema.extend({
-  capabilities: z.array(z.string()),
   disk: diskSchema.nullable(),
   /** "epoch.number" */
   desiredVersion: z.string(),

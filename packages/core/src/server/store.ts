@@ -70,6 +70,7 @@ export async function loadServers(ctx: Ctx, where: { readonly id?: string } = {}
       cpuSparkline: sparklines.get(row.id) ?? new Array<number>(sparklineMinutes).fill(0),
       createdAt: row.createdAt,
       diskWarning: diskSchema.safeParse(row.disk).data?.warning || null,
+      capabilities: row.capabilities,
     };
   });
 }

@@ -4,23 +4,27 @@ import { ChartGroup } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
-import type { AppMetric, Range } from '../../api/types.ts';
+import type { AppDetail, AppMetric, Range } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
 import { lengthOf, takesLiveSamples } from '../../common/ranges.ts';
 import { appRows, appSampleRow, deployMarkers, withTail } from '../../common/series.ts';
 import { useTail } from '../../common/use-tail.ts';
 
 export interface AppChartsProps {
-  readonly appId: string;
+  readonly app: AppDetail;
   readonly range: Range;
   readonly metric: AppMetric;
 }
 
 const MEBIBYTE = 1024 * 1024;
 
-export function AppCharts({ appId, range, metric }: AppChartsProps) {
+export function AppCharts({ app, range, metric }: AppChartsProps) {
   const { paths } = useMe();
-  const tail = useTail((event) => (event.type === 'app.sample' && event.appId === appId ? appSampleRow(event) : null));
+  const tail = useTail((event) =>
+    event.type === 'app.sample' && event.appId === app.id && event.environmentId === app.environmentId
+      ? appSampleRow(event)
+      : null,
+  );
   const live = takesLiveSamples(range);
   const { stepMs } = metric;
   const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);

@@ -7,12 +7,13 @@ import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Globe } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
@@ -21,8 +22,8 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   const toast = useToast();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
-  const reread = () => queryClient.invalidateQueries(trpc.app.get.queryFilter({ slug }));
+  const { app } = usePlacedApp(slug, initial);
+  const reread = () => queryClient.invalidateQueries(trpc.app.get.queryFilter());
   const attach = useMutation(trpc.domain.attach.mutationOptions({ onSuccess: reread }));
   const detach = useAction(
     useMutation(trpc.domain.detach.mutationOptions()),
@@ -31,7 +32,10 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
       const host = app.domains.find((domain) => domain.id === domainId)?.host ?? 'The domain';
       toast({
         title: `${host} no longer leads to ${app.name}`,
-        action: { label: 'Undo', onSelect: () => attach.mutate({ appId: app.id, host }) },
+        action: {
+          label: 'Undo',
+          onSelect: () => attach.mutate({ appId: app.id, environmentId: app.environmentId, host }),
+        },
       });
       void reread();
     },
@@ -81,7 +85,10 @@ interface AttachFormProps {
   readonly attach: {
     readonly error: unknown;
     readonly isPending: boolean;
-    readonly mutate: (input: { appId: string; host: string }, options: { onSuccess: () => void }) => void;
+    readonly mutate: (
+      input: { appId: string; environmentId: string; host: string },
+      options: { onSuccess: () => void },
+    ) => void;
   };
 }
 
@@ -90,7 +97,7 @@ function AttachForm({ app, attach }: AttachFormProps) {
   const failure = attach.error === null ? null : readFailure(attach.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    attach.mutate({ appId: app.id, host }, { onSuccess: () => setHost('') });
+    attach.mutate({ appId: app.id, environmentId: app.environmentId, host }, { onSuccess: () => setHost('') });
   };
   return (
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">

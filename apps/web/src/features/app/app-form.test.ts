@@ -1,9 +1,32 @@
 import { expect, test } from 'vitest';
-import { suggestName } from './app-form.ts';
+import { keyPlaceOf, suggestHost, suggestImageName, suggestName } from './app-form.ts';
 
 test.each([
   ['https://github.com/acme/shop.git', 'shop'],
   ['https://git.example.com/shop', 'shop'],
+  ['git@github.com:acme/shop.git', 'shop'],
+  ['ssh://git@git.example.com:2222/acme/shop', 'shop'],
   ['https://github.com', ''],
   ['shop', ''],
 ])('%s suggests the name %j', (url, name) => expect(suggestName(url)).toBe(name));
+
+test.each([
+  ['registry.example.com:5000/team/shop:2', 'shop'],
+  ['nginx', 'nginx'],
+  ['ghcr.io/acme/api@sha256:0123', 'api'],
+  ['', ''],
+])('the image %s suggests %j', (image, name) => expect(suggestImageName(image)).toBe(name));
+
+test.each([
+  ['Shop – Café', 'shop-cafe.localhost'],
+  ['日本', ''],
+])('%s is found under %j', (name, host) => expect(suggestHost(name)).toBe(host));
+
+test('a deploy key is added where the repository is', () => {
+  expect(keyPlaceOf('ssh://git@github.com/acme/shop.git')).toEqual({
+    name: 'GitHub',
+    url: 'https://github.com/acme/shop/settings/keys/new',
+  });
+  expect(keyPlaceOf('ssh://git@gitlab.com/acme/group/shop')).toMatchObject({ name: 'GitLab' });
+  expect(keyPlaceOf('ssh://git@git.example.com:2222/shop.git')).toEqual({ name: 'git.example.com', url: null });
+});

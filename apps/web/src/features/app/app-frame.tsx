@@ -5,13 +5,15 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { TabBar, tabClass } from '@fairlead/ui/tabs';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { ChartSpline, Ellipsis, ExternalLink, History, Play, Settings } from 'lucide-react';
+import { useMutation } from '@tanstack/react-query';
+import { ChartSpline, Ellipsis, ExternalLink, FolderUp, History, Play, Settings } from 'lucide-react';
+import dynamic from 'next/dynamic';
 import { usePathname, useRouter } from 'next/navigation';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { MePlace, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
@@ -19,6 +21,11 @@ import { LookPill } from '../../common/state-view.tsx';
 import { appLook, isUnderWay } from '../../common/states.ts';
 import { useAction } from '../../common/use-action.ts';
 import { WaitingNote } from '../../common/waiting-note.tsx';
+import { EnvironmentMenu } from './environment-menu.tsx';
+
+const UploadDialog = dynamic(() => import('./upload-dialog.tsx').then((module) => module.UploadDialog), {
+  ssr: false,
+});
 
 export interface AppFrameProps {
   readonly slug: string;
@@ -37,8 +44,7 @@ const SECRETS_PROBLEM = {
 
 export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { paths } = useMe();
-  const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { app, asked } = usePlacedApp(slug, initial);
   const { lastDeployment } = app;
   const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
   return (
@@ -48,10 +54,15 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
           <PageHeader
             breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
             title={app.name}
-            pill={<LookPill look={appLook[app.status]} />}
+            pill={
+              <>
+                <LookPill look={appLook[app.status]} />
+                <EnvironmentMenu app={app} />
+              </>
+            }
             detail={app.url === null ? null : <AppLink url={app.url} />}
             actions={<AppActions app={app} />}
-            tabs={<AppTabs app={app} />}
+            tabs={<AppTabs app={app} asked={asked} />}
           />
           {app.secretsProblem === null ? null : (
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
@@ -79,28 +90,35 @@ function AppLink({ url }: { readonly url: string }) {
   );
 }
 
-function AppTabs({ app }: { readonly app: AppDetail }) {
+interface AppTabsProps {
+  readonly app: AppDetail;
+  readonly asked: string | undefined;
+}
+
+function AppTabs({ app, asked }: AppTabsProps) {
   const { paths, can } = useMe();
   const { slug } = app;
   const pathname = usePathname();
   const tabs = [
-    { title: 'Live', href: paths.app(slug) },
-    { title: 'Deployments', href: paths.appDeployments(slug) },
-    { title: 'Releases', href: paths.appReleases(slug) },
-    ...(can('log.read', app) ? [{ title: 'Logs', href: paths.appLogs(slug) }] : []),
-    { title: 'Domains', href: paths.appDomains(slug) },
-    ...(can('secret.read') ? [{ title: 'Secrets', href: paths.appSecrets(slug) }] : []),
-    { title: 'Configuration', href: paths.appConfig(slug) },
-    { title: 'Settings', href: paths.appSettings(slug) },
+    { title: 'Live', href: paths.app(slug, asked), page: paths.app(slug) },
+    { title: 'Deployments', href: paths.appDeployments(slug, asked), page: paths.appDeployments(slug) },
+    { title: 'Releases', href: paths.appReleases(slug, asked), page: paths.appReleases(slug) },
+    ...(can('log.read', app) ? [{ title: 'Logs', href: paths.appLogs(slug, asked), page: paths.appLogs(slug) }] : []),
+    { title: 'Domains', href: paths.appDomains(slug, asked), page: paths.appDomains(slug) },
+    ...(can('secret.read')
+      ? [{ title: 'Secrets', href: paths.appSecrets(slug, asked), page: paths.appSecrets(slug) }]
+      : []),
+    { title: 'Configuration', href: paths.appConfig(slug, asked), page: paths.appConfig(slug) },
+    { title: 'Settings', href: paths.appSettings(slug, asked), page: paths.appSettings(slug) },
   ];
   return (
     <TabBar label="App">
       {tabs.map((tab) => (
         <HoverLink
-          key={tab.href}
+          key={tab.page}
           href={tab.href}
-          aria-current={pathname === tab.href ? 'page' : undefined}
-          className={tabClass(pathname === tab.href)}
+          aria-current={pathname === tab.page ? 'page' : undefined}
+          className={tabClass(pathname === tab.page)}
         >
           {tab.title}
         </HoverLink>
@@ -113,22 +131,27 @@ function AppActions({ app }: { readonly app: AppDetail }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
+  const [uploading, setUploading] = useState(false);
   const deploy = useAction(
     useMutation(trpc.deployment.create.mutationOptions()),
     "The app wasn't deployed",
     ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );
   const { url, lastDeployment } = app;
+  const isUploaded = app.repositoryUrl === '' && app.image === null;
   return (
     <>
+      {uploading ? <UploadDialog app={app} onClose={() => setUploading(false)} /> : null}
       {can('deployment.write', app) ? (
         <Button
           variant="accent"
-          icon={<Play size={15} aria-hidden="true" />}
+          icon={isUploaded ? <FolderUp size={15} aria-hidden="true" /> : <Play size={15} aria-hidden="true" />}
           pending={deploy.pending}
-          onClick={() => deploy.run({ appId: app.id })}
+          onClick={() =>
+            isUploaded ? setUploading(true) : deploy.run({ appId: app.id, environmentId: app.environmentId })
+          }
         >
-          Deploy
+          {isUploaded ? 'Upload' : 'Deploy'}
         </Button>
       ) : url === null ? null : (
         <a href={url} className={buttonClass('plain')}>

@@ -9,6 +9,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -29,13 +30,14 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const trpc = useTRPC();
   const filter = useUrlFilter('range');
   const range = isRange(filter.value) ? filter.value : '15m';
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { app, asked } = usePlacedApp(slug, initial);
+  const place = { appId: app.id, environmentId: app.environmentId };
   const metric = useQuery({
-    ...trpc.metric.app.queryOptions({ appId: app.id, range }),
+    ...trpc.metric.app.queryOptions({ ...place, range }),
     refetchInterval: rereadEveryMs(range),
     placeholderData: keepPreviousData,
   });
-  const deployments = useQuery(trpc.deployment.list.queryOptions({ appId: app.id, limit: 5 }));
+  const deployments = useQuery(trpc.deployment.list.queryOptions({ ...place, limit: 5 }));
 
   return (
     <div className="flex flex-col gap-6">
@@ -58,7 +60,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           }
         />
         <QueryView query={metric} skeleton={<ChartsSkeleton />}>
-          {(data) => <AppCharts appId={app.id} range={range} metric={data} />}
+          {(data) => <AppCharts key={app.environmentId} app={app} range={range} metric={data} />}
         </QueryView>
       </Card>
       <Instances app={app} />
@@ -69,7 +71,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
             title="Latest deployments"
             action={
               <HoverLink
-                href={paths.appDeployments(slug)}
+                href={paths.appDeployments(slug, asked)}
                 className="rounded-mark text-sm text-ink-soft hover:text-ink"
               >
                 All deployments
@@ -79,9 +81,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
           <QueryView query={deployments} skeleton={<SkeletonRows rows={5} />}>
             {(page) =>
               page.items.length === 0 ? (
-                <EmptyState title="Not deployed yet">
-                  Press Deploy to build the newest commit of {app.branch}.
-                </EmptyState>
+                <EmptyState title="Not deployed yet">{howToBegin(app)}</EmptyState>
               ) : (
                 <DeploymentRows deployments={page.items} withApp={false} />
               )
@@ -97,8 +97,14 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
 function Source({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
   const rows = [
-    { term: 'Repository', value: repositoryName(app.repositoryUrl) },
-    { term: 'Branch', value: app.branch },
+    ...(app.image !== null
+      ? [{ term: 'Image', value: app.image }]
+      : app.repositoryUrl === ''
+        ? [{ term: 'Folder', value: 'uploaded' }]
+        : [
+            { term: 'Repository', value: repositoryName(app.repositoryUrl) },
+            { term: 'Branch', value: app.branch },
+          ]),
     ...(app.rootFolder === '' ? [] : [{ term: 'Root folder', value: app.rootFolder }]),
     ...(app.liveRelease === null
       ? []

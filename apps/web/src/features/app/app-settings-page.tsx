@@ -5,12 +5,13 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { joinCommand, splitCommand } from '../../common/command-text.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -24,18 +25,28 @@ export interface AppSettingsPageProps {
 
 export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProps) {
   const { can } = useMe();
-  const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
+  const { app, asked } = usePlacedApp(slug, initial);
   return (
     <div className="flex max-w-[720px] flex-col gap-6">
-      <SettingsForm key={app.id} app={app} readOnly={!can('app.write', { projectId: app.projectId })} />
+      <SettingsForm
+        key={app.environmentId}
+        app={app}
+        asked={asked}
+        readOnly={!can('app.write', { projectId: app.projectId })}
+      />
       {children}
       {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
     </div>
   );
 }
 
-function SettingsForm({ app, readOnly }: { readonly app: AppDetail; readonly readOnly: boolean }) {
+interface SettingsFormProps {
+  readonly app: AppDetail;
+  readonly asked: string | undefined;
+  readonly readOnly: boolean;
+}
+
+function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
@@ -51,8 +62,9 @@ function SettingsForm({ app, readOnly }: { readonly app: AppDetail; readonly rea
     update.mutate(
       {
         appId: app.id,
+        environmentId: app.environmentId,
         name: text('name'),
-        repositoryUrl: text('repositoryUrl'),
+        ...(text('repositoryUrl') === app.repositoryUrl ? {} : { repositoryUrl: text('repositoryUrl') }),
         branch: text('branch'),
         rootFolder: text('rootFolder'),
         healthPath: text('healthPath'),
@@ -62,7 +74,7 @@ function SettingsForm({ app, readOnly }: { readonly app: AppDetail; readonly rea
         onSuccess: (saved) => {
           toast({ title: 'Settings saved', detail: 'They take effect with the next deployment.' });
           void queryClient.invalidateQueries(trpc.app.pathFilter());
-          if (saved.slug !== app.slug) router.replace(paths.appSettings(saved.slug));
+          if (saved.slug !== app.slug) router.replace(paths.appSettings(saved.slug, asked));
         },
       },
     );
@@ -76,7 +88,10 @@ function SettingsForm({ app, readOnly }: { readonly app: AppDetail; readonly rea
           <Field label="Name" error={failure?.fields.name}>
             {(control) => <Input {...control} name="name" defaultValue={app.name} />}
           </Field>
-          <Field label="Branch" error={failure?.fields.branch}>
+          <Field
+            label={app.places.length > 1 ? `Branch of ${app.environmentName}` : 'Branch'}
+            error={failure?.fields.branch}
+          >
             {(control) => <Input {...control} mono name="branch" defaultValue={app.branch} />}
           </Field>
           <Field label="Git repository" error={failure?.fields.repositoryUrl} className="sm:col-span-2">

@@ -4,7 +4,7 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
-import { useLiveAppFigures } from '../../common/use-live-figures.ts';
+import { placeKey, useLiveAppFigures } from '../../common/use-live-figures.ts';
 
 export interface FiguresProps {
   readonly app: AppDetail;
@@ -13,7 +13,9 @@ export interface FiguresProps {
 }
 
 export function Figures({ app, points }: FiguresProps) {
-  const sample = useLiveAppFigures().get(app.id) ?? points.findLast((point) => point.memoryBytes !== null);
+  const sample =
+    useLiveAppFigures().get(placeKey(app.id, app.environmentId)) ??
+    points.findLast((point) => point.memoryBytes !== null);
   const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
   const figures = [
     { label: 'Requests/s', text: formatCount(sample?.requestsPerSecond ?? app.requestsPerSecond) },

@@ -38,7 +38,7 @@ export function InstanceActions({ app }: { readonly app: AppDetail }) {
           icon={<RotateCw size={14} aria-hidden="true" />}
           pending={restart.pending}
           title="New instances start beside the old ones and take over when they are healthy."
-          onClick={() => restart.run({ appId: app.id })}
+          onClick={() => restart.run({ appId: app.id, environmentId: app.environmentId })}
         >
           Restart
         </Button>
@@ -64,7 +64,7 @@ function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClo
     const before = app.instancesWanted;
     const put = (count: number, onDone: () => void) =>
       scale.mutate(
-        { appId: app.id, instances: count },
+        { appId: app.id, environmentId: app.environmentId, instances: count },
         {
           onSuccess: () => {
             void queryClient.invalidateQueries(trpc.app.pathFilter());

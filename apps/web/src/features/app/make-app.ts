@@ -2,18 +2,24 @@
 import type { useTRPCClient } from '../../api/trpc.tsx';
 import type { Inputs, Settings } from '../../api/types.ts';
 
+/** What is there before the first deployment. */
 export interface NewApp {
   readonly app: Omit<Inputs['app']['create'], 'deployNow'>;
-  readonly builder: Settings['builder'];
-  /** Of a private repository; null for one that everybody may read. */
-  readonly access: { readonly username: string; readonly password: string } | null;
+  readonly settings: Partial<Pick<Settings, 'builder' | 'image' | 'dockerfile'>>;
+  /** What opens a private source; null for one that everybody may read. */
+  readonly access: { readonly kind: 'https' | 'registry'; readonly username: string; readonly password: string } | null;
   /** Besides the first. */
   readonly serverIds: readonly string[];
+  /** What is deployed first. `key`: a deploy key is made, and its owner has to hand it over before anything is deployed. */
+  readonly first: 'deploy' | 'key' | ((appId: string) => Promise<string>);
 }
 
 export interface MadeApp {
+  readonly appId: string;
   readonly slug: string;
   readonly deploymentId: string | null;
+  /** The public half of its deploy key. */
+  readonly publicKey: string | null;
   /** The app is there, but not all of the rest: what was refused. */
   readonly left: unknown;
 }
@@ -21,17 +27,25 @@ export interface MadeApp {
 type Client = ReturnType<typeof useTRPCClient>;
 
 /** Fails only when there is no app afterwards: half of one must be shown, not made twice. */
-export async function makeApp(client: Client, { app, builder, access, serverIds }: NewApp): Promise<MadeApp> {
-  const isPlain = builder === 'auto' && access === null && serverIds.length === 0;
+export async function makeApp(client: Client, { app, settings, access, serverIds, first }: NewApp): Promise<MadeApp> {
+  const hasSettings = Object.keys(settings).length > 0;
+  const isPlain = first === 'deploy' && !hasSettings && access === null && serverIds.length === 0;
   const { id: appId, slug, deploymentId } = await client.app.create.mutate({ ...app, deployNow: isPlain });
-  if (isPlain) return { slug, deploymentId, left: null };
+  const made = { appId, slug, deploymentId, publicKey: null, left: null };
+  if (isPlain) return made;
   try {
-    if (access !== null) await client.credential.update.mutate({ appId, kind: 'https', ...access });
-    if (builder !== 'auto') await client.config.update.mutate({ appId, settings: { builder } });
+    if (access !== null) await client.credential.update.mutate({ appId, ...access });
+    if (hasSettings) await client.config.update.mutate({ appId, settings });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });
-    const deployed = await client.deployment.create.mutate({ appId });
-    return { slug, deploymentId: deployed.deploymentId, left: null };
+    if (first === 'key') {
+      const { publicKey } = await client.credential.rotateKey.mutate({ appId });
+      return { ...made, publicKey };
+    }
+    // The folder of an upload is sent for an app that exists.
+    const upload = first === 'deploy' ? {} : { uploadDigest: await first(appId) };
+    const deployed = await client.deployment.create.mutate({ appId, ...upload });
+    return { ...made, deploymentId: deployed.deploymentId };
   } catch (error) {
-    return { slug, deploymentId: null, left: error };
+    return { ...made, left: error };
   }
 }

@@ -16,7 +16,7 @@ export interface RoutesProps {
 export function Routes({ app, range }: RoutesProps) {
   const trpc = useTRPC();
   const query = useQuery({
-    ...trpc.metric.routes.queryOptions({ appId: app.id, range }),
+    ...trpc.metric.routes.queryOptions({ appId: app.id, environmentId: app.environmentId, range }),
     refetchInterval: rereadEveryMs(range),
     placeholderData: keepPreviousData,
   });

@@ -1,7 +1,7 @@
 'use client';
 // How the app is built, and from what.
 import { Card, CardHeader } from '@fairlead/ui/card';
-import type { AppPlace } from '../../common/environment-choice.tsx';
+import type { AppPlace } from '../../common/app-place.ts';
 import { ChoiceField, CommandField, NumberField, TextField } from '../../common/fields.tsx';
 import type { Draft } from './draft.ts';
 

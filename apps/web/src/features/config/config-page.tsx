@@ -10,7 +10,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Config, Settings } from '../../api/types.ts';
-import { type AppPlace, EnvironmentChoice, usePlace } from '../../common/environment-choice.tsx';
+import { type AppPlace, usePlacedApp } from '../../common/app-place.ts';
 import { useMe } from '../../common/me.tsx';
 import { problemOf } from '../../common/problem-of.ts';
 import { QueryView } from '../../common/query-view.tsx';
@@ -34,13 +34,11 @@ export interface ConfigPageProps {
 
 export function ConfigPage({ slug, initial, children }: ConfigPageProps) {
   const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
-  const { place } = usePlace(app);
-  const environmentId = place?.environmentId ?? app.environmentId;
+  const { app, place } = usePlacedApp(slug, initial);
+  const { environmentId } = app;
   const config = useQuery(trpc.config.get.queryOptions({ appId: app.id, environmentId }));
   return (
     <div className="flex max-w-[720px] flex-col gap-6">
-      <EnvironmentChoice app={app} />
       <QueryView query={config} skeleton={<Skeleton className="h-[32rem]" />}>
         {(data) =>
           place === null ? null : (

@@ -140,7 +140,9 @@ function useDeploymentCalls() {
 /** The other environments of the app where the reader may deploy. */
 function useTargets(deployment: DeploymentDetail) {
   const { can } = useMe();
-  const places = useQuery(useTRPC().app.get.queryOptions({ slug: deployment.appSlug })).data?.places ?? [];
+  const places =
+    useQuery(useTRPC().app.get.queryOptions({ slug: deployment.appSlug, environmentId: deployment.environmentId })).data
+      ?.places ?? [];
   return places.filter(
     ({ environmentId }) =>
       environmentId !== deployment.environmentId &&

@@ -33,15 +33,20 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
             <span className="font-mono text-sm">{deployment.ref}</span>
           </Fact>
         )}
-        <Fact term="Repository">
-          <span className="font-mono text-sm" title={deployment.repositoryUrl}>
-            {repositoryName(deployment.repositoryUrl)}
-          </span>
-        </Fact>
+        {deployment.repositoryUrl === '' ? null : (
+          <Fact term="Repository">
+            <span className="font-mono text-sm" title={deployment.repositoryUrl}>
+              {repositoryName(deployment.repositoryUrl)}
+            </span>
+          </Fact>
+        )}
         {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
         {deployment.configNumber === null ? null : (
           <Fact term="Settings">
-            <HoverLink href={paths.appConfig(deployment.appSlug)} className="rounded-mark hover:underline">
+            <HoverLink
+              href={paths.appConfig(deployment.appSlug, deployment.environmentId)}
+              className="rounded-mark hover:underline"
+            >
               {deployment.configNumber === 0 ? 'as every app begins' : `version ${deployment.configNumber}`}
             </HoverLink>
           </Fact>

@@ -12,7 +12,7 @@ export function DeploymentListPage() {
     <OrganizationLive>
       <Page>
         <PageHeader breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />} title="Deployments" />
-        <DeploymentListPanel appId={null} emptyHint="Open an app and press Deploy." />
+        <DeploymentListPanel place={null} emptyHint="Open an app and press Deploy." />
       </Page>
     </OrganizationLive>
   );

@@ -14,15 +14,15 @@ import { useUrlFilter } from '../../common/use-url-state.ts';
 
 export interface DeploymentListPanelProps {
   /** Null: of all apps. */
-  readonly appId: string | null;
+  readonly place: { readonly appId: string; readonly environmentId: string } | null;
   readonly emptyHint: string;
 }
 
-export function DeploymentListPanel({ appId, emptyHint }: DeploymentListPanelProps) {
+export function DeploymentListPanel({ place, emptyHint }: DeploymentListPanelProps) {
   const trpc = useTRPC();
   const filter = useUrlFilter('state');
   const state = isDeploymentState(filter.value) ? filter.value : null;
-  const input = { ...(appId === null ? {} : { appId }), ...(state === null ? {} : { state }) };
+  const input = { ...place, ...(state === null ? {} : { state }) };
   const deployments = useInfiniteQuery({
     ...trpc.deployment.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
     placeholderData: keepPreviousData,
@@ -55,7 +55,7 @@ export function DeploymentListPanel({ appId, emptyHint }: DeploymentListPanelPro
             }
             return (
               <>
-                <DeploymentRows deployments={items} withApp={appId === null} />
+                <DeploymentRows deployments={items} withApp={place === null} />
                 <LoadMore query={deployments} />
               </>
             );

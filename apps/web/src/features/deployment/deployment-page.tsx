@@ -42,8 +42,8 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
             <Crumbs
               items={[
                 { title: 'Apps', href: paths.apps },
-                { title: deployment.appName, href: paths.app(deployment.appSlug) },
-                { title: 'Deployments', href: paths.appDeployments(deployment.appSlug) },
+                { title: deployment.appName, href: paths.app(deployment.appSlug, deployment.environmentId) },
+                { title: 'Deployments', href: paths.appDeployments(deployment.appSlug, deployment.environmentId) },
               ]}
             />
           }
@@ -77,7 +77,9 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
 
 function Outcome({ deployment }: { readonly deployment: DeploymentDetail }) {
   const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug: deployment.appSlug })).data;
+  const app = useQuery(
+    trpc.app.get.queryOptions({ slug: deployment.appSlug, environmentId: deployment.environmentId }),
+  ).data;
   if (deployment.state === 'failed') {
     return (
       <section role="alert" className="mb-6 flex gap-3 rounded-card bg-bad-wash px-4 py-3.5">

@@ -3,25 +3,19 @@
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { StatePill } from '@fairlead/ui/state-pill';
-import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { useMe } from '../../common/me.tsx';
-import { useAction } from '../../common/use-action.ts';
+import { useProtect } from './use-protect.ts';
 
-export function EnvironmentProtection({ app }: { readonly app: Pick<AppDetail, 'environmentId' | 'projectId'> }) {
+export function EnvironmentProtection({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { can } = useMe();
-  const trpc = useTRPC();
-  const toast = useToast();
-  const queryClient = useQueryClient();
-  const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
+  const { app } = usePlacedApp(slug, initial);
+  const environments = useQuery(useTRPC().environment.list.queryOptions()).data?.items ?? [];
   const environment = environments.find(({ id }) => id === app.environmentId);
-  const update = useAction(useMutation(trpc.environment.update.mutationOptions()), "It wasn't changed", () => {
-    void queryClient.invalidateQueries(trpc.environment.pathFilter());
-    void queryClient.invalidateQueries(trpc.deployment.pathFilter());
-    toast({ title: environment?.protected ? 'Protection is off' : 'Protection is on' });
-  });
+  const update = useProtect();
   if (environment === undefined) return null;
   const { id, name, projectName } = environment;
   const isProtected = environment.protected;

@@ -3,7 +3,7 @@
 import { Checkbox, Select } from '@fairlead/ui/input';
 import { SearchInput } from '@fairlead/ui/search-input';
 import type { AppDetail } from '../../api/types.ts';
-import { EnvironmentChoice, usePlace } from '../../common/environment-choice.tsx';
+import { placeOf } from '../../common/app-place.ts';
 import { useUrlFilter, useUrlSearch } from '../../common/use-url-state.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -62,10 +62,9 @@ export function useLogWords(): LogWords {
 export function LogFilters({ app, live }: { readonly app: AppDetail; readonly live: boolean }) {
   const search = useUrlSearch('text');
   const { regex, level, process, instance, server, span } = useFields();
-  const { place } = usePlace(app);
   const processes = [...new Set(['web', ...app.instances.map((each) => each.process), process.value])].filter(Boolean);
   const instances = [...new Set([...app.instances.map(({ id }): string => id), instance.value])].filter(Boolean);
-  const servers = place?.servers ?? [];
+  const servers = placeOf(app)?.servers ?? [];
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchInput
@@ -113,7 +112,6 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
           {servers.map((each) => ({ value: each.serverId, label: each.serverName }))}
         </Choice>
       ) : null}
-      <EnvironmentChoice app={app} />
     </div>
   );
 }

@@ -7,14 +7,14 @@ import { plural } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark, StateText } from '@fairlead/ui/state-pill';
 import { Segmented } from '@fairlead/ui/tabs';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSubscription } from '@trpc/tanstack-react-query';
 import { RefreshCw } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { AppDetail, LogFilter, LogLine } from '../../api/types.ts';
-import { usePlace } from '../../common/environment-choice.tsx';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { useUrlFilter } from '../../common/use-url-state.ts';
 import { AppLogLines } from './app-log-lines.tsx';
 import { LogFilters, type LogWords, useLogWords } from './log-filters.tsx';
@@ -28,13 +28,11 @@ const PAGE_LINES = 500;
 const TAIL_FIRST_LINES = 200;
 
 export function LogPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
-  const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
-  const { place } = usePlace(app);
+  const { app, place } = usePlacedApp(slug, initial);
   const mode = useUrlFilter('mode');
   const words = useLogWords();
   const live = mode.value !== 'search';
-  const filter = filterOf(app.id, place?.environmentId ?? app.environmentId, words);
+  const filter = filterOf(app.id, app.environmentId, words);
   const key = JSON.stringify([filter, words.lengthMs]);
   return (
     <section aria-label="Logs" className="flex flex-col gap-4">

@@ -8,15 +8,15 @@ import { Menu, MenuItem } from '@fairlead/ui/menu';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { Badge, StateText } from '@fairlead/ui/state-pill';
-import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Ellipsis, GitCompareArrows, MoveUpRight, Package, Undo2 } from 'lucide-react';
 import dynamic from 'next/dynamic';
 import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Release } from '../../api/types.ts';
+import { type AppPlace, howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { CommitLine } from '../../common/commit-line.tsx';
-import { type AppPlace, EnvironmentChoice, usePlace } from '../../common/environment-choice.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -28,9 +28,8 @@ const CompareDialog = dynamic(() => import('./compare-dialog.tsx').then((module)
 
 export function ReleasesPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
-  const { place } = usePlace(app);
-  const environmentId = place?.environmentId ?? app.environmentId;
+  const { app } = usePlacedApp(slug, initial);
+  const { environmentId } = app;
   const releases = useInfiniteQuery(
     trpc.release.list.infiniteQueryOptions(
       { appId: app.id, environmentId },
@@ -42,18 +41,14 @@ export function ReleasesPage({ slug, initial }: { readonly slug: string; readonl
   return (
     <>
       <Card>
-        <CardHeader
-          title="Releases"
-          detail="Code, settings and secrets together"
-          action={<EnvironmentChoice app={app} />}
-        />
+        <CardHeader title="Releases" detail="Code, settings and secrets together" />
         <QueryView query={releases} skeleton={<SkeletonRows rows={6} />}>
           {(data) => {
             const items = data.pages.flatMap((page) => page.items);
             if (items.length === 0) {
               return (
                 <EmptyState icon={<Package size={20} />} title="No release yet">
-                  Each build that succeeds becomes one. Press Deploy to build the newest commit of {app.branch}.
+                  Each build that succeeds becomes one. {howToBegin(app)}
                 </EmptyState>
               );
             }

@@ -14,7 +14,8 @@ import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppSecrets } from '../../api/types.ts';
+import type { AppDetail, AppSecrets } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -22,13 +23,15 @@ import { useAction } from '../../common/use-action.ts';
 import { SecretRows } from './secret-rows.tsx';
 import { useReread } from './use-secret-calls.ts';
 
-export function SecretsPage({ appId }: { readonly appId: string }) {
-  const secrets = useQuery(useTRPC().secret.list.queryOptions({ appId }));
+export function SecretsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
+  const { app } = usePlacedApp(slug, initial);
+  const place = { appId: app.id, environmentId: app.environmentId };
+  const secrets = useQuery(useTRPC().secret.list.queryOptions(place));
   return (
     <QueryView query={secrets} skeleton={<Skeleton className="h-72" />}>
       {(view) => (
         <div className="flex flex-col gap-6">
-          <Pending appId={appId} view={view} />
+          <Pending place={place} view={view} />
           <Card>
             <CardHeader title="Secrets" detail="Encrypted here, and again for the server that runs the app" />
             {view.secrets.length === 0 ? (
@@ -36,10 +39,10 @@ export function SecretsPage({ appId }: { readonly appId: string }) {
                 Keys, passwords and addresses that the app needs and its repository must not hold.
               </EmptyState>
             ) : null}
-            <SecretRows owner={{ appId }} secrets={view.secrets} />
+            <SecretRows key={place.environmentId} owner={place} secrets={view.secrets} />
           </Card>
-          <Groups appId={appId} view={view} />
-          <Expected appId={appId} view={view} />
+          <Groups place={place} view={view} />
+          <Expected key={place.appId} place={place} view={view} />
         </div>
       )}
     </QueryView>
@@ -49,12 +52,12 @@ export function SecretsPage({ appId }: { readonly appId: string }) {
 const changeWord = { added: 'new', changed: 'changed', removed: 'deleted' } as const;
 
 interface PartProps {
-  readonly appId: string;
+  readonly place: Pick<AppDetail, 'environmentId'> & { readonly appId: AppDetail['id'] };
   readonly view: AppSecrets;
 }
 
 /** What waits, and the two ways to make it live. */
-function Pending({ appId, view }: PartProps) {
+function Pending({ place, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
@@ -91,7 +94,7 @@ function Pending({ appId, view }: PartProps) {
               variant="accent"
               pending={apply.pending}
               disabled={view.problems.length > 0}
-              onClick={() => apply.run({ appId })}
+              onClick={() => apply.run(place)}
             >
               Apply now
             </Button>
@@ -102,7 +105,7 @@ function Pending({ appId, view }: PartProps) {
   );
 }
 
-function Groups({ appId, view }: PartProps) {
+function Groups({ place: { appId }, view }: PartProps) {
   const { can, paths } = useMe();
   const trpc = useTRPC();
   const reread = useReread();
@@ -140,7 +143,7 @@ function Groups({ appId, view }: PartProps) {
 }
 
 /** The names in the repository's .env.example: what is missing is a warning, never a reason not to deploy. */
-function Expected({ appId, view }: PartProps) {
+function Expected({ place: { appId }, view }: PartProps) {
   const { can } = useMe();
   const trpc = useTRPC();
   const reread = useReread();

@@ -70,6 +70,14 @@ export function SettingsPage() {
               },
             ]}
           />
+          <Setting
+            title="Environments"
+            detail="Production, staging and the like: who deploys there, and who approves it."
+          >
+            <HoverLink href={paths.environments} className={buttonClass()}>
+              Open environments
+            </HoverLink>
+          </Setting>
           {can('token.read') ? (
             <Setting title="API tokens" detail="For programs that act in your name, and service accounts.">
               <HoverLink href={paths.tokens} className={buttonClass()}>

@@ -11,16 +11,15 @@ import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Volume } from '../../api/types.ts';
+import { usePlacedApp } from '../../common/app-place.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
-import { usePlace } from '../../common/environment-choice.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
 export function VolumesCard({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const trpc = useTRPC();
-  const app = useQuery(trpc.app.get.queryOptions({ slug })).data ?? initial;
-  const { place } = usePlace(app);
-  const environmentId = place?.environmentId ?? app.environmentId;
+  const { app } = usePlacedApp(slug, initial);
+  const { environmentId } = app;
   const volumes = useQuery(trpc.volume.list.queryOptions({ appId: app.id, environmentId })).data?.items ?? [];
   // Until there is one, the form above says what a volume is.
   if (volumes.length === 0) return null;

@@ -80,6 +80,23 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
       { method: 'GET', path: '/api/audit/export', status: (person) => (person === stage.nobody ? 401 : 404) },
     ],
   },
+  'api/deployment/upload/route.ts': {
+    methods: ['POST'],
+    who: 'members who may deploy the app that is named (deployment.write)',
+    requests: (stage) => [
+      {
+        method: 'POST',
+        path: `/api/deployment/upload?organization=ours&appId=${stage.own.get('app')}`,
+        status: (person) => ofUpload(stage, person),
+      },
+      {
+        method: 'POST',
+        path: `/api/deployment/upload?organization=ours&appId=${stage.foreign.get('app')}`,
+        // What is somebody else's is answered as what is not there.
+        status: (person) => (ofUpload(stage, person) === 400 ? 404 : ofUpload(stage, person)),
+      },
+    ],
+  },
   // What a token opens has tests of its own; a session opens nothing here.
   'api/v1/[...path]/route.ts': {
     methods: ['GET', 'POST'],
@@ -113,6 +130,14 @@ function ofExport(stage: Stage, person: Person): number {
   const member = stage.roles.find((each) => each === person);
   if (member === undefined) return 404;
   return permissionsOf(member.role).includes('audit.read') ? 200 : 403;
+}
+
+/** The body is no tar.gz: who may upload is told so. */
+function ofUpload(stage: Stage, person: Person): number {
+  if (person === stage.nobody) return 401;
+  const member = stage.roles.find((each) => each === person);
+  if (member === undefined) return 404;
+  return permissionsOf(member.role).includes('deployment.write') ? 400 : 403;
 }
 
 export interface RoutesReport {

@@ -1,5 +1,6 @@
 import { isRange } from '../../../../common/ranges.ts';
 import { AppLivePage } from '../../../../features/app/app-live-page.tsx';
+import { loadApp } from '../../../../server/load-app.ts';
 import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
 import { readSearch, type SearchParams } from '../../../../server/search-params.ts';
 
@@ -13,11 +14,12 @@ export default async function Page({ params, searchParams }: Props) {
   const asked = readSearch(await searchParams, 'range');
   const range = isRange(asked) ? asked : '15m';
   const api = await pageApi(organization);
-  const app = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
+  const app = await loadApp(api, slug, searchParams);
+  const place = { appId: app.id, environmentId: app.environmentId };
   await api.load(
-    api.queryClient.prefetchQuery(api.trpc.metric.app.queryOptions({ appId: app.id, range })),
-    api.queryClient.prefetchQuery(api.trpc.metric.routes.queryOptions({ appId: app.id, range })),
-    api.queryClient.prefetchQuery(api.trpc.deployment.list.queryOptions({ appId: app.id, limit: 5 })),
+    api.queryClient.prefetchQuery(api.trpc.metric.app.queryOptions({ ...place, range })),
+    api.queryClient.prefetchQuery(api.trpc.metric.routes.queryOptions({ ...place, range })),
+    api.queryClient.prefetchQuery(api.trpc.deployment.list.queryOptions({ ...place, limit: 5 })),
   );
   return (
     <Hydrated organization={organization}>

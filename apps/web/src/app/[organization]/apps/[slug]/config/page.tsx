@@ -1,7 +1,8 @@
 import { ConfigPage } from '../../../../../features/config/config-page.tsx';
 import { VolumesCard } from '../../../../../features/volume/volumes-card.tsx';
+import { loadApp } from '../../../../../server/load-app.ts';
 import { Hydrated, pageApi } from '../../../../../server/page-api.tsx';
-import { readSearch, type SearchParams } from '../../../../../server/search-params.ts';
+import type { SearchParams } from '../../../../../server/search-params.ts';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly slug: string }>;
@@ -10,11 +11,9 @@ interface Props {
 
 export default async function Page({ params, searchParams }: Props) {
   const { organization, slug } = await params;
-  const asked = readSearch(await searchParams, 'environment');
   const api = await pageApi(organization);
-  const app = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
-  const place = app.places.find((each) => each.environmentId === asked) ?? app.places[0];
-  const input = { appId: app.id, environmentId: place?.environmentId ?? app.environmentId };
+  const app = await loadApp(api, slug, searchParams);
+  const input = { appId: app.id, environmentId: app.environmentId };
   await api.load(
     api.queryClient.prefetchQuery(api.trpc.config.get.queryOptions(input)),
     api.queryClient.prefetchQuery(api.trpc.volume.list.queryOptions(input)),

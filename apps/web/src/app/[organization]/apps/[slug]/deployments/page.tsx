@@ -1,5 +1,6 @@
 import { isDeploymentState } from '../../../../../common/states.ts';
-import { DeploymentListPanel } from '../../../../../features/deployment/deployment-list.tsx';
+import { AppDeploymentsPage } from '../../../../../features/deployment/app-deployments-page.tsx';
+import { loadApp } from '../../../../../server/load-app.ts';
 import { Hydrated, pageApi } from '../../../../../server/page-api.tsx';
 import { readSearch, type SearchParams } from '../../../../../server/search-params.ts';
 
@@ -12,8 +13,8 @@ export default async function Page({ params, searchParams }: Props) {
   const { organization, slug } = await params;
   const state = readSearch(await searchParams, 'state');
   const api = await pageApi(organization);
-  const app = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
-  const input = { appId: app.id, ...(isDeploymentState(state) ? { state } : {}) };
+  const app = await loadApp(api, slug, searchParams);
+  const input = { appId: app.id, environmentId: app.environmentId, ...(isDeploymentState(state) ? { state } : {}) };
   await api.load(
     api.queryClient.prefetchInfiniteQuery(
       api.trpc.deployment.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
@@ -21,7 +22,7 @@ export default async function Page({ params, searchParams }: Props) {
   );
   return (
     <Hydrated organization={organization}>
-      <DeploymentListPanel appId={app.id} emptyHint={`Press Deploy to build the newest commit of ${app.branch}.`} />
+      <AppDeploymentsPage slug={slug} initial={app} />
     </Hydrated>
   );
 }

@@ -1,14 +1,17 @@
 import { AppDomainsPage } from '../../../../../features/app/app-domains-page.tsx';
+import { loadApp } from '../../../../../server/load-app.ts';
 import { Hydrated, pageApi } from '../../../../../server/page-api.tsx';
+import type { SearchParams } from '../../../../../server/search-params.ts';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly slug: string }>;
+  readonly searchParams: Promise<SearchParams>;
 }
 
-export default async function Page({ params }: Props) {
+export default async function Page({ params, searchParams }: Props) {
   const { organization, slug } = await params;
   const api = await pageApi(organization);
-  const app = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
+  const app = await loadApp(api, slug, searchParams);
   return (
     <Hydrated organization={organization}>
       <AppDomainsPage slug={slug} initial={app} />

@@ -1,0 +1,161 @@
+'use client';
+// An app into another environment: which one, on which server, with which domain, and what runs there first.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { usePathname, useRouter } from 'next/navigation';
+import { type FormEvent, useId, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { makePlace, type NewPlace } from './make-place.ts';
+
+const NEW = 'new';
+
+export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; readonly onClose: () => void }) {
+  const formId = useId();
+  const { can, paths } = useMe();
+  const trpc = useTRPC();
+  const client = useTRPCClient();
+  const queryClient = useQueryClient();
+  const toast = useToast();
+  const router = useRouter();
+  const pathname = usePathname();
+  const environments = useQuery(trpc.environment.list.queryOptions()).data?.items;
+  const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
+  const open = (environments ?? []).filter(
+    ({ id, projectId }) => projectId === app.projectId && !app.places.some(({ environmentId }) => environmentId === id),
+  );
+  // Without a place: an environment is made in the organization.
+  const mayMake = can('environment.write', {});
+  const [chosen, setChosen] = useState('');
+  const choice = chosen || (open[0]?.id ?? NEW);
+  const add = useMutation({ mutationFn: (wanted: NewPlace) => makePlace(client, wanted) });
+  const failure = add.error === null ? null : readFailure(add.error);
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (field: string) => String(form.get(field) ?? '').trim();
+    const [branch, host, first] = [text('branch'), text('host'), text('first')];
+    add.mutate(
+      {
+        appId: app.id,
+        projectId: app.projectId,
+        environment: choice === NEW ? { name: text('name'), protected: form.has('protected') } : { id: choice },
+        serverId: text('serverId'),
+        branch,
+        host,
+        first:
+          first === 'release' && app.liveRelease !== null
+            ? { releaseId: app.liveRelease.id }
+            : first === 'branch'
+              ? null
+              : undefined,
+      },
+      {
+        // Also when it failed: the environment may have been made, and is then one to choose.
+        onSettled: () => void queryClient.invalidateQueries(trpc.environment.pathFilter()),
+        onSuccess: ({ environmentId, deploymentId, left }) => {
+          onClose();
+          void queryClient.invalidateQueries(trpc.app.pathFilter());
+          if (left !== null) {
+            toast({ tone: 'warn', title: 'The app is there, but not all of it', detail: readFailure(left).message });
+          }
+          router.push(
+            deploymentId === null ? `${pathname}?environment=${environmentId}` : paths.deployment(deploymentId),
+          );
+        },
+      },
+    );
+  };
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Add ${app.name} to an environment`}
+      detail={`It begins with the settings of ${app.places[0]?.environmentName ?? app.environmentName}. Secrets, volumes and domains are its own.`}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            form={formId}
+            variant="accent"
+            pending={add.isPending}
+            disabled={environments === undefined}
+          >
+            Add
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field label="Environment" error={failure?.fields.environmentId}>
+          {(control) => (
+            <Select {...control} value={choice} onChange={(event) => setChosen(event.target.value)}>
+              {open.map(({ id, name, protected: isProtected }) => (
+                <option key={id} value={id}>
+                  {name}
+                  {isProtected ? ' (protected)' : ''}
+                </option>
+              ))}
+              {mayMake || open.length === 0 ? <option value={NEW}>A new one…</option> : null}
+            </Select>
+          )}
+        </Field>
+        {choice === NEW ? (
+          <>
+            <Field label="Name" error={failure?.fields.name}>
+              {(control) => <Input {...control} name="name" required placeholder="Staging" />}
+            </Field>
+            <Checkbox name="protected" label="Each deployment to it waits until another member approves" />
+          </>
+        ) : null}
+        <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+          <Field label="Server" error={failure?.fields.serverId}>
+            {(control) => (
+              <Select {...control} name="serverId" defaultValue={app.serverId}>
+                {servers.map((server) => (
+                  <option key={server.id} value={server.id}>
+                    {server.name}
+                    {server.state === 'online' ? '' : ' (offline)'}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          {app.repositoryUrl === '' ? null : (
+            <Field label="Branch" error={failure?.fields.branch}>
+              {(control) => <Input {...control} mono name="branch" placeholder={app.branch} />}
+            </Field>
+          )}
+        </div>
+        <Field label="Domain" hint="Can be added later." error={failure?.fields.host}>
+          {(control) => <Input {...control} mono name="host" placeholder={`${app.slug}-staging.localhost`} />}
+        </Field>
+        <Field label="Runs there first">
+          {(control) => (
+            <Select {...control} name="first">
+              {app.liveRelease === null ? null : (
+                <option value="release">
+                  Release {app.liveRelease.number} of {app.environmentName}
+                </option>
+              )}
+              {app.repositoryUrl === '' && app.image === null ? null : (
+                <option value="branch">{app.image === null ? 'The newest commit of the branch' : 'The image'}</option>
+              )}
+              <option value="later">Nothing yet</option>
+            </Select>
+          )}
+        </Field>
+        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,73 @@
+'use client';
+// Between the making of an app whose repository is opened by a key and its first deployment: the key, and what to do with it.
+import { Button, buttonClass } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { CopyButton } from '@fairlead/ui/copy-button';
+import { useMutation } from '@tanstack/react-query';
+import { ExternalLink } from 'lucide-react';
+import { useRouter } from 'next/navigation';
+import { useTRPC } from '../../api/trpc.tsx';
+import { HoverLink } from '../../common/hover-link.tsx';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+import { keyPlaceOf } from './app-form.ts';
+
+export interface DeployKeyStepProps {
+  readonly appId: string;
+  readonly slug: string;
+  readonly repositoryUrl: string;
+  readonly publicKey: string;
+}
+
+export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployKeyStepProps) {
+  const { paths } = useMe();
+  const router = useRouter();
+  const deploy = useAction(
+    useMutation(useTRPC().deployment.create.mutationOptions()),
+    "The app wasn't deployed",
+    ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
+  );
+  const place = keyPlaceOf(repositoryUrl);
+  return (
+    <Card className="p-5">
+      <h2 className="font-semibold text-lg">Hand over the deploy key</h2>
+      <p className="mt-1 text-pretty text-ink-soft">
+        The app is made. Its server opens the repository with this key, and with nothing else. The private half is
+        sealed for the server and never shown.
+      </p>
+      <div className="mt-4 flex min-w-0 items-center gap-1 rounded-control bg-sunken pl-3">
+        <code className="min-w-0 flex-1 truncate py-2.5 font-mono text-sm" title={publicKey}>
+          {publicKey}
+        </code>
+        <CopyButton value={publicKey} label="Copy the public key" />
+      </div>
+      <ol className="mt-4 flex list-decimal flex-col gap-1.5 pl-5 marker:text-ink-faint">
+        <li>Copy the line above.</li>
+        <li>
+          Add it to {place.name} as a deploy key of this repository; reading is all it needs.{' '}
+          {place.url === null ? null : (
+            <a
+              href={place.url}
+              target="_blank"
+              rel="noreferrer"
+              className="inline-flex items-center gap-1 rounded-mark underline"
+            >
+              Open {place.name}
+              <ExternalLink size={13} aria-hidden="true" />
+              <span className="sr-only">(opens in a new tab)</span>
+            </a>
+          )}
+        </li>
+        <li>Deploy.</li>
+      </ol>
+      <footer className="mt-5 flex flex-wrap items-center justify-end gap-2">
+        <HoverLink href={paths.appSettings(slug)} className={buttonClass('ghost')}>
+          Later, from its settings
+        </HoverLink>
+        <Button variant="accent" pending={deploy.pending} onClick={() => deploy.run({ appId })}>
+          The key is added: deploy
+        </Button>
+      </footer>
+    </Card>
+  );
+}

@@ -1,0 +1,67 @@
+'use client';
+// In which of its environments an app is looked at, and the way into another one. Beside the name, on every page of the app.
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
+import { ChevronsUpDown, Plus } from 'lucide-react';
+import dynamic from 'next/dynamic';
+import { usePathname, useRouter } from 'next/navigation';
+import { useState } from 'react';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+
+const AddPlaceDialog = dynamic(() => import('./add-place-dialog.tsx').then((module) => module.AddPlaceDialog), {
+  ssr: false,
+});
+
+export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
+  const { can } = useMe();
+  const router = useRouter();
+  const pathname = usePathname();
+  const [adding, setAdding] = useState(false);
+  const [home] = app.places;
+  const go = (environmentId: string) =>
+    router.push(environmentId === home?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
+  // A person with a grant in some environment alone may still add the app there.
+  const mayAdd = can('app.write', { projectId: app.projectId });
+  if (app.places.length < 2 && !mayAdd) {
+    return <span className="text-ink-soft">{app.environmentName}</span>;
+  }
+  return (
+    <>
+      <Menu
+        label="Environment"
+        align="start"
+        trigger={(trigger) => (
+          <button
+            {...trigger}
+            type="button"
+            aria-label={`Environment: ${app.environmentName}`}
+            className="inline-flex h-7 min-w-0 items-center gap-1.5 rounded-control px-2 text-ink-soft transition-colors duration-120 hover:bg-hover hover:text-ink"
+          >
+            <span className="max-w-40 truncate">{app.environmentName}</span>
+            <ChevronsUpDown size={13} aria-hidden="true" className="shrink-0 text-ink-faint" />
+          </button>
+        )}
+      >
+        <MenuLabel>Environment</MenuLabel>
+        {app.places.map((place) => (
+          <MenuItem
+            key={place.environmentId}
+            checked={place.environmentId === app.environmentId}
+            onSelect={() => go(place.environmentId)}
+          >
+            {place.environmentName}
+          </MenuItem>
+        ))}
+        {mayAdd ? (
+          <>
+            <MenuSeparator />
+            <MenuItem icon={<Plus size={15} />} onSelect={() => setAdding(true)}>
+              Add to an environment
+            </MenuItem>
+          </>
+        ) : null}
+      </Menu>
+      {adding ? <AddPlaceDialog app={app} onClose={() => setAdding(false)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+'use client';
+// A folder of this computer, or a tar.gz of one, chosen in the browser. Says what of it is sent and what stays here.
+import { Button } from '@fairlead/ui/button';
+import { formatBytes, plural } from '@fairlead/ui/lib/format';
+import { FileArchive, Folder } from 'lucide-react';
+import { useId, useRef } from 'react';
+import { filesToUpload } from './picked-folder.ts';
+import type { PickedSource } from './upload-folder.ts';
+
+export interface FolderFieldProps {
+  readonly value: PickedSource | null;
+  readonly error?: string | undefined;
+  readonly onValue: (picked: PickedSource) => void;
+}
+
+export function FolderField({ value, error, onValue }: FolderFieldProps) {
+  const hintId = useId();
+  const folder = useRef<HTMLInputElement>(null);
+  const archive = useRef<HTMLInputElement>(null);
+  return (
+    <div className="flex flex-col gap-1.5">
+      <span className="font-medium">Folder</span>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-control border border-line-control border-dashed px-3 py-3">
+        <Button
+          icon={<Folder size={15} aria-hidden="true" />}
+          aria-describedby={hintId}
+          onClick={() => folder.current?.click()}
+        >
+          Choose a folder
+        </Button>
+        <Button
+          variant="ghost"
+          icon={<FileArchive size={15} aria-hidden="true" />}
+          onClick={() => archive.current?.click()}
+        >
+          or a .tar.gz
+        </Button>
+        <span className="min-w-0 flex-1 basis-40 truncate text-ink-soft text-sm" aria-live="polite">
+          {value === null ? 'Nothing chosen' : sayPicked(value)}
+        </span>
+      </div>
+      <p
+        id={hintId}
+        className={error === undefined ? 'text-ink-faint text-sm' : 'text-bad-text text-sm'}
+        aria-live="polite"
+      >
+        {error ?? 'Files of .git, node_modules and .env stay on this computer. Every file counts as executable.'}
+      </p>
+      <input
+        ref={folder}
+        type="file"
+        aria-label="Folder to upload"
+        // A folder, with all that is below it.
+        {...{ webkitdirectory: '' }}
+        hidden
+        onChange={({ target: { files } }) => {
+          if (files === null || files.length === 0) return;
+          const name = files[0]?.webkitRelativePath.split('/')[0] ?? '';
+          onValue({ kind: 'folder', name, files: filesToUpload(files) });
+        }}
+      />
+      <input
+        ref={archive}
+        type="file"
+        aria-label="Archive to upload"
+        accept=".tar.gz,.tgz,application/gzip"
+        hidden
+        onChange={({ target: { files } }) => {
+          const file = files?.[0];
+          if (file !== undefined) onValue({ kind: 'archive', name: file.name.replace(/\.(?:tar\.gz|tgz)$/, ''), file });
+        }}
+      />
+    </div>
+  );
+}
+
+function sayPicked(picked: PickedSource): string {
+  if (picked.kind === 'archive') return `${picked.file.name}, ${formatBytes(picked.file.size)}`;
+  const bytes = picked.files.reduce((total, { file }) => total + file.size, 0);
+  return `${picked.name}: ${plural(picked.files.length, 'file')}, ${formatBytes(bytes)}`;
+}

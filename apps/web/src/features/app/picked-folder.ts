@@ -1,0 +1,25 @@
+// What of a picked folder is uploaded. Pure: a page tells files by their path below the folder that was picked.
+
+export interface PickedFile {
+  readonly path: string;
+  readonly file: File;
+}
+
+/** Made anew by the build, or nobody's business on a server. */
+const LEFT_OUT_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+const SECRET_FILE = /^\.env(?:\.|$)/;
+
+export function isLeftOut(path: string): boolean {
+  const parts = path.split('/');
+  const name = parts.at(-1) ?? '';
+  if (parts.slice(0, -1).some((part) => LEFT_OUT_FOLDERS.has(part))) return true;
+  return SECRET_FILE.test(name) && name !== '.env.example';
+}
+
+/** The folder's own name is no part of what is in it. */
+export function filesToUpload(files: Iterable<File>): PickedFile[] {
+  return [...files]
+    .map((file) => ({ path: file.webkitRelativePath.split('/').slice(1).join('/'), file }))
+    .filter(({ path }) => path !== '' && !isLeftOut(path))
+    .sort((one, other) => (one.path < other.path ? -1 : 1));
+}

@@ -1,0 +1,99 @@
+'use client';
+// What each kind of source asks for. Uncontrolled, but for what the rest of the form follows.
+import { Field, Input } from '@fairlead/ui/input';
+import type { ReactNode } from 'react';
+import type { Failure } from '../../api/failure.ts';
+import { FolderField } from './folder-field.tsx';
+import type { SourceKind } from './source-choice.tsx';
+import type { PickedSource } from './upload-folder.ts';
+
+export interface SourceFieldsProps {
+  readonly kind: SourceKind;
+  readonly failure: Failure | null;
+  /** A repository or an image. */
+  readonly address: string;
+  readonly onAddress: (address: string) => void;
+  /** The address is whole: its branches may be asked for. */
+  readonly onLeave: (address: string | null) => void;
+  readonly picked: PickedSource | null;
+  readonly pickError: string | undefined;
+  readonly onPick: (picked: PickedSource) => void;
+}
+
+export function SourceFields({ kind, failure, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
+  if (kind === 'folder') {
+    return <FolderField value={folder.picked} error={folder.pickError} onValue={folder.onPick} />;
+  }
+  if (kind === 'image') {
+    return (
+      <>
+        <Field
+          label="Image"
+          hint="With a tag or a digest. It listens on the port in PORT."
+          error={failure?.fields['settings.image'] ?? failure?.fields.image}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              required
+              spellCheck={false}
+              placeholder="registry.example/shop:2"
+              value={address}
+              onChange={(event) => onAddress(event.target.value)}
+            />
+          )}
+        </Field>
+        <Access title="The registry asks for a password">A token that may only pull is enough.</Access>
+      </>
+    );
+  }
+  const isSsh = kind === 'ssh';
+  return (
+    <>
+      <Field
+        label="Git repository"
+        hint={
+          isSsh
+            ? 'A key is made for this app alone; you hand its public half to the host before the first deployment.'
+            : 'An address that this server can clone over https, without a password in it.'
+        }
+        error={failure?.fields.repositoryUrl}
+      >
+        {(control) => (
+          <Input
+            {...control}
+            mono
+            autoFocus
+            required
+            spellCheck={false}
+            type={isSsh ? 'text' : 'url'}
+            placeholder={isSsh ? 'git@github.com:you/your-app.git' : 'https://github.com/you/your-app.git'}
+            value={address}
+            onChange={(event) => onAddress(event.target.value)}
+            onBlur={(event) => onLeave(!isSsh && event.target.validity.valid ? event.target.value.trim() : null)}
+          />
+        )}
+      </Field>
+      {isSsh ? null : (
+        <Access title="The repository is private">A token that may only read this repository is enough.</Access>
+      )}
+    </>
+  );
+}
+
+function Access({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <details className="rounded-control border border-line">
+      <summary className="cursor-pointer select-none rounded-control px-3 py-2 hover:bg-hover">{title}</summary>
+      <div className="grid grid-cols-1 gap-5 border-line border-t p-3 sm:grid-cols-2">
+        <Field label="User name">
+          {(control) => <Input {...control} mono name="username" autoComplete="off" spellCheck={false} />}
+        </Field>
+        <Field label="Password or token" hint={children}>
+          {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
+        </Field>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,118 @@
+'use client';
+// The environments of the organization's projects: how many apps run in each, which wait for a second member, and new ones.
+import { Button } from '@fairlead/ui/button';
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Checkbox, Field, Input } from '@fairlead/ui/input';
+import { plural } from '@fairlead/ui/lib/format';
+import { PageHeader } from '@fairlead/ui/page-header';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { StateText } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Environment } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { Crumbs, Page } from '../../common/page.tsx';
+import { QueryView } from '../../common/query-view.tsx';
+import { useProtect } from './use-protect.ts';
+
+export function EnvironmentsPage() {
+  const { can, paths } = useMe();
+  const environments = useQuery(useTRPC().environment.list.queryOptions());
+  return (
+    <Page width="narrow">
+      <PageHeader
+        breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
+        title="Environments"
+        detail="Places for the same apps, each with its own servers, settings, secrets and domains."
+      />
+      <QueryView query={environments} skeleton={<SkeletonRows rows={4} />}>
+        {({ items }) => (
+          <div className="flex flex-col gap-6">
+            {[...Map.groupBy(items, ({ projectId }) => projectId)].map(([projectId, group]) => (
+              <Card key={projectId}>
+                <CardHeader title={group[0]?.projectName ?? ''} detail={plural(group.length, 'environment')} />
+                <ul>
+                  {group.map((environment) => (
+                    <EnvironmentRow key={environment.id} environment={environment} />
+                  ))}
+                </ul>
+                {can('environment.write') ? <NewEnvironment projectId={projectId} /> : null}
+              </Card>
+            ))}
+          </div>
+        )}
+      </QueryView>
+    </Page>
+  );
+}
+
+function EnvironmentRow({ environment }: { readonly environment: Environment }) {
+  const { can } = useMe();
+  const protect = useProtect();
+  const { id, name, projectId, appCount, protected: isProtected } = environment;
+  return (
+    <li className="flex min-h-14 flex-wrap items-center gap-x-4 gap-y-2 border-line border-t px-4 py-2.5">
+      <span className="min-w-0 flex-1 basis-40">
+        <span className="block truncate font-medium">{name}</span>
+        <span className="block text-ink-faint text-sm">
+          {appCount === 0 ? 'No app yet: add one from the menu beside its name' : plural(appCount, 'app')}
+        </span>
+      </span>
+      {isProtected ? <StateText tone="ok">Protected</StateText> : null}
+      {can('environment.write', { projectId, environmentId: id }) ? (
+        <Button
+          size="small"
+          variant={isProtected ? 'danger-outline' : 'plain'}
+          aria-label={isProtected ? `Stop protecting ${name}` : `Protect ${name}`}
+          title="Protected, each deployment to it waits until another member approves it."
+          pending={protect.pending}
+          onClick={() => protect.run({ environmentId: id, protected: !isProtected })}
+        >
+          {isProtected ? 'Stop protecting' : 'Protect'}
+        </Button>
+      ) : null}
+    </li>
+  );
+}
+
+function NewEnvironment({ projectId }: { readonly projectId: string }) {
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const create = useMutation(trpc.environment.create.mutationOptions());
+  const failure = create.error === null ? null : readFailure(create.error);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const element = event.currentTarget;
+    const form = new FormData(element);
+    const name = String(form.get('name') ?? '').trim();
+    create.mutate(
+      { projectId, name, protected: form.has('protected') },
+      {
+        onSuccess: () => {
+          element.reset();
+          void queryClient.invalidateQueries(trpc.environment.pathFilter());
+          toast({ title: `${name} is made`, detail: 'Add an app to it from the menu beside the name of the app.' });
+        },
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} noValidate className="flex flex-wrap items-start gap-x-4 gap-y-3 border-line border-t p-4">
+      <Field
+        label="New environment"
+        error={failure === null ? undefined : (failure.fields.name ?? failure.message)}
+        className="flex-1 basis-48"
+      >
+        {(control) => <Input {...control} name="name" required placeholder="Staging" autoComplete="off" />}
+      </Field>
+      <Checkbox name="protected" label="Protected" className="mt-[26px] h-9" />
+      <Button type="submit" className="mt-[26px] h-9" pending={create.isPending}>
+        Make it
+      </Button>
+    </form>
+  );
+}

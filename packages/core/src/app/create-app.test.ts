@@ -1,0 +1,65 @@
+// Apps without a repository: made for an image or for folders that are uploaded, and never sent to an agent without a source.
+import { newId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDeployment, getDeployment } from '../deployment/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { createApp, getApp, updateApp, updateConfig } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+});
+afterAll(() => db.drop());
+
+const hosts = { controlHost: '', publicHost: '' };
+const plain = { branch: 'main', rootFolder: '', healthPath: '', command: [], deployNow: false };
+
+test('without a repository nothing is deployed until an image is named', async () => {
+  const { serverId } = world;
+  const { id: appId } = await world.tenant((ctx) => createApp(ctx, { ...plain, name: 'Image', serverId }, hosts));
+  const deploy = () => world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await expect(deploy()).rejects.toMatchObject({ code: 'deployment.no_source' });
+  const settings = (values: Parameters<typeof updateConfig>[1]['settings']) =>
+    world.tenant((ctx) => updateConfig(ctx, { appId, settings: values }));
+  await settings({ builder: 'image', image: 'registry.example.test/shop:2' });
+  const { deploymentId } = await deploy();
+  // The settings changed while it waited: an agent would refuse its whole state for a build of nothing.
+  await settings({ builder: 'auto' });
+  await world.advance(deploymentId);
+  const deployment = await world.tenant((ctx) => getDeployment(ctx, { deploymentId }));
+  expect(deployment).toMatchObject({ state: 'failed', failureCode: 'deployment.no_source' });
+  expect((await world.desired()).builds).toEqual([]);
+});
+
+test('an app is made in the environment that is named, and a branch belongs to one environment', async () => {
+  const { serverId, organizationId } = world;
+  const environmentId = newId('env');
+  await world.system(async ({ tx }) => {
+    const { id: projectId } = await tx.project.findFirstOrThrow({ where: { organizationId } });
+    const row = { id: environmentId, organizationId, projectId, name: 'Staging', slug: 'staging' };
+    await tx.environment.create({ data: row });
+  });
+  const repositoryUrl = 'https://git.example.test/shop.git';
+  const { id: appId, slug } = await world.tenant((ctx) =>
+    createApp(ctx, { ...plain, name: 'Staged', serverId, environmentId, repositoryUrl }, hosts),
+  );
+  const home = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
+  expect(home.environmentId).toBe(environmentId);
+  const production = await world.system(({ tx }) =>
+    tx.environment.findFirstOrThrow({ where: { organizationId, name: 'Production' } }),
+  );
+  const placed = { organizationId, appId, environmentId: production.id, serverId, branch: 'main' };
+  await world.system(({ tx }) =>
+    tx.placement.create({ data: { ...placed, id: newId('plc'), createdAt: new Date(home.createdAt.getTime() + 1) } }),
+  );
+  await world.tenant((ctx) => updateApp(ctx, { appId, branch: 'next' }));
+  const { places } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
+  expect(places.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([
+    ['Staging', 'next'],
+    ['Production', 'main'],
+  ]);
+});
