@@ -41,7 +41,7 @@ export async function requireHome(ctx: OrganizationCtx, appId: string) {
       serverId: true,
       liveReleaseId: true,
       liveRelease: { select: { secretSnapshotId: true } },
-      app: { select: { name: true, projectId: true, expectedSecretNames: true } },
+      app: { select: { name: true, projectId: true } },
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
