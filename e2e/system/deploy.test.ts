@@ -29,6 +29,20 @@ test('the sample app is cloned by its URL, pinned to the commit and served over 
   expect(page.body).toContain('It runs.');
 });
 
+test("names of the repository's .env.example that nobody set are told, until they are set", async () => {
+  const files = { ...answering('expects'), '.env.example': 'API_TOKEN=example\n# the port is ours\nPORT=3000\n' };
+  const repository = await system.repositories.create('expects', files);
+  const first = await system.createApp('expects', repository);
+  expect(first).toMatchObject({ state: 'live', missingNames: ['API_TOKEN'] });
+  const { appId } = first;
+  expect(await system.product.verbs.listSecrets({ appId })).toMatchObject({
+    expectedNames: ['API_TOKEN'],
+    missingNames: ['API_TOKEN'],
+  });
+  await system.setSecrets(appId, [{ name: 'API_TOKEN', value: 'a real one' }]);
+  expect(await system.deploy(appId)).toMatchObject({ state: 'live', missingNames: [] });
+});
+
 test('an instance runs as an unprivileged user of its own', async () => {
   const app = await system.app('hello');
   const [instance] = app.instances;

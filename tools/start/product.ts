@@ -16,6 +16,7 @@ import { updateDomainPolicy } from '@fairlead/core/domain';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
 import { listReleases } from '@fairlead/core/release';
+import { listSecrets } from '@fairlead/core/secret';
 import { createEnrolment, listServers } from '@fairlead/core/server';
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
@@ -37,6 +38,7 @@ const VERBS = {
   restartApp,
   rollbackApp,
   listReleases,
+  listSecrets,
   readLog,
   createEnrolment,
   listServers,

@@ -81,7 +81,13 @@ test('a build that succeeds becomes a candidate, a roll-out that succeeds goes l
       { name: 'pack', ...done },
     ],
     commit: { hash: 'ab'.repeat(20), subject: 'Say hej', author: 'Ada', committedUnixMs: 1n },
-    artifact: { digest: `sha256:${'cd'.repeat(32)}`, sizeBytes: 9n, runtime: 'node', command: ['node', 'server.js'] },
+    artifact: {
+      digest: `sha256:${'cd'.repeat(32)}`,
+      sizeBytes: 9n,
+      runtime: 'node',
+      command: ['node', 'server.js'],
+      expectedVariables: ['API_TOKEN', 'PORT', 'lower case'],
+    },
   });
   await report({ builds: [built] });
   const rolling = await nextState();
@@ -94,7 +100,11 @@ test('a build that succeeds becomes a candidate, a roll-out that succeeds goes l
   const live = (await nextState()).apps.find((app) => app.appId === appId);
   expect(live?.candidate).toBeUndefined();
   expect(live?.live?.releaseId).toBe(candidate?.release?.releaseId);
-  expect(await stateOf(deploymentId)).toMatchObject({ state: 'live', commitSubject: 'Say hej' });
+  expect(await stateOf(deploymentId)).toMatchObject({
+    state: 'live',
+    commitSubject: 'Say hej',
+    missingNames: ['API_TOKEN'],
+  });
 });
 
 test('a build that fails leaves what is live alone and tells why', async () => {

@@ -349,10 +349,6 @@ const calls: Readonly<Record<Mutation, Call>> = {
   'secret.delete': { action: 'secret.delete', input: () => newSecret() },
   'secret.restore': { action: 'secret.restore', input: async () => ({ ...(await newSecret()), number: 1 }) },
   'secret.reveal': { action: 'secret.reveal', input: async () => ({ ...(await newSecret()), number: 1 }) },
-  'secret.updateExpected': {
-    action: 'secret.update_expected',
-    input: async () => ({ appId: (await newApp()).appId, names: ['API_KEY'] }),
-  },
   'secret.createGroup': { action: 'secret.create_group', input: async () => ({ name: 'shared' }) },
   'secret.deleteGroup': { action: 'secret.delete_group', input: () => newGroup() },
   'secret.attachGroup': { action: 'secret.attach_group', input: () => newAttachment() },

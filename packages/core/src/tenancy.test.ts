@@ -41,7 +41,6 @@ import {
   listSecretVersions,
   restoreSecret,
   revealSecret,
-  updateExpectedSecrets,
   updateSecrets,
 } from './secret/index.ts';
 import { createEnrolment, deleteServer, getEnrolment, getServer, listServers } from './server/index.ts';
@@ -130,7 +129,6 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   deleteSecret: ['secret.not_found', (ctx) => deleteSecret(ctx, secret())],
   revealSecret: ['secret.not_found', (ctx) => revealSecret(ctx, { ...secret(), number: 1 }, world.keys)],
   restoreSecret: ['secret.not_found', (ctx) => restoreSecret(ctx, { ...secret(), number: 1 }, world.keys)],
-  updateExpectedSecrets: ['app.not_found', (ctx) => updateExpectedSecrets(ctx, { appId: app(), names: ['A'] })],
   createSecretGroup: [
     'environment.not_found',
     (ctx) => createSecretGroup(ctx, { name: 'stolen', projectId: parseId('prj', foreign.projectId) }),

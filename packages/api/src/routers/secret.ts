@@ -23,15 +23,13 @@ import {
   secretHistorySchema,
   secretRefSchema,
   secretVersionRefSchema,
-  updateExpectedSecrets,
-  updateExpectedSecretsInputSchema,
   updateSecrets,
   updateSecretsInputSchema,
   updateSecretsOutputSchema,
 } from '@fairlead/core/secret';
 import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
-import { byApp, byPlacement, byProject, bySecret, bySecretGroup, bySecretOwner } from '../scopes.ts';
+import { byPlacement, byProject, bySecret, bySecretGroup, bySecretOwner } from '../scopes.ts';
 
 export const secretRouter = router({
   list: memberProcedure('secret.read', { scope: byPlacement })
@@ -68,11 +66,6 @@ export const secretRouter = router({
       requireFresh(await requireSession(ctx), ctx.clock.now());
       return revealSecret(ctx.core, input, ctx.secretKeys);
     }),
-
-  updateExpected: memberProcedure('secret.write', { scope: byApp })
-    .input(updateExpectedSecretsInputSchema)
-    .output(updateExpectedSecretsInputSchema)
-    .mutation(({ ctx, input }) => updateExpectedSecrets(ctx.core, input)),
 
   listGroups: memberProcedure('secret.read', { lists: 'project' })
     .output(secretGroupListSchema)

@@ -3,6 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
 import { wholeReach } from '../role/index.ts';
+import { listMissingNames } from '../secret/index.ts';
 import { explainDeployment } from './explain-deployment.ts';
 import { isFinished } from './machine.ts';
 import {
@@ -29,7 +30,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
       startedAt: true,
       app: { select: { repositoryUrl: true, projectId: true } },
       config: { select: { number: true } },
-      release: { select: { plan: true } },
+      release: { select: { plan: true, configId: true, secretSnapshotId: true } },
     },
   });
   const steps = await ctx.tx.deploymentStep.findMany({
@@ -72,6 +73,7 @@ export async function getDeployment(ctx: Ctx, input: DeploymentRef): Promise<Dep
     configNumber: row.startedAt === null ? null : (row.config?.number ?? 0),
     withoutCache: row.withoutCache,
     plan: releasePlanSchema.parse(row.release?.plan ?? {}).sentences,
+    missingNames: row.release === null ? [] : await listMissingNames(ctx, row.release),
     // A release whose roll-out failed or was cancelled never served: it is no place to go back to.
     canRollBackTo:
       summary.state === 'live' &&

@@ -15,6 +15,7 @@ import { instancesMax } from '../config/index.ts';
 import { clipText } from '../kernel/index.ts';
 import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
 import type { ReleasePlan } from '../release/index.ts';
+import { nameProblem } from '../secret/rules.ts';
 import type { WorkOutcome } from './machine.ts';
 import type { StepState } from './schema.ts';
 import type { StepRow } from './steps.ts';
@@ -35,6 +36,9 @@ export interface ReportedArtifact {
   readonly healthPath: string;
   readonly plan: ReleasePlan;
 }
+
+/** More is no list of variables; agents tell no more either. */
+const expectedNamesMax = 200;
 
 const stepStates: Readonly<Record<WireStepState, StepState | null>> = {
   [WireStepState.UNSPECIFIED]: null,
@@ -100,8 +104,14 @@ export function readArtifact(artifact: Artifact | undefined, override: readonly 
       workers: artifact.workers.slice(0, 20).flatMap(readWorker),
       toolchains: artifact.toolchains.filter((each) => /^[a-z][a-z0-9-]{0,30}@[\w.+-]{1,40}$/.test(each)).slice(0, 10),
       releaseCommand: commandSchema.catch([]).parse(artifact.releaseCommand),
+      expectedNames: readNames(artifact.expectedVariables),
     },
   };
+}
+
+/** Only what could be set: others are Fairlead's own, or no names. */
+function readNames(names: readonly string[]): string[] {
+  return [...new Set(names.filter((name) => nameProblem(name) === null))].slice(0, expectedNamesMax);
 }
 
 function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {

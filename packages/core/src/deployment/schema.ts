@@ -159,6 +159,8 @@ export const deploymentDetailSchema = deploymentSummarySchema.extend({
   withoutCache: z.boolean(),
   /** What the builder detected and decided, a sentence each. */
   plan: z.array(z.string()),
+  /** Names in the repository's .env.example that neither a secret nor a variable of its release has. */
+  missingNames: z.array(z.string()),
   /** It is over, and its release exists but does not serve now. */
   canRollBackTo: z.boolean(),
   logLineCount: z.number().int(),

@@ -64,5 +64,7 @@ export const releasePlanSchema = z.object({
   workers: z.array(plannedProcess).default([]),
   toolchains: z.array(z.string()).default([]),
   releaseCommand: z.array(z.string()).default([]),
+  /** Of secrets and variables, by the repository's .env.example. */
+  expectedNames: z.array(z.string()).default([]),
 });
 export type ReleasePlan = z.infer<typeof releasePlanSchema>;

@@ -6,6 +6,7 @@ export { createSecretKeys, type SecretKeys } from './data-key.ts';
 export { deleteSecret } from './delete-secret.ts';
 export { deleteSecretGroup } from './delete-secret-group.ts';
 export { openEnvelope, type Place, sealEnvelope } from './envelope.ts';
+export { listMissingNames } from './find-missing.ts';
 export {
   type ExpiringSecret,
   listExpiringSecrets,
@@ -22,5 +23,4 @@ export { rotateDataKey } from './rotate-data-key.ts';
 export { listMasterKeysInUse, type Rotated, rotateValues } from './rotate-values.ts';
 export * from './schema.ts';
 export { createSecretSealer, type SealedSnapshot, type SecretSealer } from './seal-snapshots.ts';
-export { updateExpectedSecrets } from './update-expected-secrets.ts';
 export { updateSecrets } from './update-secrets.ts';

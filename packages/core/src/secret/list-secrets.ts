@@ -1,5 +1,6 @@
 // Owns what the secrets page of an app shows: names, who and when, what is not live yet and what does not fit. No value.
 import type { Ctx } from '../kernel/index.ts';
+import { findExpected } from './find-missing.ts';
 import type { AppSecrets, AppSecretsInput, SecretChange } from './schema.ts';
 import { type EntryRow, loadEntries, loadShelves, requireAppPlace, snapshotIdOf, viewOf } from './store.ts';
 
@@ -10,6 +11,7 @@ export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<App
   const liveSnapshotId = snapshotIdOf(liveRelease?.secretSnapshotId);
   const live = liveSnapshotId === null ? [] : await loadEntries(ctx, liveSnapshotId);
   const exported = new Set(resolved.entries.flatMap((entry) => (entry.exported ? [entry.name] : [])));
+  const expected = await findExpected(ctx, { appId, environmentId }, exported);
   return {
     secrets: own.map(viewOf),
     groups: groups
@@ -17,8 +19,8 @@ export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<App
       .sort((a, b) => Number(b.attached) - Number(a.attached)),
     changes: liveReleaseId === null ? null : changesOf(live, resolved.entries),
     problems: [...resolved.problems],
-    expectedNames: app.expectedSecretNames,
-    missingNames: app.expectedSecretNames.filter((name) => !exported.has(name)),
+    expectedNames: [...expected.expectedNames],
+    missingNames: [...expected.missingNames],
     liveSnapshotId,
   };
 }

@@ -110,6 +110,7 @@ export const appSecretsSchema = z.object({
   changes: z.array(changeSchema).nullable(),
   /** Why nothing could be deployed now, in sentences. */
   problems: z.array(z.string()),
+  /** By the repository's .env.example, as the newest build found it. */
   expectedNames: z.array(z.string()),
   missingNames: z.array(z.string()),
   liveSnapshotId: secretSnapshotIdSchema.nullable(),
@@ -147,9 +148,3 @@ export type SecretGroupRef = z.infer<typeof secretGroupRefSchema>;
 
 export const secretGroupAppSchema = secretGroupRefSchema.extend({ appId: appIdSchema });
 export type SecretGroupAppInput = z.infer<typeof secretGroupAppSchema>;
-
-export const updateExpectedSecretsInputSchema = z.object({
-  appId: appIdSchema,
-  names: z.array(secretNameSchema).max(secretsMax),
-});
-export type UpdateExpectedSecretsInput = z.infer<typeof updateExpectedSecretsInputSchema>;

@@ -10,7 +10,7 @@ import { type AppId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { getApp } from '../app/index.ts';
+import { getApp, updateConfig } from '../app/index.ts';
 import { createDeployment, deploySecrets, getDeployment, rollbackApp } from '../deployment/index.ts';
 import { openSession, renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
@@ -35,7 +35,6 @@ import {
   rotateValues,
   type SecretItem,
   type SecretOwner,
-  updateExpectedSecrets,
   updateSecrets,
 } from './index.ts';
 import { secretsMax, serverSecretsBytesMax } from './rules.ts';
@@ -447,10 +446,40 @@ test('secrets that expire soon are told once, and stand on the first page until 
   expect(await soon()).toEqual([]);
 });
 
-test('names that the code expects and nobody set are told', async () => {
+test('names that the repository expects and nobody set are told, of the release and of the next one', async () => {
+  await connect();
+  const missingOf = async (deploymentId: string) =>
+    (await world.tenant((ctx) => getDeployment(ctx, { deploymentId: parseId('dep', deploymentId) }))).missingNames;
   await set([{ name: 'A', value: 'x' }]);
-  await world.tenant((ctx) => updateExpectedSecrets(ctx, { appId, names: ['B', 'A', 'B'] }));
-  expect(await list()).toMatchObject({ expectedNames: ['A', 'B'], missingNames: ['B'] });
+  expect(await list()).toMatchObject({ expectedNames: [], missingNames: [] });
+  await world.advance(first);
+  // The last four could never be set: two are Fairlead's, one is no name, and one is there already.
+  const expectedVariables = ['A', 'B', 'C', 'PORT', 'LD_PRELOAD', 'no name', 'B'];
+  await world.report({ builds: [builtStatus(first, { expectedVariables })] });
+  await world.report({ rollouts: [rolloutStatus(first, WorkState.SUCCEEDED)] });
+  expect(await list()).toMatchObject({ expectedNames: ['A', 'B', 'C'], missingNames: ['B', 'C'] });
+  expect(await missingOf(first)).toEqual(['B', 'C']);
+
+  // A secret or a variable of the settings will do; the release that is live went without them all the same.
+  await set([{ name: 'B', value: 'y' }]);
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { variables: { C: 'plain' } } }));
+  expect(await list()).toMatchObject({ expectedNames: ['A', 'B', 'C'], missingNames: [] });
+  expect(await missingOf(first)).toEqual(['B', 'C']);
+  const { deploymentId } = await world.tenant((ctx) => deploySecrets(ctx, { appId }));
+  await rollOut(deploymentId);
+  // Newer secrets alone: its settings stay as they were.
+  expect(await missingOf(deploymentId)).toEqual(['C']);
+  const next = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(next.deploymentId);
+  await world.report({ builds: [builtStatus(next.deploymentId, { expectedVariables })] });
+  expect(await missingOf(next.deploymentId)).toEqual([]);
+});
+
+test('however many names a server tells, a release keeps a bounded number', async () => {
+  await world.advance(first);
+  const expectedVariables = Array.from({ length: 5000 }, (_, index) => `NAME_${index}`);
+  await world.report({ builds: [builtStatus(first, { expectedVariables })] });
+  expect((await list()).expectedNames).toHaveLength(200);
 });
 
 test('delivery by file is told to the agent', async () => {

@@ -44,7 +44,7 @@ export async function requireAppPlace(
       serverId: true,
       liveReleaseId: true,
       liveRelease: { select: { secretSnapshotId: true } },
-      app: { select: { name: true, projectId: true, expectedSecretNames: true } },
+      app: { select: { name: true, projectId: true } },
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });

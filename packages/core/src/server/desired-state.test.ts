@@ -20,7 +20,7 @@ const release: ReleaseRow = {
   secrets: null,
   artifactKind: 'archive',
   settings: defaultSettings,
-  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [] },
+  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], expectedNames: [] },
 };
 const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, scale: null, domains: [] };
 const domainsOf = (...hosts: string[]) => hosts.map((host) => ({ host, policy: storedPolicySchema.parse({}) }));

@@ -135,7 +135,13 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
 
 export const commitHash = '0123456789abcdef0123456789abcdef01234567';
 
-export function builtStatus(deploymentId: string, changes: { digest?: string; command?: string[] } = {}): BuildStatus {
+export interface BuiltChanges {
+  readonly digest?: string;
+  readonly command?: string[];
+  readonly expectedVariables?: string[];
+}
+
+export function builtStatus(deploymentId: string, changes: BuiltChanges = {}): BuildStatus {
   return create(BuildStatusSchema, {
     deploymentId,
     state: WorkState.SUCCEEDED,
@@ -145,6 +151,7 @@ export function builtStatus(deploymentId: string, changes: { digest?: string; co
       sizeBytes: 4096n,
       runtime: 'node',
       command: changes.command ?? ['node', 'server.js'],
+      expectedVariables: changes.expectedVariables ?? [],
     },
   });
 }

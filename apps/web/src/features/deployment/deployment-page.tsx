@@ -21,7 +21,7 @@ import { WaitingNote } from '../../common/waiting-note.tsx';
 import { ApprovalNote } from './approval-note.tsx';
 import { DeploymentActions } from './deployment-actions.tsx';
 import { DeploymentFacts } from './deployment-facts.tsx';
-import { DeploymentPlan, DeploymentServers } from './deployment-parts.tsx';
+import { DeploymentPlan, DeploymentServers, MissingNote } from './deployment-parts.tsx';
 import { DeploymentSteps } from './deployment-steps.tsx';
 import { useDeploymentLog } from './use-deployment-log.ts';
 
@@ -59,6 +59,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
         {/* The question above says it already. */}
         {deployment.waiting?.reason === 'approval' ? null : <WaitingNote waiting={deployment.waiting} />}
         <Outcome deployment={deployment} />
+        <MissingNote deployment={deployment} />
         <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
           <div className="flex flex-col gap-6 lg:sticky lg:top-6">
             <Card className="p-4">

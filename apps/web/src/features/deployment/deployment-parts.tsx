@@ -1,5 +1,6 @@
-// What the builder decided, and what became of each server of a roll-out.
+// What the builder decided, what the release went without, and what became of each server of a roll-out.
 import { Card, CardHeader } from '@fairlead/ui/card';
+import { StateMark } from '@fairlead/ui/state-pill';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -17,6 +18,9 @@ const LOOK: Record<Rollout['state'], StateLook> = {
   reverting: { tone: 'busy', shape: 'half', label: 'Going back' },
   reverted: { tone: 'warn', shape: 'dash', label: 'Went back' },
 };
+
+/** Of missing names; the page of secrets has them all. */
+const NAMED = 8;
 
 /** Of one server, the steps say it all. */
 export function DeploymentServers({ servers }: { readonly servers: readonly Rollout[] }) {
@@ -48,6 +52,28 @@ export function DeploymentServers({ servers }: { readonly servers: readonly Roll
         ))}
       </ul>
     </Card>
+  );
+}
+
+/** Names that the code expects and its release was not given: often the reason why it does not start. */
+export function MissingNote({ deployment }: { readonly deployment: DeploymentDetail }) {
+  const { paths } = useMe();
+  const { missingNames, appSlug } = deployment;
+  if (missingNames.length === 0) return null;
+  return (
+    <section aria-label="Names that are not set" className="mb-6 flex gap-3 rounded-card bg-warn-wash px-4 py-3">
+      <span className="mt-1">
+        <StateMark tone="warn" />
+      </span>
+      <p className="min-w-0 text-pretty">
+        Expected by the repository's .env.example and not set:{' '}
+        <code className="wrap-anywhere font-mono text-sm">{missingNames.slice(0, NAMED).join(', ')}</code>
+        {missingNames.length > NAMED ? ` and ${missingNames.length - NAMED} more` : ''}.{' '}
+        <HoverLink href={paths.appSecrets(appSlug)} className="rounded-mark text-ink-soft underline hover:text-ink">
+          Set them
+        </HoverLink>
+      </p>
+    </section>
   );
 }
 

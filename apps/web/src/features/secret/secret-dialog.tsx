@@ -14,14 +14,16 @@ export interface SecretDialogProps {
   readonly owner: SecretOwner;
   /** The one to change; null for a new one. */
   readonly secret: SecretView | null;
+  /** What a new one is called to begin with. */
+  readonly name?: string;
   readonly onClose: () => void;
 }
 
-export function SecretDialog({ owner, secret, onClose }: SecretDialogProps) {
+export function SecretDialog({ owner, secret, name: initialName = '', onClose }: SecretDialogProps) {
   const formId = useId();
   const reread = useReread();
   const update = useUpdateSecrets();
-  const [name, setName] = useState(secret?.name ?? '');
+  const [name, setName] = useState(secret?.name ?? initialName);
   const [value, setValue] = useState('');
   const [delivery, setDelivery] = useState(secret?.delivery ?? 'environment');
   const [sealed, setSealed] = useState(secret?.sealed ?? true);
@@ -80,7 +82,7 @@ export function SecretDialog({ owner, secret, onClose }: SecretDialogProps) {
               <Input
                 {...control}
                 mono
-                autoFocus
+                autoFocus={initialName === ''}
                 autoComplete="off"
                 spellCheck={false}
                 placeholder="DATABASE_URL"
@@ -104,6 +106,7 @@ export function SecretDialog({ owner, secret, onClose }: SecretDialogProps) {
               {...control}
               mono
               rows={3}
+              autoFocus={initialName !== ''}
               autoComplete="off"
               spellCheck={false}
               value={value}

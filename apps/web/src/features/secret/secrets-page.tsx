@@ -1,18 +1,16 @@
 'use client';
-// The secrets of one app: what is set, what is not live yet and how it becomes so, what its code expects, and the groups it
+// The secrets of one app: what is set, what is not live yet and how it becomes so, what its code misses, and the groups it
 // shares.
-import { parseEnvText } from '@fairlead/core/secret/rules';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Checkbox, Field, Textarea } from '@fairlead/ui/input';
+import { Checkbox } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
-import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, AppSecrets } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app-place.ts';
@@ -20,6 +18,7 @@ import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { useAction } from '../../common/use-action.ts';
+import { MissingNames } from './missing-names.tsx';
 import { SecretRows } from './secret-rows.tsx';
 import { useReread } from './use-secret-calls.ts';
 
@@ -32,6 +31,7 @@ export function SecretsPage({ slug, initial }: { readonly slug: string; readonly
       {(view) => (
         <div className="flex flex-col gap-6">
           <Pending place={place} view={view} />
+            <MissingNames place={place} view={view} />
           <Card>
             <CardHeader title="Secrets" detail="Encrypted here, and again for the server that runs the app" />
             {view.secrets.length === 0 ? (
@@ -42,7 +42,6 @@ export function SecretsPage({ slug, initial }: { readonly slug: string; readonly
             <SecretRows key={place.environmentId} owner={place} secrets={view.secrets} />
           </Card>
           <Groups place={place} view={view} />
-          <Expected key={place.appId} place={place} view={view} />
         </div>
       )}
     </QueryView>
@@ -138,72 +137,6 @@ function Groups({ place: { appId }, view }: PartProps) {
           ))}
         </ul>
       )}
-    </Card>
-  );
-}
-
-/** The names in the repository's .env.example: what is missing is a warning, never a reason not to deploy. */
-function Expected({ place: { appId }, view }: PartProps) {
-  const { can } = useMe();
-  const trpc = useTRPC();
-  const reread = useReread();
-  const [text, setText] = useState<string | null>(null);
-  const save = useAction(useMutation(trpc.secret.updateExpected.mutationOptions()), "The names weren't saved", () => {
-    setText(null);
-    reread();
-  });
-  const { entries, problems } = parseEnvText(text ?? '');
-  return (
-    <Card>
-      <CardHeader
-        title="Expected names"
-        detail={
-          view.expectedNames.length === 0 ? 'From the .env.example of the app' : `${view.expectedNames.length} names`
-        }
-      />
-      <div className="flex flex-col gap-3 border-line border-t px-4 py-4">
-        {view.missingNames.length > 0 ? (
-          <p className="flex items-center gap-2.5 text-sm">
-            <StateMark tone="warn" />
-            <span className="min-w-0">
-              Not set: <code className="wrap-anywhere font-mono">{view.missingNames.join(', ')}</code>
-            </span>
-          </p>
-        ) : null}
-        {text === null ? (
-          can('secret.write') ? (
-            <Button
-              className="self-start"
-              onClick={() => setText(view.expectedNames.map((name) => `${name}=`).join('\n'))}
-            >
-              Paste a .env.example
-            </Button>
-          ) : null
-        ) : (
-          <>
-            <Field
-              label="Content of .env.example"
-              hint="Names are kept, values are not."
-              error={problems[0] === undefined ? undefined : `Line ${problems[0].line}: ${problems[0].message}`}
-            >
-              {(control) => (
-                <Textarea {...control} mono rows={6} value={text} onChange={(event) => setText(event.target.value)} />
-              )}
-            </Field>
-            <div className="flex gap-2">
-              <Button
-                variant="accent"
-                pending={save.pending}
-                disabled={problems.length > 0}
-                onClick={() => save.run({ appId, names: entries.map(({ name }) => name) })}
-              >
-                Save {entries.length} names
-              </Button>
-              <Button onClick={() => setText(null)}>Cancel</Button>
-            </div>
-          </>
-        )}
-      </div>
     </Card>
   );
 }

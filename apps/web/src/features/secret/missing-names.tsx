@@ -1,0 +1,59 @@
+'use client';
+// The names in the repository's .env.example that nothing sets: a warning, never a reason not to deploy.
+import { Button } from '@fairlead/ui/button';
+import { StateMark } from '@fairlead/ui/state-pill';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { AppSecrets, SecretOwner } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
+
+/** As many get a button of their own. */
+const OFFERED = 12;
+
+export interface MissingNamesProps {
+  readonly place: SecretOwner;
+  readonly view: AppSecrets;
+}
+
+export function MissingNames({ place, view }: MissingNamesProps) {
+  const { can } = useMe();
+  const [adding, setAdding] = useState<string | null>(null);
+  const { missingNames, expectedNames } = view;
+  if (missingNames.length === 0) return null;
+  const rest = missingNames.length - OFFERED;
+  return (
+    <section aria-label="Names that are not set" className="rounded-card bg-warn-wash px-4 py-3">
+      <p className="flex items-center gap-2 font-medium">
+        <StateMark tone="warn" />
+        {missingNames.length} of {expectedNames.length} expected {expectedNames.length === 1 ? 'name' : 'names'}{' '}
+        {missingNames.length === 1 ? 'is' : 'are'} not set
+      </p>
+      <p className="mt-0.5 text-pretty text-ink-soft text-sm">
+        The repository's .env.example has them, but no secret here and no variable of the configuration does.
+      </p>
+      <ul className="mt-3 flex flex-wrap gap-2">
+        {missingNames.slice(0, OFFERED).map((name) => (
+          <li key={name} className="max-w-full">
+            {can('secret.write') ? (
+              <Button
+                size="small"
+                className="max-w-full font-mono"
+                icon={<Plus size={14} aria-hidden="true" />}
+                onClick={() => setAdding(name)}
+              >
+                <span className="truncate">{name}</span>
+              </Button>
+            ) : (
+              <code className="wrap-anywhere font-mono text-sm">{name}</code>
+            )}
+          </li>
+        ))}
+        {rest > 0 ? <li className="self-center text-ink-soft text-sm">and {rest} more</li> : null}
+      </ul>
+      {adding === null ? null : (
+        <SecretDialog owner={place} secret={null} name={adding} onClose={() => setAdding(null)} />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,145 @@
+// The life of planted secrets on a real server: an agent unseals them, an app is given them by environment and by file, and
+// tells them all in its log, also while the control plane is away and everything waits on the server's disk.
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { dumpTables } from '@fairlead/db/testing/cluster';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { answering } from '../system/harness/apps.ts';
+import { type Gates, openGates } from '../system/harness/gates.ts';
+import { System } from '../system/harness/system.ts';
+import { filesOf } from './files.ts';
+import { plantedSecrets } from './planted.ts';
+import { placesOfProcesses, requireOnTmpfs } from './processes.ts';
+import type { Place, Planted } from './search.ts';
+import { type Talk, talking } from './talker.ts';
+
+const SLUG = 'talker';
+const PLANTED = 48;
+
+export interface AgentDrill {
+  /** The values, and each line of those that have several: a log has them apart. */
+  readonly planted: readonly Planted[];
+  /** The agent's data folder, so that a test can plant a leak. */
+  readonly agentFolder: string;
+  /** Every file of the server and of the control plane, its tables, and what other processes can see of Fairlead's own. */
+  collect(): Promise<Place[]>;
+  stop(): Promise<void>;
+}
+
+export async function startAgentDrill(note: (line: string) => void = () => {}): Promise<AgentDrill> {
+  const system = await System.start();
+  const gates = await openGates();
+  const stop = async () => {
+    await gates.close();
+    await system.stop();
+  };
+  try {
+    note('a server runs');
+    const all = plantedSecrets();
+    const long = all.filter(({ value }) => value.length > 10_000).slice(0, 1);
+    const planted = [...all.slice(0, PLANTED), ...long];
+    const kept = await live(system, gates, planted, note);
+    return {
+      planted: planted.flatMap(withLines),
+      agentFolder: system.agentFolder,
+      collect: async () => [
+        ...kept,
+        ...(await filesOf(system.dataFolder, 'file')),
+        ...(await dumpTables(system.controlPlane.databaseUrl)).map(({ name, rows }) => ({
+          name: `table ${name}`,
+          bytes: Buffer.from(rows.join('\n')),
+        })),
+        ...placesOfProcesses(await instanceOf(system), await ownProcesses(system)),
+      ],
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function live(
+  system: System,
+  gates: Gates,
+  planted: readonly Planted[],
+  note: (line: string) => void,
+): Promise<Place[]> {
+  const environment = planted.filter((_, index) => index % 3 !== 0);
+  const files = planted.filter((_, index) => index % 3 === 0);
+  const names = { environment: environment.map(({ name }) => name), files: files.map(({ name }) => name) };
+  const talk = (mark: string): Talk => ({ ...names, mark, gate: gates.url(mark) });
+  const values = [...environment, ...files].map(({ value }) => value);
+  const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');
+
+  const repository = await system.repositories.create(SLUG, answering('no secrets yet'));
+  const { appId } = await system.createApp(SLUG, repository);
+  await system.setSecrets(appId, [
+    ...environment.map(({ name, value }) => ({ name, value, delivery: 'environment' as const })),
+    ...files.map(({ name, value }) => ({ name, value, delivery: 'file' as const })),
+  ]);
+  await repository.commit('Tell everything', talking(talk('told-once')));
+  gates.open('told-once');
+  const first = await system.deploy(appId);
+  if (first.state !== 'live') throw new Error(`the talker is ${first.state}: ${first.failureMessage}`);
+  // The search proves nothing if the secrets never went anywhere.
+  await waitFor(async () => (await system.get(SLUG)).body === digest, {
+    what: 'the secrets in the app',
+    timeoutMs: 30_000,
+  });
+  requireOnTmpfs(await instanceOf(system), names.files);
+  await waitForTold(join(system.agentFolder, 'logs'), 'told-once');
+  note('an app has them and told them; now one that tells them and dies while the control plane is away');
+
+  await repository.commit('Tell everything and die', talking({ ...talk('told-twice'), dies: true }));
+  const { deploymentId } = await system.product.verbs.createDeployment({ appId });
+  await gates.arrived('told-twice');
+  await system.controlPlane.stopServices();
+  gates.open('told-twice');
+  // The last words of what died belong to the log of the deployment, which waits for the control plane.
+  const spooled = await waitForTold(join(system.agentFolder, 'spool'), 'told-twice');
+  await system.controlPlane.start();
+  const second = await system.finished(deploymentId);
+  if (second.state !== 'failed') throw new Error(`what died was deployed: ${second.state}`);
+  const log = await waitFor(async () => told((await system.log(deploymentId)).join('\n'), 'told-twice'), {
+    what: 'the last words in the log of the deployment',
+    timeoutMs: 30_000,
+  });
+  return [...spooled, { name: 'log of the deployment', bytes: Buffer.from(log) }];
+}
+
+/** All files of the folder, once one of them has what the app told. */
+function waitForTold(folder: string, mark: string): Promise<Place[]> {
+  const isTold = ({ bytes }: Place) => told(Buffer.from(bytes).toString('latin1'), mark) !== undefined;
+  return waitFor(
+    async () => {
+      const files = await filesOf(folder, folder);
+      return files.some(isTold) ? files : undefined;
+    },
+    { what: `what the app told in ${folder}`, timeoutMs: 60_000 },
+  );
+}
+
+/** The text, once it has the mark and something that stands for a secret. */
+function told(text: string, mark: string): string | undefined {
+  return text.includes(mark) && text.includes('[redacted]') ? text : undefined;
+}
+
+async function instanceOf(system: System): Promise<number> {
+  const { instances } = await system.app(SLUG);
+  const pid = instances.find(({ state }) => state === 'healthy')?.pid;
+  if (pid === undefined || pid === null) throw new Error('the talker has no instance');
+  return pid;
+}
+
+async function ownProcesses(system: System): Promise<readonly number[]> {
+  const known = [system.agentPid, await system.proxyPid(), system.servicePid('gateway'), system.servicePid('worker')];
+  return known.flatMap((pid) => pid ?? []);
+}
+
+function withLines({ name, value }: Planted): Planted[] {
+  const lines = value
+    .split('\n')
+    .filter((line) => line.length > 20 && line.length < value.length && !line.startsWith('-'));
+  return [{ name, value }, ...lines.map((line, index) => ({ name: `${name}, line ${index + 1}`, value: line }))];
+}

@@ -1,0 +1,32 @@
+// Owns what processes show of themselves: arguments of all, the environment of Fairlead's own, and where an app's files lie.
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Place } from './search.ts';
+
+/** `instance` is the app's process: its arguments and its parent's are searched, its environment is where secrets belong. */
+export function placesOfProcesses(instance: number, own: readonly number[]): Place[] {
+  const ours = [parentOf(instance), ...own];
+  return [...[instance, ...ours].map((pid) => placeOf(pid, 'cmdline')), ...ours.map((pid) => placeOf(pid, 'environ'))];
+}
+
+/** Throws unless each of them is a file in memory alone, which only the app and root can read. */
+export function requireOnTmpfs(instance: number, names: readonly string[]): void {
+  const environment = readFileSync(`/proc/${instance}/environ`, 'utf8').split('\0');
+  const folder = environment.find((entry) => entry.startsWith('FAIRLEAD_SECRETS='))?.split('=')[1];
+  if (folder === undefined) throw new Error('the app knows no folder of secrets');
+  const mounts = readFileSync(`/proc/${instance}/mountinfo`, 'utf8').split('\n');
+  const mount = mounts.find((line) => line.split(' ')[4] === folder);
+  if (mount === undefined || !mount.includes(' - tmpfs ')) throw new Error(`${folder} is no tmpfs: ${mount}`);
+  for (const name of names) {
+    const { mode } = statSync(join(`/proc/${instance}/root`, folder, name));
+    if ((mode & 0o077) !== 0) throw new Error(`${name} can be read by others: ${(mode & 0o777).toString(8)}`);
+  }
+}
+
+function placeOf(pid: number, what: 'cmdline' | 'environ'): Place {
+  return { name: `process ${pid}, ${what}`, bytes: readFileSync(`/proc/${pid}/${what}`) };
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}

@@ -1,0 +1,65 @@
+// Owns an app that tells its secrets to whoever listens: on both outputs, in every form that Fairlead promises to take out of
+// what leaves the server. Must never answer with a value: what visitors are told is not ours to change.
+import type { Files } from '../system/harness/repository.ts';
+
+/** Longer ones are told as they are only: all their encodings are more than an app's share of the search. */
+const ENCODED_CHARACTERS_MAX = 4096;
+
+export interface Talk {
+  readonly environment: readonly string[];
+  readonly files: readonly string[];
+  /** It tells nothing and listens to nobody before this answers. */
+  readonly gate: string;
+  /** Ends what it tells, and is no secret. */
+  readonly mark: string;
+  /** At once, when it has told everything. */
+  readonly dies?: boolean;
+}
+
+const listening: readonly string[] = [
+  "const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');",
+  'const server = createServer((request, response) => {',
+  '  tell();',
+  '  response.end(digest);',
+  '});',
+  'server.listen(Number(process.env.PORT));',
+  "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
+];
+
+/** Answers with the digest of all its values, so that their arrival is known. */
+export function talking({ environment, files, gate, mark, dies = false }: Talk): Files {
+  return {
+    'package.json': JSON.stringify({
+      name: 'talker',
+      version: '1.0.0',
+      private: true,
+      type: 'module',
+      scripts: { start: 'node server.js' },
+    }),
+    'server.js': [
+      "import { createHash } from 'node:crypto';",
+      "import { readFileSync } from 'node:fs';",
+      "import { createServer } from 'node:http';",
+      `const environment = ${JSON.stringify(environment)}.map((name) => process.env[name]);`,
+      `const files = ${JSON.stringify(files)}.map((name) => readFileSync(process.env.FAIRLEAD_SECRETS + '/' + name, 'utf8'));`,
+      'const values = [...environment, ...files];',
+      'function tell() {',
+      '  for (const value of values) {',
+      "    console.log('as it is: ' + value);",
+      `    if (value.length > ${ENCODED_CHARACTERS_MAX}) continue;`,
+      "    console.error('in JSON: ' + JSON.stringify({ value }));",
+      "    console.log('in an address: https://x.example.test/?q=' + encodeURIComponent(value));",
+      "    console.log('as a form: ' + new URLSearchParams({ value }));",
+      "    console.error('in base64: ' + Buffer.from(value).toString('base64'));",
+      "    console.log('as a password: ' + Buffer.from('user:' + value).toString('base64'));",
+      "    console.log('for addresses: ' + Buffer.from('a' + value).toString('base64url'));",
+      '  }',
+      `  console.log(${JSON.stringify(mark)});`,
+      '}',
+      `await (await fetch(${JSON.stringify(gate)})).text();`,
+      'tell();',
+      ...(dies ? ['process.exitCode = 1;'] : listening),
+      '',
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,53 @@
+// Owns which names an app's code expects and nobody has set: its repository's .env.example tells them, as its builds report
+// it. Names only; what stands behind them there is no value of ours.
+import { findNewestConfig, loadSettings } from '../config/index.ts';
+import type { OrganizationCtx } from '../kernel/index.ts';
+import { releasePlanSchema } from '../release/index.ts';
+import { loadEntries } from './store.ts';
+
+export interface Expected {
+  /** Of the newest release that was built; empty before there is one. */
+  readonly expectedNames: readonly string[];
+  readonly missingNames: readonly string[];
+}
+
+/** What the next release would lack. `exported` are the names of the secrets that it would be given. */
+export async function findExpected(
+  ctx: OrganizationCtx,
+  place: { readonly appId: string; readonly environmentId: string },
+  exported: ReadonlySet<string>,
+): Promise<Expected> {
+  const newest = await ctx.tx.release.findFirst({
+    where: { ...place, organizationId: ctx.organizationId },
+    select: { plan: true },
+    orderBy: { number: 'desc' },
+  });
+  const expectedNames = releasePlanSchema.parse(newest?.plan ?? {}).expectedNames;
+  if (expectedNames.length === 0) return { expectedNames, missingNames: [] };
+  const { settings } = await findNewestConfig(ctx, place);
+  return { expectedNames, missingNames: missingOf(expectedNames, exported, settings.variables) };
+}
+
+/** What a release went without, as it was made. */
+export async function listMissingNames(
+  ctx: OrganizationCtx,
+  release: {
+    readonly plan: unknown;
+    readonly configId: string | null;
+    readonly secretSnapshotId: string | null;
+  },
+): Promise<string[]> {
+  const { expectedNames } = releasePlanSchema.parse(release.plan);
+  if (expectedNames.length === 0) return [];
+  const entries = release.secretSnapshotId === null ? [] : await loadEntries(ctx, release.secretSnapshotId);
+  const exported = new Set(entries.flatMap((entry) => (entry.exported ? [entry.name] : [])));
+  return missingOf(expectedNames, exported, (await loadSettings(ctx, release.configId)).variables);
+}
+
+function missingOf(
+  expected: readonly string[],
+  exported: ReadonlySet<string>,
+  variables: Readonly<Record<string, string>>,
+): string[] {
+  return expected.filter((name) => !exported.has(name) && !Object.hasOwn(variables, name));
+}
