@@ -194,6 +194,7 @@ const instancesMax = 64;
 
 export const scaleAppInputSchema = z.object({
   appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
   instances: z.number().int().min(1).max(instancesMax),
 });
 export type ScaleAppInput = z.infer<typeof scaleAppInputSchema>;

@@ -213,7 +213,7 @@ export const rollbackAppInputSchema = z.object({
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;
 
 /** Rolls the live release out beside itself. */
-export const restartAppInputSchema = z.object({ appId: appIdSchema });
+export const restartAppInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type RestartAppInput = z.infer<typeof restartAppInputSchema>;
 
 export const redeployInputSchema = deploymentRefSchema.extend({ withoutCache: z.boolean().optional() });
