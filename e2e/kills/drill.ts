@@ -12,7 +12,7 @@ import type { System } from '../system/harness/system.ts';
 import { kill, pidOf, type Victim } from './victims.ts';
 
 /** In the order in which a deployment takes them; `queue` is while it waits for one before it. */
-export const STEPS = ['queue', 'clone', 'build', 'pack', 'start', 'health', 'switch', 'drain'] as const;
+export const STEPS = ['queue', 'clone', 'build', 'pack', 'releasing', 'start', 'health', 'switch', 'drain'] as const;
 export type KillStep = (typeof STEPS)[number];
 
 export interface Kill {
@@ -31,6 +31,7 @@ export interface KillResult {
 
 const SLUG = 'killed';
 const COPIES = 2;
+const RELEASE_COMMAND = { command: ['node', 'release.js'], timeoutMs: 120_000 };
 const BALLAST_BYTES = 150 * 1024 * 1024;
 /** The sweep of overdue deployments runs every so often; a waiting one has no deadline of its own. */
 const SWEEP_MS = 90_000;
@@ -84,6 +85,7 @@ export class KillDrill {
     const held = step === 'drain' ? this.#hold() : undefined;
     if (held !== undefined) await this.#gates.arrived(`hold/${serving}`);
     this.#close(step, version);
+    if (step === 'releasing') await this.#setReleaseCommand(RELEASE_COMMAND);
     const ballastBytes = step === 'pack' || step === 'start' ? BALLAST_BYTES : 0;
     await this.#repository.commit(textOf(version), gated(textOf(version), gatesOf(this.#gates, version, ballastBytes)));
     const deploymentId = await this.#begin(step, version);
@@ -104,6 +106,7 @@ export class KillDrill {
       goneAt = performance.now();
     }
     this.#openAll(version, serving);
+    if (step === 'releasing') await this.#withDatabase(() => this.#setReleaseCommand(null));
 
     const ended = await this.#ended(deploymentId);
     const failures: string[] = [];
@@ -142,8 +145,18 @@ export class KillDrill {
 
   #openAll(version: number, serving: number): void {
     this.#system.repositories.holdClones(undefined);
-    for (const name of ['clone', 'build', 'start']) this.#gates.open(`${name}/${version}`);
+    for (const name of ['clone', 'build', 'release', 'start']) this.#gates.open(`${name}/${version}`);
     this.#gates.open(`hold/${serving}`);
+  }
+
+  async #setReleaseCommand(releaseCommand: typeof RELEASE_COMMAND | null): Promise<void> {
+    await this.#system.product.verbs.updateConfig({ appId: this.#appId, settings: { releaseCommand } });
+  }
+
+  /** Again until the database, which may have been killed, is back. */
+  async #withDatabase(work: () => Promise<void>): Promise<void> {
+    const done = () => read(() => work().then(() => true));
+    await waitFor(done, { what: 'the database', timeoutMs: 60_000 });
   }
 
   async #begin(step: KillStep, version: number): Promise<DeploymentId> {
@@ -157,7 +170,7 @@ export class KillDrill {
 
   /** Resolves when the report of the step is there; answers the instance whose shim is killed then. */
   async #reach(step: KillStep, deploymentId: DeploymentId, version: number, oldPid: number): Promise<number> {
-    const name: StepName = step === 'switch' ? 'health' : step;
+    const name: StepName = step === 'switch' ? 'health' : step === 'releasing' ? 'release' : step;
     await waitFor(
       async () => {
         const deployment = await this.#system.product.verbs.getDeployment({ deploymentId });
@@ -168,6 +181,7 @@ export class KillDrill {
       { what: `the report of ${step}`, timeoutMs: 120_000, everyMs: 10 },
     );
     if (step === 'build') await this.#gates.arrived(`build/${version}`);
+    if (step === 'releasing') await this.#gates.arrived(`release/${version}`);
     if (step !== 'health' && step !== 'switch') return oldPid;
     await this.#gates.arrived(`start/${version}`, COPIES);
     return waitFor(
@@ -271,6 +285,7 @@ function textOf(version: number): string {
 function gatesOf(gates: Gates, version: number, ballastBytes: number) {
   return {
     build: gates.url(`build/${version}`),
+    release: gates.url(`release/${version}`),
     start: gates.url(`start/${version}`),
     healthy: gates.url(`healthy/${version}`),
     hold: gates.url(`hold/${version}`),

@@ -28,7 +28,12 @@ const load = () => `load ${loadavg()[0]?.toFixed(2)}`;
 say(`${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, ${load()}`);
 const system = await System.start({ durable: true });
 try {
-  await measurePushes('examples/hello-node', await system.repositories.createHello('hello'), 'hello', '/healthz');
+  await measurePushes(
+    'examples/hello-node',
+    await system.repositories.createExample('hello', 'hello-node'),
+    'hello',
+    '/healthz',
+  );
   await measureInstances(Number(values.instances));
 } finally {
   await system.stop();

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 test('the sample app is cloned by its URL, pinned to the commit and served over HTTPS', async () => {
-  const repository = await system.repositories.createHello('hello');
+  const repository = await system.repositories.createExample('hello', 'hello-node');
   const commit = await repository.commit('Say hello again', {});
   const deployment = await system.createApp('hello', repository, '/healthz');
   expect(deployment).toMatchObject({

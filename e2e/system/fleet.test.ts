@@ -1,10 +1,21 @@
-// Two servers of one organization, each in a network of its own: what happens to one is nothing to the other.
+// Two servers of one organization, each in a network of its own: what happens to one is nothing to the other, and what an app
+// has on both goes live on both or on neither.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AppId, DeploymentId, ReleaseId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { loaded } from './harness/apps.ts';
+import { loaded, loadedFor } from './harness/apps.ts';
 import { type Fleet, type FleetServer, openFleet } from './harness/fleet.ts';
 import type { Repository } from './harness/repository.ts';
 import { System } from './harness/system.ts';
+
+const SHARED = 'both';
+const HOST = `${SHARED}.localhost`;
+const MEGABYTE = 1024 * 1024;
+/** A server that takes nothing up is given two minutes, and whoever sweeps comes within another. */
+const LOSS_TIMEOUT_MS = 240_000;
 
 interface Place {
   readonly server: FleetServer;
@@ -17,6 +28,8 @@ let system: System;
 let fleet: Fleet;
 let east: Place;
 let west: Place;
+/** Of the app that both servers have. */
+let shared: { readonly appId: AppId; readonly repository: Repository };
 
 beforeAll(async () => {
   system = await System.start();
@@ -36,6 +49,31 @@ async function open(name: string): Promise<Place> {
 }
 
 const isOnline = async (place: Place) => (await place.server.summary()).state === 'online';
+const serving = () => Promise.all([east, west].map(async ({ server }) => (await server.get(HOST)).body));
+
+/** The end of a deployment of the shared app: its state, why it failed, and what became of each server. */
+async function ended(deploymentId: DeploymentId) {
+  const { state, failureMessage, servers } = await system.finished(deploymentId, LOSS_TIMEOUT_MS);
+  return { state, failureMessage, servers: servers.map((each) => each.state) };
+}
+async function deployShared(subject: string, files: Readonly<Record<string, string>>) {
+  await shared.repository.commit(subject, files);
+  const { deploymentId } = await system.product.verbs.createDeployment({ appId: shared.appId });
+  return { deploymentId, ...(await ended(deploymentId)) };
+}
+const live = { state: 'live', failureMessage: null, servers: ['live', 'live'] };
+
+/** Load on both servers while `work` goes on; answers what failed of it. */
+async function underLoad(work: () => Promise<void>): Promise<readonly unknown[]> {
+  const loads = [east, west].map(({ server }) => server.load(HOST));
+  try {
+    await work();
+    await Promise.all(loads.map((load) => load.more(3)));
+  } finally {
+    await Promise.all(loads.map((load) => load.stop()));
+  }
+  return loads.flatMap((load) => load.result().failures);
+}
 
 test('each deploys its own app at the same time, and serves only that', async () => {
   const deployed = await Promise.all(
@@ -53,29 +91,140 @@ test('each deploys its own app at the same time, and serves only that', async ()
   await expect(east.server.get(west.host)).rejects.toMatchObject({ code: 'EPROTO' });
 });
 
-test('one is cut off: it serves on, the other deploys; what was asked of it meanwhile is done when it is back', {
+test('an app on both is built on the first and fetched by the other, which proves what it got', async () => {
+  const repository = await system.repositories.create(SHARED, loaded('both 1'));
+  const first = await system.createApp(SHARED, { url: fleet.repositoryUrl(repository.url) }, '', east.server.id);
+  expect([first.state, first.failureMessage]).toEqual(['live', null]);
+  shared = { appId: first.appId, repository };
+  await system.product.verbs.attachServer({ appId: first.appId, serverId: west.server.id });
+
+  const { deploymentId, ...end } = await deployShared('Second version', loadedFor('both 2', {}));
+  expect(end).toEqual(live);
+  expect(await serving()).toEqual(['both 2', 'both 2']);
+  const { steps } = await system.product.verbs.getDeployment({ deploymentId });
+  expect(steps.find(({ name }) => name === 'fetch')?.state).toBe('done');
+  const log = await system.log(deploymentId);
+  expect(log.filter((line) => line.startsWith('Fetching the artifact'))).toHaveLength(1);
+
+  const { items } = await system.product.verbs.listReleases({ appId: first.appId, limit: 1 });
+  const hex = (items[0]?.artifactDigest ?? '').slice('sha256:'.length);
+  const got = readFileSync(join(west.server.folder, 'artifacts', `${hex}.tar.zst`));
+  expect(createHash('sha256').update(got).digest('hex')).toBe(hex);
+  // What a builder keeps for the next build is where it was built, and only there.
+  const caches = ({ server }: Place) =>
+    readdirSync(join(server.folder, 'caches')).filter((name) => name.includes(first.appId));
+  expect([caches(east).length > 0, caches(west)]).toEqual([true, []]);
+});
+
+test('scaled, restarted, rolled out one by one and rolled back under load, both change and no request fails', {
   timeout: 240_000,
 }, async () => {
-  const load = west.server.load(west.host);
-  await east.server.namespace.cut();
+  const { verbs } = system.product;
+  const { appId } = shared;
+  const instances = async () => {
+    const all = (await system.app(SHARED)).instances.filter(({ state }) => state === 'healthy');
+    return [east, west].map(({ server }) => all.filter(({ serverId }) => serverId === server.id).map(({ pid }) => pid));
+  };
+  const both = (count: number) =>
+    waitFor(async () => (await instances()).every((pids) => pids.length === count) || undefined, {
+      what: `${count} healthy instances on both`,
+      timeoutMs: 60_000,
+    });
+  const failures = await underLoad(async () => {
+    await verbs.scaleApp({ appId, instances: 2 });
+    await both(2);
+    const before = (await instances()).flat();
+    const restart = await verbs.restartApp({ appId });
+    expect(await ended(restart.deploymentId)).toEqual(live);
+    await both(2);
+    expect((await instances()).flat().filter((pid) => before.includes(pid))).toEqual([]);
+
+    await verbs.updateConfig({ appId, settings: { rollout: { kind: 'batch', size: 1 } } });
+    const { items } = await verbs.listReleases({ appId, limit: 1 });
+    expect(await deployShared('Third version', loadedFor('both 3', {}))).toMatchObject(live);
+    expect(await serving()).toEqual(['both 3', 'both 3']);
+    const releaseId = items[0]?.id as ReleaseId;
+    const rollback = await verbs.rollbackApp({ appId, releaseId });
+    expect(await ended(rollback.deploymentId)).toEqual(live);
+    expect(await serving()).toEqual(['both 2', 'both 2']);
+  });
+  expect(failures).toEqual([]);
+});
+
+test('one that fails on the second server is taken back on the first, and visitors of both never notice', {
+  timeout: 240_000,
+}, async () => {
+  const failures = await underLoad(async () => {
+    const failsAt = west.server.namespace.address;
+    const { state, failureMessage, servers } = await deployShared(
+      'Fails in the west',
+      loadedFor('both 4', { failsAt }),
+    );
+    expect([state, servers]).toEqual(['failed', ['reverted', 'failed']]);
+    expect(failureMessage).toMatch(/^On west: .+ The other servers serve what they served before\.$/);
+    expect(await serving()).toEqual(['both 2', 'both 2']);
+  });
+  expect(failures).toEqual([]);
+});
+
+test('a transfer that breaks off in the middle goes on where it was, once cable and gateway are back', {
+  timeout: 240_000,
+}, async () => {
+  await shared.repository.commit('A large one', loadedFor('both 5', { ballastBytes: 40 * MEGABYTE }));
+  const { deploymentId } = await system.product.verbs.createDeployment({ appId: shared.appId });
+  const fetching = async () => {
+    const { steps } = await system.product.verbs.getDeployment({ deploymentId });
+    return steps.some(({ name, state }) => name === 'fetch' && state === 'running') || undefined;
+  };
+  await waitFor(fetching, { what: 'the transfer', timeoutMs: 90_000, everyMs: 20 });
+  await west.server.namespace.cut();
   try {
-    await waitFor(async () => !(await isOnline(east)), { what: 'the loss in the list of servers', timeoutMs: 90_000 });
-    expect(await east.server.getInside(east.host)).toBe('east 1');
+    process.kill(system.servicePid('gateway') ?? 0, 'SIGKILL');
+  } finally {
+    await west.server.namespace.mend();
+  }
+  expect(await ended(deploymentId)).toEqual(live);
+  expect(await serving()).toEqual(['both 5', 'both 5']);
+  expect(system.logOf('west')).toContain('a file comes in parts');
+});
 
-    await east.repository.commit('Second version', loaded('east 2'));
-    const waiting = await system.product.verbs.createDeployment({ appId: (await system.app(east.slug)).id });
+test('one is cut off: it serves on, the other deploys, and what both should get ends in a sentence and changes nothing', {
+  timeout: 400_000,
+}, async () => {
+  const load = east.server.load(east.host);
+  await west.server.namespace.cut();
+  try {
+    // Live in the east, and the west never takes it up.
+    const lost = deployShared('Nobody answers in the west', loadedFor('both 6', {}));
+    await waitFor(async () => !(await isOnline(west)), { what: 'the loss in the list of servers', timeoutMs: 90_000 });
+    expect(await west.server.getInside(west.host)).toBe('west 1');
+    expect(await west.server.getInside(HOST)).toBe('both 5');
+
     await west.repository.commit('Second version', loaded('west 2'));
-    expect(await system.deploy((await system.app(west.slug)).id)).toMatchObject({ state: 'live' });
-    expect((await west.server.get(west.host)).body).toBe('west 2');
-    expect(await east.server.getInside(east.host)).toBe('east 1');
-
-    await east.server.namespace.mend();
-    expect(await system.finished(waiting.deploymentId)).toMatchObject({ state: 'live', failureMessage: null });
+    const waiting = await system.product.verbs.createDeployment({ appId: (await system.app(west.slug)).id });
+    await east.repository.commit('Second version', loaded('east 2'));
+    expect(await system.deploy((await system.app(east.slug)).id)).toMatchObject({ state: 'live' });
     expect((await east.server.get(east.host)).body).toBe('east 2');
-    expect(await isOnline(east)).toBe(true);
+
+    const { state, failureMessage, servers } = await lost;
+    expect([state, servers]).toEqual(['failed', ['reverted', 'failed']]);
+    expect(failureMessage).toMatch(/^On west: A server did not finish its part in time/);
+    expect((await east.server.get(HOST)).body).toBe('both 5');
+    expect(await west.server.getInside(HOST)).toBe('both 5');
+
+    await west.server.namespace.mend();
+    // The first of its deployments may have been given up by now; the next one finds it well.
+    await system.finished(waiting.deploymentId, LOSS_TIMEOUT_MS);
+    expect(await system.deploy((await system.app(west.slug)).id)).toMatchObject({
+      state: 'live',
+      failureMessage: null,
+    });
+    expect((await west.server.get(west.host)).body).toBe('west 2');
+    expect(await isOnline(west)).toBe(true);
+    expect(await serving()).toEqual(['both 5', 'both 5']);
     expect((await load.stop()).failures).toEqual([]);
   } finally {
-    await east.server.namespace.mend();
+    await west.server.namespace.mend();
     await load.stop();
   }
 });

@@ -2,7 +2,7 @@
 // its own: the first organization, enrolments, the sample app, its deployments and benchmarks. Must never touch a table
 // itself.
 import type { OrganizationId } from '@fairlead/contract/ids';
-import { createApp, getApp, listApps, scaleApp, updateApp } from '@fairlead/core/app';
+import { attachServer, createApp, getApp, listApps, scaleApp, updateApp, updateConfig } from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
 import {
   cancelDeployment,
@@ -23,11 +23,13 @@ import { createDatabase, type Database } from '@fairlead/db';
 
 /** The verbs that act inside the organization; their `ctx` is filled in. */
 const VERBS = {
+  attachServer,
   createApp,
   getApp,
   listApps,
   scaleApp,
   updateApp,
+  updateConfig,
   createBenchmark,
   getBenchmark,
   listBenchmarks,

@@ -35,7 +35,7 @@ const PLAN: BenchmarkPlan = {
   warmupMs: 300,
 };
 
-const UNFINISHED = new Set(['queued', 'building', 'rolling_out']);
+const UNFINISHED = new Set(['queued', 'building', 'releasing', 'rolling_out']);
 
 async function findSample({ product }: SampleOptions): Promise<AppDetail | undefined> {
   const { items } = await product.verbs.listApps({ search: SAMPLE.name, limit: 50 }, { localHttpsPort: 443 });

@@ -36,6 +36,8 @@ export interface GatewayOptions {
   readonly webAddress: string;
   readonly log: Log;
   readonly clock?: Clock;
+  /** How long the body of a request may take that is no artifact. */
+  readonly bodyTimeoutMs?: number;
 }
 
 export interface Gateway {
@@ -44,6 +46,8 @@ export interface Gateway {
 }
 
 const tickMs = 1_000;
+/** Questions of the web process are short, and it is near. */
+const bodyTimeoutMs = 10_000;
 // Connections that have not proved who they are; far above a thundering herd of real agents, far below our memory.
 const strangersMax = 256;
 
@@ -82,8 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const artifacts = createArtifactDoor({
     store: options.artifacts,
-    find: (token, digest) =>
-      database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, { token, digest })),
+    find: (asked) => database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, asked)),
     record: ({ organizationId }, digest, sizeBytes) =>
       database.system('gateway: artifact', (tx) =>
         recordArtifact(forOrganization({ tx, clock, log }, organizationId), { digest, kind: 'build', sizeBytes }),
@@ -98,6 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const server = createHttpServer({
+    bodyTimeoutMs: options.bodyTimeoutMs ?? bodyTimeoutMs,
     streams,
     logDoor,
     artifacts,

@@ -24,6 +24,8 @@ export interface HttpServerOptions {
   /** Whether one more agent may knock; may end another for it. */
   readonly hasRoom: () => boolean;
   readonly onAgent: (socket: WebSocket, connection: Duplex) => void;
+  /** Of requests that bring no artifact. */
+  readonly bodyTimeoutMs: number;
   readonly log: Log;
 }
 
@@ -35,7 +37,8 @@ export interface HttpServer {
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { log } = options;
-  // A body may be an artifact, and hours long on a slow line; whoever sends none of it is ended by its door.
+  // A body may be an artifact, and hours long on a slow line; whoever sends none of it is ended by its door. Every other
+  // one has a bound of its own.
   // Compression would let a small message grow large in memory; frames are compact already.
   const sockets = new WebSocketServer({ noServer: true, maxPayload: frameBytesMax, perMessageDeflate: false });
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 2 * 60 * 60_000 }, (request, response) => {
@@ -60,10 +63,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { streams, artifacts, logDoor }: HttpServerOptions,
+  { streams, artifacts, logDoor, bodyTimeoutMs }: HttpServerOptions,
 ): Promise<void> {
   const path = pathOf(request);
   if (await artifacts.handle(request, response, path)) return;
+  boundBody(request, bodyTimeoutMs);
   if (request.method === 'GET' && path === livePath) return streams.handle(request, response);
   if (request.method === 'POST' && path === logPath) return logDoor.handle(request, response);
   if (path === healthPath) {
@@ -72,6 +76,14 @@ async function answer(
   }
   const status = path === agentPath ? 426 : 404;
   response.writeHead(status, status === 426 ? { upgrade: 'websocket', connection: 'upgrade' } : {}).end();
+}
+
+/** Whether or not somebody reads it: a body that trickles in holds a connection. */
+function boundBody(request: IncomingMessage, timeoutMs: number): void {
+  const timer = setTimeout(() => {
+    if (!request.complete) request.destroy();
+  }, timeoutMs);
+  request.once('close', () => clearTimeout(timer));
 }
 
 function turnAway(socket: Duplex, status: string): void {

@@ -118,9 +118,26 @@ export function loaded(text: string): Files {
   };
 }
 
+/** The same with so many random bytes that its build adds; ends at once where it has that address. */
+export function loadedFor(text: string, { ballastBytes = 0, failsAt = '' }): Files {
+  const head = [
+    "import { networkInterfaces } from 'node:os';",
+    'const addresses = Object.values(networkInterfaces()).flatMap((all) => all.map(({ address }) => address));',
+    `if (addresses.includes(${JSON.stringify(failsAt)})) throw new Error('this server does not suit me');`,
+  ];
+  const { 'server.js': server } = loaded(text);
+  return {
+    'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
+    'build.js': `import { randomBytes } from 'node:crypto';\nimport { writeFileSync } from 'node:fs';\nwriteFileSync('ballast', randomBytes(${ballastBytes}));\n`,
+    'server.js': [...head, server].join('\n'),
+  };
+}
+
 export interface GatesOfApp {
   /** Its build waits for the answer. */
   readonly build: string;
+  /** So does its release command, where it is asked for. */
+  readonly release: string;
   /** It listens after the answer. */
   readonly start: string;
   /** Told of the first health check that it answers. */
@@ -142,6 +159,7 @@ export function gated(text: string, gates: GatesOfApp): Files {
       `await (await fetch(${JSON.stringify(gates.build)})).text();`,
       '',
     ].join('\n'),
+    'release.js': `await (await fetch(${JSON.stringify(gates.release)})).text();\n`,
     'server.js': [
       ...loadedHead(text),
       `const gates = ${JSON.stringify(gates)};`,

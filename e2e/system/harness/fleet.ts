@@ -17,6 +17,8 @@ import type { System } from './system.ts';
 export interface FleetServer {
   readonly id: ServerId;
   readonly name: string;
+  /** Of its agent. */
+  readonly folder: string;
   /** Its own address; `cut` and `mend` are its cable. */
   readonly namespace: Namespace;
   summary(): Promise<ServerSummary>;
@@ -35,6 +37,9 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
+/** Of artifacts on their way to a server: an app of some megabytes takes seconds. */
+const ARTIFACT_RATE = 6 * 1024 * 1024;
+
 export async function openFleet(system: System): Promise<Fleet> {
   const undo: Undo[] = [];
   try {
@@ -42,7 +47,11 @@ export async function openFleet(system: System): Promise<Fleet> {
     undo.push(() => network.close());
     const source = { port: await freePort(), upstreamPort: system.sourcePort };
     const { gatewayUrl } = system.controlPlane;
-    const front = await startNginx(gatewayUrl, join(system.dataFolder, 'fleet'), { address: network.address, source });
+    const front = await startNginx(gatewayUrl, join(system.dataFolder, 'fleet'), {
+      address: network.address,
+      source,
+      artifactRate: ARTIFACT_RATE,
+    });
     undo.push(() => front.close());
     return {
       repositoryUrl: (url) => url.replace(`127.0.0.1:${source.upstreamPort}`, `${network.address}:${source.port}`),
@@ -71,6 +80,7 @@ export async function openFleet(system: System): Promise<Fleet> {
         return {
           id: (await summary()).id,
           name,
+          folder,
           namespace,
           summary,
           get: (host, path = '/') => requestPinned({ host, address, port: ports.https, path, caFile }),

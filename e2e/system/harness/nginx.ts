@@ -17,6 +17,8 @@ export interface NginxOptions {
   readonly address?: string;
   /** Serves this machine's repositories too, by plain HTTP. */
   readonly source?: { readonly port: number; readonly upstreamPort: number };
+  /** Bytes a second of artifacts on their way to servers, so that a transfer can be met in the middle. */
+  readonly artifactRate?: number;
 }
 
 export async function startNginx(gatewayUrl: string, parent: string, options: NginxOptions = {}): Promise<Front> {
@@ -59,7 +61,7 @@ function configure(
   folder: string,
   port: number,
   gatewayUrl: string,
-  { address, source }: NginxOptions & { readonly address: string },
+  { address, source, artifactRate }: NginxOptions & { readonly address: string },
 ): string {
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -79,7 +81,7 @@ ${temporary.join('\n')}
     server_name _;
     ssl_certificate ${folder}/leaf.pem;
     ssl_certificate_key ${folder}/leaf.key;
-    location / {
+${artifactRate === undefined ? '' : slowArtifacts(gatewayUrl, artifactRate)}    location / {
       proxy_pass ${gatewayUrl};
       proxy_http_version 1.1;
       proxy_set_header Host $host;
@@ -89,6 +91,20 @@ ${temporary.join('\n')}
     }
   }
 ${source === undefined ? '' : sourceServer(address, source)}}
+`;
+}
+
+/** Not read ahead either: what breaks behind it breaks in front of it. */
+function slowArtifacts(gatewayUrl: string, bytesPerSecond: number): string {
+  return `    location /agent/artifacts/ {
+      proxy_pass ${gatewayUrl};
+      proxy_http_version 1.1;
+      proxy_set_header Host $host;
+      client_max_body_size 0;
+      proxy_request_buffering off;
+      proxy_buffering off;
+      limit_rate ${bytesPerSecond};
+    }
 `;
 }
 

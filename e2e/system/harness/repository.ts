@@ -14,8 +14,8 @@ export interface Repository {
 
 export interface Repositories {
   create(name: string, files: Files): Promise<Repository>;
-  /** A repository whose root folder holds the sample app. */
-  createHello(name: string): Promise<Repository>;
+  /** A repository whose root folder holds an app of `examples/`. */
+  createExample(name: string, example: string): Promise<Repository>;
   /** Every clone waits until this resolves; undefined lets them pass. */
   holdClones(until: (() => Promise<void>) | undefined): void;
   close(): Promise<void>;
@@ -60,9 +60,9 @@ export async function serveRepositories(folder: string, port: number): Promise<R
       await repository.commit('First version', files);
       return repository;
     },
-    async createHello(name) {
+    async createExample(name, example) {
       const repository = await open(name);
-      cpSync(join(ROOT, 'examples/hello-node'), join(folder, 'work', name), { recursive: true });
+      cpSync(join(ROOT, 'examples', example), join(folder, 'work', name), { recursive: true });
       await repository.commit('Say hello', {});
       return repository;
     },

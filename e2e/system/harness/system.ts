@@ -33,7 +33,8 @@ import { type Repositories, type Repository, serveRepositories } from './reposit
 export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
 const AGENT = 'agent';
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
-const DEPLOY_TIMEOUT_MS = 90_000;
+/** A first build may fetch its runtime. */
+const DEPLOY_TIMEOUT_MS = 180_000;
 
 export interface SystemOptions {
   /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
@@ -207,13 +208,13 @@ export class System {
     return this.finished(deploymentId);
   }
 
-  finished(deploymentId: DeploymentId): Promise<DeploymentDetail> {
+  finished(deploymentId: DeploymentId, timeoutMs = DEPLOY_TIMEOUT_MS): Promise<DeploymentDetail> {
     return waitFor(
       async () => {
         const deployment = await this.product.verbs.getDeployment({ deploymentId });
         return FINISHED.has(deployment.state) ? deployment : undefined;
       },
-      { what: `the end of the deployment ${deploymentId}`, timeoutMs: DEPLOY_TIMEOUT_MS },
+      { what: `the end of the deployment ${deploymentId}`, timeoutMs },
     );
   }
 

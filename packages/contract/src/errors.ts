@@ -162,6 +162,9 @@ const table = {
   'app.name_taken': conflict('There is already an app with this name. Choose another.'),
   'app.confirm_mismatch': invalid('The name typed is not the name of this app.'),
   'app.not_live': conflict('This app has no live release yet. Deploy it first.'),
+  'app.releases_differ': conflict(
+    'The servers of this app serve different releases. Roll back to one of them, or deploy, then restart.',
+  ),
 
   'source.unreachable': failed('The git server did not answer. Check the address, and that it can be reached.', {
     retryable: true,
@@ -173,9 +176,6 @@ const table = {
   'source.not_a_repository': invalid('What answers at this address is not a git repository.'),
 
   'release.not_found': missing('There is no such release.'),
-  'release.artifact_elsewhere': conflict(
-    'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
-  ),
   'release.already_live': conflict('This release is live already.'),
 
   'deployment.not_found': missing('There is no such deployment.'),

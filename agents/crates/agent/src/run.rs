@@ -15,6 +15,7 @@ mod release;
 mod router;
 mod routes;
 mod samples;
+mod unsent;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -112,6 +113,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     let registry = registry.map_or("", String::as_str);
     let toolchains = Toolchains::new(folders.toolchains(), program.clone(), fetching.clone(), registry);
     let store = Store::new(fetching, &control_url, ends.transfer_token.clone());
+    let unsent = tokio::spawn(unsent::send_all(folders.artifacts(), store.clone()));
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
     let identities = Arc::new(Identities::open(&folders)?);
     let (apps, output) = Runtime::start(RuntimeOptions {
@@ -221,6 +223,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     };
     reconciler.run(sources, shutdown).await;
 
+    unsent.abort();
     app_logs.abort();
     disk.abort();
     router.abort();

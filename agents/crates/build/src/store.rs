@@ -3,14 +3,18 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use fairlead_base::CancellationToken;
+use fairlead_base::{Backoff, CancellationToken};
 use fairlead_fetch::{Client, Digest, FetchError, Receive, Send};
-use fairlead_model::Failure;
+use fairlead_model::{DeploymentId, Failure};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// No artifact is larger packed.
 const BYTES_MAX: u64 = 16 << 30;
+/// How long the network may be away: within what a roll-out is given to fetch in.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Why an artifact did not come or go.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +34,15 @@ pub enum TransferError {
 }
 
 impl TransferError {
+    /// Whether it may go better later: the link is down, the network is, or the session ended in between.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unlinked | Self::Fetch(FetchError::Status { status: 401, .. }) => true,
+            Self::Fetch(error) => error.is_passing(),
+            Self::Digest | Self::Cancelled => false,
+        }
+    }
+
     /// As a roll-out reports it.
     pub fn failure(&self) -> Failure {
         let missing = matches!(self, Self::Fetch(FetchError::Status { status: 404, .. }));
@@ -65,24 +78,101 @@ impl Store {
         Self { client, base: format!("{url}/agent/artifacts").into(), token }
     }
 
-    /// Fetches an artifact to `to`, going on where an earlier attempt ended.
+    /// Fetches an artifact to `to`, going on where an earlier attempt ended. Waits for a link that is down.
     pub async fn fetch(&self, digest: &str, to: &Path, cancel: &CancellationToken) -> Result<(), TransferError> {
+        let mut patience = Patience::new(self.token.clone());
+        loop {
+            match self.fetch_once(digest, to, cancel).await {
+                Ok(()) => return Ok(()),
+                Err(error) => patience.after(error, cancel).await?,
+            }
+        }
+    }
+
+    /// Sends what a build made, unless the store has it. Waits for a link that broke meanwhile, but for none that never was.
+    pub async fn send(
+        &self,
+        digest: &str,
+        file: &Path,
+        deployment: &DeploymentId,
+        cancel: &CancellationToken,
+    ) -> Result<(), TransferError> {
+        if self.token.borrow().is_empty() {
+            return Err(TransferError::Unlinked);
+        }
+        let mut patience = Patience::new(self.token.clone());
+        loop {
+            match self.send_once(digest, file, deployment, cancel).await {
+                Ok(()) => return Ok(()),
+                Err(error) => patience.after(error, cancel).await?,
+            }
+        }
+    }
+
+    /// Resolves when a session has opened or ended since `seen` was looked at; never, once the link is gone for good.
+    pub async fn linked(seen: &mut watch::Receiver<String>) {
+        if seen.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The tokens of sessions as they come and go.
+    pub fn tokens(&self) -> watch::Receiver<String> {
+        self.token.clone()
+    }
+
+    async fn fetch_once(&self, digest: &str, to: &Path, cancel: &CancellationToken) -> Result<(), TransferError> {
         let (url, token) = self.ask(digest)?;
         let proof = Digest::sha256(digest).ok_or(TransferError::Digest)?;
         let what = Receive { url: &url, token: &token, bytes_max: BYTES_MAX };
         self.client.file(what, Some(&proof), to, cancel).await.map_err(ended)
     }
 
-    /// Sends an artifact, unless the store has it.
-    pub async fn send(&self, digest: &str, file: &Path, cancel: &CancellationToken) -> Result<(), TransferError> {
+    async fn send_once(
+        &self,
+        digest: &str,
+        file: &Path,
+        deployment: &DeploymentId,
+        cancel: &CancellationToken,
+    ) -> Result<(), TransferError> {
         let (url, token) = self.ask(digest)?;
-        self.client.send(Send { url: &url, token: &token, file }, cancel).await.map_err(ended)
+        let what = Send { url: &url, token: &token, file, deployment: deployment.as_str() };
+        self.client.send(what, cancel).await.map_err(ended)
     }
 
     fn ask(&self, digest: &str) -> Result<(String, String), TransferError> {
         let hex = digest.strip_prefix("sha256:").ok_or(TransferError::Digest)?;
         let token = self.token.borrow().clone();
         if token.is_empty() { Err(TransferError::Unlinked) } else { Ok((format!("{}/{hex}", self.base), token)) }
+    }
+}
+
+/// Pauses between attempts, until it has been long enough.
+struct Patience {
+    until: Instant,
+    backoff: Backoff,
+    token: watch::Receiver<String>,
+}
+
+impl Patience {
+    fn new(mut token: watch::Receiver<String>) -> Self {
+        token.mark_unchanged();
+        let backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
+        Self { until: Instant::now() + PATIENCE, backoff, token }
+    }
+
+    /// Comes back when it is time for another attempt; a new session is a good moment.
+    async fn after(&mut self, error: TransferError, cancel: &CancellationToken) -> Result<(), TransferError> {
+        let pause = self.backoff.pause();
+        if !error.is_passing() || Instant::now() + pause >= self.until {
+            return Err(error);
+        }
+        tracing::info!(%error, "an artifact's transfer is tried again");
+        tokio::select! {
+            () = cancel.cancelled() => Err(TransferError::Cancelled),
+            () = Store::linked(&mut self.token) => Ok(()),
+            () = tokio::time::sleep(pause) => Ok(()),
+        }
     }
 }
 

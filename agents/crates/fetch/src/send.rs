@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairlead_base::{Backoff, CancellationToken};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use crate::receive::request;
@@ -17,6 +17,8 @@ const PART_BYTES: u64 = 8 << 20;
 const ATTEMPTS: u32 = 5;
 /// How far a part of a file has come; of the store.
 const OFFSET: &str = "upload-offset";
+/// The build that made the file.
+const DEPLOYMENT: &str = "fairlead-deployment";
 
 /// What to send.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +29,18 @@ pub struct Send<'a> {
     pub token: &'a str,
     /// The file.
     pub file: &'a Path,
+    /// The deployment whose build made it, in whose name the store takes it.
+    pub deployment: &'a str,
+}
+
+impl Send<'_> {
+    fn request(&self, method: Method) -> Result<Request<Bytes>, FetchError> {
+        let mut request = request(Receive { url: self.url, token: self.token, bytes_max: 0 })?;
+        *request.method_mut() = method;
+        let deployment = HeaderValue::from_str(self.deployment).map_err(std::io::Error::other)?;
+        request.headers_mut().insert(DEPLOYMENT, deployment);
+        Ok(request)
+    }
 }
 
 impl Client {
@@ -76,8 +90,7 @@ impl Client {
 
     /// Bytes that the store holds of it; `None`: all, checked.
     async fn held(&self, what: Send<'_>, total: u64) -> Result<Option<u64>, FetchError> {
-        let mut head = request(Receive { url: what.url, token: what.token, bytes_max: 0 })?;
-        *head.method_mut() = Method::HEAD;
+        let head = what.request(Method::HEAD)?;
         let (address, answer) = self.request(what.url, &head).await?;
         match answer.status() {
             StatusCode::NOT_FOUND => Ok(Some(0)),
@@ -102,8 +115,7 @@ impl Client {
         let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
         file.seek(std::io::SeekFrom::Start(from)).await?;
         file.read_exact(&mut bytes).await?;
-        let mut put = request(Receive { url: what.url, token: what.token, bytes_max: 0 })?;
-        *put.method_mut() = Method::PUT;
+        let mut put = what.request(Method::PUT)?;
         let range = if length == 0 {
             format!("bytes */{total}")
         } else {

@@ -70,6 +70,9 @@ fn answer(mut stream: TcpStream, held: &Mutex<Held>) {
     if header("authorization") != format!("Bearer {TOKEN}") {
         return say("401 Unauthorized", "Content-Length: 0\r\n", b"");
     }
+    if matches!(method.as_str(), "HEAD" | "PUT") && header("fairlead-deployment") != "dep_1" {
+        return say("404 Not Found", "Content-Length: 0\r\n", b"");
+    }
     let have = held.bytes.len();
     match method.as_str() {
         "HEAD" if held.whole => say("200 OK", &format!("Content-Length: {have}\r\n"), b""),
@@ -155,7 +158,7 @@ async fn a_file_is_sent_in_parts_from_where_the_store_is_and_never_twice() {
     let (dir, client) = (tempfile::tempdir().unwrap(), Client::new(None).unwrap());
     let (file, url, cancel) = (dir.path().join("file"), store.url(), CancellationToken::new());
     std::fs::write(&file, &bytes).unwrap();
-    let what = Send { url: &url, token: TOKEN, file: &file };
+    let what = Send { url: &url, token: TOKEN, file: &file, deployment: "dep_1" };
     client.send(what, &cancel).await.unwrap();
     {
         let held = store.held.lock().unwrap();

@@ -161,7 +161,12 @@ impl AppState {
                 self.restored = None;
                 self.remove_all(now, actions);
             }
-            Event::Prepared(release) => self.each_group(|group| group.prepared(&release)),
+            Event::Fetching(release) => self.fetching(&release, now, actions),
+            Event::Prepared(release) => {
+                let deployment = self.next_deployment(&release);
+                self.finish_step(deployment.as_ref(), Step::Fetch, StepState::Done, now);
+                self.each_group(|group| group.prepared(&release));
+            }
             Event::PrepareFailed(release, failure) => self.prepare_failed(&release, failure, now, actions),
             Event::Started { instance, pid, port, started_unix_ms } => {
                 if let Some(slot) = self.slot(&instance) {
@@ -246,6 +251,19 @@ impl AppState {
             let slot = Slot::adopted(&orphan, now.at);
             self.leaving.insert(id, Leaving { release, deployment, slot, grace: orphan.stop_grace, stage, hook: None });
         }
+    }
+
+    /// The deployment that brings a release, while it is on its way.
+    fn next_deployment(&self, release: &ReleaseId) -> Option<DeploymentId> {
+        let group = self.next.as_ref().map(|next| &next.group).filter(|group| group.release.id == *release)?;
+        group.deployment.clone()
+    }
+
+    /// Before the step that waits for it, which stays the last one.
+    fn fetching(&mut self, release: &ReleaseId, now: Now, actions: &mut Vec<Action>) {
+        let Some(deployment) = self.next_deployment(release) else { return };
+        self.say(Some(deployment.clone()), Step::Fetch, sentence::FETCHING.into(), actions);
+        self.begin_step_before(&deployment, Step::Fetch, now);
     }
 
     fn prepare_failed(&mut self, release: &ReleaseId, failure: Failure, now: Now, actions: &mut Vec<Action>) {

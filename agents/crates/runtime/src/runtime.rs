@@ -38,10 +38,12 @@ const LOG_LINES_WAITING: usize = 4096;
 /// Makes a release's folder from its artifact.
 pub trait PrepareRelease: Send + Sync + 'static {
     /// Makes `folder` whole or not at all, readable by every user of the server. Called again for one that is there.
+    /// `fetching` is told when the artifact has to come from elsewhere first.
     fn prepare<'a>(
         &'a self,
         release: &'a ReleaseSpec,
         folder: &'a Path,
+        fetching: &'a (dyn Fn() + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 }
 

@@ -50,6 +50,7 @@ impl PrepareRelease for EmptyFolders {
         &'a self,
         release: &'a ReleaseSpec,
         folder: &'a Path,
+        _fetching: &'a (dyn Fn() + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         Box::pin(async move {
             if release.artifact_digest == "missing" {

@@ -38,7 +38,11 @@ const release = (rows: OrganizationRows) =>
 function ask(method: string, options: { headers?: Record<string, string>; body?: Buffer; as?: string } = {}) {
   return fetch(`${gateway.httpUrl}/agent/artifacts/${hex}`, {
     method,
-    headers: { authorization: `Bearer ${options.as ?? token}`, ...options.headers },
+    headers: {
+      authorization: `Bearer ${options.as ?? token}`,
+      'fairlead-deployment': gateway.rows.deploymentId,
+      ...options.headers,
+    },
     ...(options.body === undefined ? {} : { body: new Uint8Array(options.body) }),
   });
 }
@@ -89,6 +93,35 @@ test('a server that builds nothing writes nothing, and none reads what another o
   await release(theirs);
   expect((await ask('GET', { as: stranger })).status).toBe(404);
   expect((await ask('HEAD', { as: stranger })).status).toBe(404);
+});
+
+test('a build writes what it has named and nothing else, and a build of another server nothing at all', async () => {
+  const digest = () =>
+    gateway
+      .system(({ tx }) => tx.deployment.findUniqueOrThrow({ where: { id: gateway.rows.deploymentId } }))
+      .then(({ builtDigest }) => builtDigest);
+  const unnamed = { headers: { 'fairlead-deployment': '' }, body: bytes };
+  expect((await ask('PUT', unnamed)).status).toBe(404);
+  const other = await insertOrganizationRows(gateway.db.database, 'other');
+  const theirs = { headers: { 'fairlead-deployment': other.deploymentId }, body: bytes };
+  expect((await ask('PUT', theirs)).status).toBe(404);
+  // Whoever reads names nothing.
+  expect((await ask('GET')).status).toBe(404);
+  expect(await digest()).not.toBe(`sha256:${hex}`);
+  expect((await ask('PUT', { body: bytes })).status).toBe(201);
+  expect(await digest()).toBe(`sha256:${hex}`);
+});
+
+test('what could not be sent during the build is taken later, from the server that made it', async () => {
+  await setBuilding(false);
+  expect((await ask('PUT', { body: bytes })).status).toBe(404);
+  await gateway.system(({ tx }) =>
+    tx.release.update({
+      where: { id: gateway.rows.releaseId },
+      data: { artifactDigest: `sha256:${hex}`, builtOnServerId: gateway.rows.serverId },
+    }),
+  );
+  expect((await ask('PUT', { body: bytes })).status).toBe(201);
 });
 
 test('only the token of the open session opens it', async () => {

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type ArtifactStore, artifactBytesMax, type Transfer } from '@fairlead/core/artifact';
+import { type ArtifactStore, artifactBytesMax, type Transfer, type TransferQuestion } from '@fairlead/core/artifact';
 import type { Log } from '@fairlead/core/kernel';
 import { refuse } from '../live/stream.ts';
 
@@ -14,7 +14,7 @@ const idleMs = 60_000;
 export interface ArtifactDoorOptions {
   readonly store: ArtifactStore;
   /** Null when no open session has that token. */
-  readonly find: (token: string, digest: string) => Promise<Transfer | null>;
+  readonly find: (asked: TransferQuestion) => Promise<Transfer | null>;
   readonly record: (transfer: Transfer, digest: string, sizeBytes: number) => Promise<void>;
   readonly log: Log;
 }
@@ -31,12 +31,15 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
       const hex = pathPattern.exec(path)?.[1];
       if (hex === undefined) return false;
       const token = /^Bearer ([\w-]{20,100})$/.exec(request.headers.authorization ?? '')?.[1];
-      const transfer = token === undefined ? null : await options.find(token, `sha256:${hex}`);
-      if (transfer === null) refuse(response, 'session.required');
+      const named = request.headers['fairlead-deployment'];
+      const deploymentId = request.method === 'GET' || typeof named !== 'string' ? null : named;
+      const transfer =
+        token === undefined ? null : await options.find({ token, digest: `sha256:${hex}`, deploymentId });
+      if (transfer === null) drain(response, () => refuse(response, 'session.required'));
       else if (request.method === 'HEAD') await head(transfer, hex, response);
       else if (request.method === 'GET') await get(transfer, hex, request, response);
       else if (request.method === 'PUT') await put(transfer, hex, request, response);
-      else response.writeHead(405, { allow: 'GET, HEAD, PUT' }).end();
+      else drain(response, () => response.writeHead(405, { allow: 'GET, HEAD, PUT' }).end());
       return true;
     },
   };

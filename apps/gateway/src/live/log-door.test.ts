@@ -1,4 +1,6 @@
 // Questions about apps' logs, as the web process asks them and an agent answers.
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { LogLinesSchema, LogStream } from '@fairlead/contract/agent';
 import { type AppLogBatch, appLogBatch } from '@fairlead/contract/app-log';
@@ -8,7 +10,7 @@ import { startTestGateway, type TestGateway } from '../testing.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startTestGateway();
+  gateway = await startTestGateway({ bodyTimeoutMs: 300 });
 });
 afterAll(() => gateway.close());
 
@@ -72,4 +74,17 @@ test('only the web process asks, and only about apps where they are', async () =
   expect((await ask({ serverIds: [theirs.serverId] })).status).toBe(404);
   expect((await ask({ organizationId: theirs.organizationId })).status).toBe(404);
   expect((await ask({ limit: 0 })).status).toBe(400);
+});
+
+test('a question that trickles in does not hold its connection', async () => {
+  const { port } = new URL(gateway.httpUrl);
+  const socket = connectTcp(Number(port), '127.0.0.1');
+  const head = ['POST /internal/logs HTTP/1.1', 'host: gateway', `authorization: Bearer ${gateway.token}`];
+  socket.write([...head, 'content-length: 100', '', '{'].join('\r\n'));
+  const trickle = setInterval(() => socket.write(' '), 50);
+  // Reset or ended: whichever comes, it is over.
+  socket.on('error', () => undefined);
+  await once(socket, 'close');
+  clearInterval(trickle);
+  expect(socket.bytesWritten).toBeLessThan(head.join('').length + 100);
 });

@@ -1,8 +1,9 @@
 // Owns how many copies of an app run. Must never touch a release: the copies are of whatever is live.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
+import { requirePlace } from '../config/index.ts';
 import { lockApps } from '../deployment/index.ts';
-import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';
 import type { AppIdentity, ScaleAppInput } from './schema.ts';
 
@@ -12,24 +13,18 @@ export async function scaleApp(ctx: Ctx, input: ScaleAppInput): Promise<AppIdent
   const { appId, instances } = input;
   // A report takes the app first and its server then; so does this.
   await lockApps(ctx, [appId]);
-  const placement = await tx.placement.findFirst({
-    where: {
-      appId,
-      organizationId,
-      ...(input.environmentId === undefined ? {} : { environmentId: input.environmentId }),
-    },
-    select: { environmentId: true, instances: true, app: { select: { name: true, slug: true } } },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  const { environmentId, instances: before } = await requirePlace(ctx, { appId, environmentId: input.environmentId });
+  const app = await tx.app.findFirstOrThrow({
+    where: { id: appId, organizationId },
+    select: { name: true, slug: true },
   });
-  if (placement === null) throw new AppError('app.not_found', { appId });
-  const { app, environmentId } = placement;
   // On each of its servers alike.
   await tx.placement.updateMany({ where: { appId, environmentId, organizationId }, data: { instances } });
   await bumpServersOf(ctx, { appId, environmentId });
   await recordAudit(ctx, {
     action: 'app.scale',
     target: { kind: 'app', id: appId, label: app.name },
-    before: { environmentId, instances: placement.instances },
+    before: { environmentId, instances: before },
     after: { environmentId, instances },
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });

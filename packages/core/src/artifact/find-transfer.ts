@@ -1,5 +1,5 @@
 // Owns who may read and write which artifact: a server reads what is released on it or was sent for it to build, and writes
-// only what it was asked to build. Must never answer for another organization.
+// only what a build of its own has named or made. Must never answer for another organization.
 import { createHash } from 'node:crypto';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -16,11 +16,16 @@ export function hashTransferToken(token: string): string {
   return createHash('sha256').update(`fairlead-transfer-v1\n${token}`).digest('hex');
 }
 
+export interface TransferQuestion {
+  readonly token: string;
+  readonly digest: string;
+  /** The build that says that this is what it made; null for whoever only reads. */
+  readonly deploymentId: string | null;
+}
+
 /** Null when no open session has that token. */
-export async function findTransfer(
-  ctx: SystemCtx,
-  { token, digest }: { readonly token: string; readonly digest: string },
-): Promise<Transfer | null> {
+export async function findTransfer(ctx: SystemCtx, asked: TransferQuestion): Promise<Transfer | null> {
+  const { token, digest, deploymentId } = asked;
   const server = await ctx.tx.server.findFirst({
     where: { transferTokenHash: hashTransferToken(token), connectedGateway: { not: null } },
     select: { id: true, organizationId: true },
@@ -33,7 +38,7 @@ export async function findTransfer(
     serverId,
     organizationId,
     mayRead: await mayRead(scoped, serverId, digest),
-    mayWrite: await mayWrite(scoped, serverId, digest),
+    mayWrite: await mayWrite(scoped, { serverId, digest, deploymentId }),
   };
 }
 
@@ -53,11 +58,25 @@ async function mayRead(ctx: OrganizationCtx, serverId: string, digest: string): 
   return found?.readable ?? false;
 }
 
-/** The digest of what is being built is known to its builder only, so a build under way opens any of its organization. */
-async function mayWrite(ctx: OrganizationCtx, serverId: string, digest: string): Promise<boolean> {
+interface WriteQuestion {
+  readonly serverId: string;
+  readonly digest: string;
+  readonly deploymentId: string | null;
+}
+
+/**
+ * A build under way on this server names what it made and may write that one; a build that was begun anew names another.
+ * Later, what came too late is still taken: a release says that this server made it.
+ */
+async function mayWrite(ctx: OrganizationCtx, { serverId, digest, deploymentId }: WriteQuestion): Promise<boolean> {
   const { organizationId } = ctx;
-  const building = { organizationId, buildServerId: serverId, state: 'building' };
-  if ((await ctx.tx.deployment.count({ where: building })) > 0) return true;
+  if (deploymentId !== null) {
+    const { count } = await ctx.tx.deployment.updateMany({
+      where: { id: deploymentId, organizationId, buildServerId: serverId, state: 'building' },
+      data: { builtDigest: digest },
+    });
+    if (count > 0) return true;
+  }
   const built = { organizationId, builtOnServerId: serverId, artifactDigest: digest };
   return (await ctx.tx.release.count({ where: built })) > 0;
 }

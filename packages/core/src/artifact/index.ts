@@ -5,6 +5,7 @@ export {
   recordArtifact,
   type StoredArtifact,
   type Transfer,
+  type TransferQuestion,
 } from './find-transfer.ts';
 export { pruneArtifacts } from './prune-artifacts.ts';
 export {

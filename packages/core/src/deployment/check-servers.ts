@@ -55,7 +55,9 @@ export async function checkRollout(
     select: { configId: true, secretSnapshotId: true, builtOnServerId: true, artifactDigest: true, artifactKind: true },
   });
   const { builtOnServerId, artifactDigest: digest } = release;
-  const elsewhere = place.servers.filter(({ serverId }) => serverId !== builtOnServerId);
+  const lacksIt = (server: Place['servers'][number]) =>
+    server.serverId !== builtOnServerId && server.liveReleaseId !== releaseId;
+  const elsewhere = place.servers.filter(lacksIt);
   if (elsewhere.length > 0 && (await tx.artifact.count({ where: { organizationId, digest } })) === 0) {
     return { code: 'deployment.artifact_elsewhere', message: null };
   }

@@ -69,10 +69,11 @@ async function recordRollout(
 ): Promise<void> {
   const outcome = readOutcome(status);
   if (outcome === null) return;
-  // The steps of the first server stand for all: the others have a row of their own.
+  // The steps of the first server stand for all, but that it built what the others fetch: they have a row of their own.
   const leads = row.servers[0]?.serverId === serverId;
+  const steps = readSteps(status.steps).filter(({ name }) => leads || name === 'fetch');
   const event: DeploymentEvent = { kind: 'rollout', serverId, outcome, released: isReleased(status) };
-  await record(ctx, row, event, serverId, leads ? { steps: readSteps(status.steps) } : {});
+  await record(ctx, row, event, serverId, { steps });
 }
 
 /** The release command is over, or the instances are on their way already. */

@@ -215,7 +215,7 @@ export const rollbackAppInputSchema = z.object({
 });
 export type RollbackAppInput = z.infer<typeof rollbackAppInputSchema>;
 
-/** Rolls the live release out beside itself. Without an environment: in that where the app was made. */
+/** Rolls the live release out beside itself. */
 export const restartAppInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });
 export type RestartAppInput = z.infer<typeof restartAppInputSchema>;
 

@@ -1,17 +1,24 @@
 // One app on several servers: built once, rolled out in waves, and taken back where one of them fails.
 import { create } from '@bufbuild/protobuf';
-import { ReportSchema, type RolloutStatus, WorkState } from '@fairlead/contract/agent';
+import { ReportSchema, type RolloutStatus, StepState, StepStatusSchema, WorkState } from '@fairlead/contract/agent';
 import { newId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { attachServer, updateConfig } from '../app/index.ts';
+import { attachServer, scaleApp, updateConfig } from '../app/index.ts';
 import { createEnvironment } from '../environment/index.ts';
 import { recordReport } from '../link/index.ts';
 import { diffReleases } from '../release/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
-import { createDeployment, failOverdueDeployments, getDeployment, promoteRelease, retryDeployment } from './index.ts';
+import {
+  createDeployment,
+  failOverdueDeployments,
+  getDeployment,
+  promoteRelease,
+  restartApp,
+  retryDeployment,
+} from './index.ts';
 import { pickUpMs } from './machine.ts';
 
 let db: TestDatabase;
@@ -130,6 +137,74 @@ test('a server that is lost in the middle leaves nothing in between', async () =
   expect(await get(deploymentId)).toMatchObject({ state: 'failed', failureCode: 'deployment.server_lost' });
   expect((await specOf(world.serverId))?.live?.releaseId).toBe(former);
   await world.system(({ tx }) => tx.server.updateMany({ data: { lastSeenAt: world.clock.now() } }));
+});
+
+test('a restart and a number of copies reach every server of the app in that environment, and no other environment', async () => {
+  await goLive();
+  const releaseId = (await specOf(second))?.live?.releaseId;
+  const { deploymentId } = await world.tenant((ctx) => restartApp(ctx, { appId }));
+  await world.advance(deploymentId);
+  expect((await specOf(world.serverId))?.candidate).toMatchObject({ deploymentId, release: { releaseId } });
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  expect((await specOf(second))?.candidate).toMatchObject({ deploymentId, release: { releaseId } });
+  await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  expect(await get(deploymentId)).toMatchObject({ state: 'live', trigger: 'restart' });
+
+  // Its home is where it was placed first.
+  world.clock.forward(1000);
+  const { environmentId } = await world.tenant((ctx) =>
+    createEnvironment(ctx, { name: `Scaled ${count}`, protected: false }),
+  );
+  for (const serverId of [world.serverId, second]) {
+    await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId }));
+  }
+  const copies = async () => {
+    const rows = await world.system(({ tx }) => tx.placement.findMany({ where: { appId }, orderBy: { id: 'asc' } }));
+    return rows.map((row) => [row.environmentId === environmentId, row.instances]);
+  };
+  await world.tenant((ctx) => scaleApp(ctx, { appId, instances: 3 }));
+  await world.tenant((ctx) => scaleApp(ctx, { appId, environmentId, instances: 5 }));
+  expect((await copies()).sort()).toEqual([
+    [false, 3],
+    [false, 3],
+    [true, 5],
+    [true, 5],
+  ]);
+  expect([(await specOf(world.serverId))?.instances, (await specOf(second))?.instances]).toEqual([3, 3]);
+  // Nothing is live there yet, and a restart of the one environment is none of the other.
+  await expect(world.tenant((ctx) => restartApp(ctx, { appId, environmentId }))).rejects.toMatchObject({
+    code: 'app.not_live',
+  });
+});
+
+test('where going back failed on one server, a restart would change what is live, and is refused', async () => {
+  await goLive();
+  const deploymentId = await deploy('b');
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  await say(second, [rolloutStatus(deploymentId, WorkState.FAILED)]);
+  const way = (await specOf(world.serverId))?.candidate?.deploymentId ?? '';
+  await say(world.serverId, [rolloutStatus(way, WorkState.FAILED)]);
+  expect((await get(deploymentId)).failureMessage).toContain('going back failed there');
+  await expect(world.tenant((ctx) => restartApp(ctx, { appId }))).rejects.toMatchObject({
+    code: 'app.releases_differ',
+  });
+});
+
+test('what another server fetches is a step of the deployment, its other steps are its own', async () => {
+  await goLive();
+  const deploymentId = await deploy('c');
+  await say(world.serverId, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
+  const steps = (states: [string, StepState][]) =>
+    states.map(([name, state]) => create(StepStatusSchema, { name, state }));
+  const running = rolloutStatus(deploymentId, WorkState.RUNNING);
+  running.steps = steps([
+    ['fetch', StepState.RUNNING],
+    ['start', StepState.RUNNING],
+  ]);
+  const before = (await get(deploymentId)).steps.find(({ name }) => name === 'start')?.state;
+  await say(second, [running]);
+  const told = new Map((await get(deploymentId)).steps.map(({ name, state }) => [name, state]));
+  expect([told.get('fetch'), told.get('start')]).toEqual(['running', before]);
 });
 
 test('the release command runs on the first server only, and words that an agent lacks are refused with its name', async () => {

@@ -21,7 +21,7 @@ export async function findRoomProblem(
         SELECT release.secret_snapshot_id FROM deployment
         JOIN placement ON placement.app_id = deployment.app_id AND placement.environment_id = deployment.environment_id
         JOIN release ON release.id = deployment.release_id
-        WHERE placement.server_id = server.id AND deployment.state IN ('building', 'rolling_out'))
+        WHERE placement.server_id = server.id AND deployment.state IN ('building', 'releasing', 'rolling_out'))
     ) AS bytes
     FROM server JOIN placement AS home ON home.server_id = server.id
     WHERE server.organization_id = ${organizationId} AND home.app_id = ${appId}

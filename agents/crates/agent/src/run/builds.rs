@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
+use super::unsent;
 
 /// What a build under way says.
 #[derive(Debug)]
@@ -182,10 +183,19 @@ async fn hand_over(made: &BuildOutcome, options: &BuildOptions, sink: &mut Sink,
     let (Some(store), Some(path)) = (&options.store, fairlead_build::artifact_path(&options.artifacts, digest)) else {
         return;
     };
-    let text = match store.send(digest, &path, cancel).await {
+    let text = match store.send(digest, &path, &sink.deployment, cancel).await {
         Ok(()) => "The control plane holds the artifact for the app's other servers.".to_owned(),
-        // A control plane without a store gives no token.
-        Err(TransferError::Unlinked | TransferError::Cancelled) => return,
+        Err(TransferError::Cancelled) => return,
+        Err(error) if error.is_passing() => {
+            if let Err(error) = unsent::keep(&options.artifacts, digest, &sink.deployment) {
+                tracing::error!(%error, "an artifact that could not be sent can't be noted: it is not tried again");
+            }
+            // A control plane without a store gives no token.
+            if matches!(error, TransferError::Unlinked) {
+                return;
+            }
+            format!("The artifact could not be sent to the control plane yet ({error}). It is tried again.")
+        }
         Err(error) => {
             format!("The artifact could not be sent to the control plane ({error}); other servers can't fetch it.")
         }

@@ -26,6 +26,7 @@ impl PrepareRelease for ArtifactReleases {
         &'a self,
         release: &'a ReleaseSpec,
         folder: &'a Path,
+        fetching: &'a (dyn Fn() + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         Box::pin(async move {
             let cancel = CancellationToken::new();
@@ -38,6 +39,7 @@ impl PrepareRelease for ArtifactReleases {
             // A release that is unpacked needs its artifact no more.
             let unpacked = release.artifact_kind == ArtifactKind::Archive && into.is_dir();
             if !unpacked && !artifact.exists() {
+                fetching();
                 self.store.fetch(&digest, &artifact, &cancel).await.map_err(|error| error.failure())?;
             }
             if release.artifact_kind == ArtifactKind::Image {

@@ -37,6 +37,8 @@ pub enum Event {
     Desired(Box<AppSpec>),
     /// The app should not be on this server.
     Removed,
+    /// The release's artifact is not here and comes from the store.
+    Fetching(ReleaseId),
     /// The release's folder is there.
     Prepared(ReleaseId),
     /// It can't be made.

@@ -8,6 +8,8 @@ use super::event::{Exit, HookKind, ProbeFailure};
 use super::group::{Group, Process, Slot};
 
 pub(super) const CANCELLED: &str = "The deployment was cancelled; what served before goes on serving.";
+/// The artifact was built on another server.
+pub(super) const FETCHING: &str = "Fetching the artifact, which another server built.";
 pub(super) const LIVE: &str = "The old instances have stopped. The release is live.";
 
 fn failure(code: &str, message: String) -> Failure {

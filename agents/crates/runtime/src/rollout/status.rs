@@ -184,6 +184,15 @@ impl AppState {
         }
     }
 
+    /// Begins a step that the last one waits for.
+    pub(super) fn begin_step_before(&mut self, deployment: &DeploymentId, step: Step, now: Now) {
+        if let Some(status) = self.rollouts.get_mut(deployment)
+            && !status.steps.iter().any(|known| known.step == step)
+        {
+            status.steps.insert(status.steps.len().saturating_sub(1), begun(step, now));
+        }
+    }
+
     pub(super) fn finish_step(&mut self, deployment: Option<&DeploymentId>, step: Step, outcome: StepState, now: Now) {
         let Some(status) = deployment.and_then(|deployment| self.rollouts.get_mut(deployment)) else { return };
         let running = status.steps.iter_mut().filter(|s| s.step == step && s.state == StepState::Running);

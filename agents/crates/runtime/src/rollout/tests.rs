@@ -17,6 +17,8 @@ struct World {
     at: Duration,
     made: u32,
     actions: Vec<Action>,
+    /// Artifacts are not here and have to be fetched.
+    fetches: bool,
 }
 
 fn key() -> AppKey {
@@ -76,7 +78,13 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
 
 impl World {
     fn new(record: Record) -> Self {
-        Self { state: Some(AppState::new(key(), record)), at: Duration::from_secs(1000), made: 0, actions: Vec::new() }
+        Self {
+            state: Some(AppState::new(key(), record)),
+            at: Duration::from_secs(1000),
+            made: 0,
+            actions: Vec::new(),
+            fetches: false,
+        }
     }
 
     /// An app whose release 1 serves.
@@ -110,6 +118,9 @@ impl World {
         for action in &actions {
             if let Action::Prepare(release) = action {
                 self.actions.push(action.clone());
+                if self.fetches {
+                    self.event(Event::Fetching(release.id.clone()));
+                }
                 self.event(Event::Prepared(release.id.clone()));
                 continue;
             }
@@ -185,6 +196,29 @@ impl World {
 
 fn address(number: u64) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], u16::try_from(20_000 + number).unwrap()))
+}
+
+#[test]
+fn an_artifact_that_comes_from_elsewhere_is_a_step_of_its_own() {
+    let mut world = World::serving_one();
+    world.fetches = true;
+    world.desire(spec(Some(1), Some(2)));
+    let steps = |world: &World| -> Vec<(Step, StepState)> {
+        world.rollout(2).steps.iter().map(|step| (step.step, step.state)).collect()
+    };
+    assert_eq!(steps(&world), [(Step::Fetch, StepState::Done), (Step::Start, StepState::Running)]);
+    world.bring_up(2);
+    let expected = [Step::Fetch, Step::Start, Step::Health, Step::Switch];
+    assert_eq!(steps(&world).iter().map(|(step, _)| *step).collect::<Vec<_>>(), expected);
+
+    // Failed while it is fetched: so did the step, and the one that waited for it.
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let release = release(2).id;
+    world.event(Event::Fetching(release.clone()));
+    let failure = Failure { code: "rollout.fetch_failed".into(), message: "The line is down.".into() };
+    world.event(Event::PrepareFailed(release, failure));
+    assert_eq!(steps(&world), [(Step::Fetch, StepState::Failed), (Step::Start, StepState::Failed)]);
 }
 
 #[test]

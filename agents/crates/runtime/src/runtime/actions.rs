@@ -131,9 +131,12 @@ impl Driver {
         let (prepare, messages, key) = (self.options.prepare.clone(), self.messages.clone(), key.clone());
         let folder = self.release_folder(&release);
         tokio::spawn(async move {
-            let event = match prepare.prepare(&release, &folder).await {
-                Ok(()) => Event::Prepared(release.id),
-                Err(failure) => Event::PrepareFailed(release.id, failure),
+            let fetching = || {
+                send(&messages, Message::App(key.clone(), Event::Fetching(release.id.clone())));
+            };
+            let event = match prepare.prepare(&release, &folder, &fetching).await {
+                Ok(()) => Event::Prepared(release.id.clone()),
+                Err(failure) => Event::PrepareFailed(release.id.clone(), failure),
             };
             send(&messages, Message::App(key, event));
         });

@@ -31,7 +31,7 @@ export function SecretsPage({ slug, initial }: { readonly slug: string; readonly
       {(view) => (
         <div className="flex flex-col gap-6">
           <Pending place={place} view={view} />
-            <MissingNames place={place} view={view} />
+          <MissingNames place={place} view={view} />
           <Card>
             <CardHeader title="Secrets" detail="Encrypted here, and again for the server that runs the app" />
             {view.secrets.length === 0 ? (

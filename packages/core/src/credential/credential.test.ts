@@ -1,0 +1,131 @@
+// What opens an app's source: kept under the organization's key, sealed to the server that builds, and told to nobody.
+import { fromBinary } from '@bufbuild/protobuf';
+import { SecretBundleSchema } from '@fairlead/contract/agent';
+import { type AppId, newId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { attachServer, updateConfig } from '../app/index.ts';
+import { createDeployment, getDeployment } from '../deployment/index.ts';
+import { createSecretSealer } from '../secret/index.ts';
+import { renderDesiredState } from '../server/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { deleteCredential, listCredentials, rotateKey, updateCredential } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let appId: AppId;
+let other: string;
+let count = 0;
+const identities = new Map<string, string>();
+const capabilities = ['build.plan', 'build.ssh', 'build.private', 'secret', 'transfer', 'container'];
+
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  count += 1;
+  world = await testWorld(db.database, `acme-${count}`);
+  ({ appId } = await world.createApp('Shop', { host: `shop-${count}.example.test`, deployNow: false }));
+  other = newId('srv');
+  const at = world.clock.now();
+  await world.system(({ tx }) =>
+    tx.server.create({
+      data: {
+        id: other,
+        organizationId: world.organizationId,
+        name: 'edge',
+        publicKey: new Uint8Array(32).fill(count),
+        connectedGateway: 'test-gateway',
+        connectedAt: at,
+        lastSeenAt: at,
+      },
+    }),
+  );
+  for (const serverId of [world.serverId, other]) {
+    const identity = await generateIdentity();
+    identities.set(serverId, identity);
+    const sealingRecipient = await identityToRecipient(identity);
+    await world.system(({ tx }) =>
+      tx.server.update({ where: { id: serverId }, data: { capabilities, sealingRecipient } }),
+    );
+  }
+});
+
+const setUrl = (repositoryUrl: string) =>
+  world.system(({ tx }) => tx.app.update({ where: { id: appId }, data: { repositoryUrl } }));
+async function build(): Promise<void> {
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(deploymentId);
+  const { state, failureMessage } = await world.tenant((ctx) => getDeployment(ctx, { deploymentId }));
+  expect([state, failureMessage]).toEqual(['building', null]);
+}
+const stateOf = (serverId: string) =>
+  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys) }));
+async function sealedFor(serverId: string): Promise<Uint8Array | undefined> {
+  return (await stateOf(serverId)).builds.find((spec) => spec.appId === appId)?.credentials?.sealed;
+}
+async function opened(serverId: string, sealed: Uint8Array): Promise<Record<string, string>> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identities.get(serverId) ?? '');
+  const bundle = fromBinary(SecretBundleSchema, await decrypter.decrypt(sealed));
+  // It names its place, so that it opens for no other app.
+  expect(bundle.appId).toBe(appId);
+  return Object.fromEntries(bundle.secrets.map(({ name, value }) => [name, Buffer.from(value).toString('utf8')]));
+}
+
+test('a deploy key reaches the server that builds, sealed to it alone, and no other server of the app', async () => {
+  await setUrl('ssh://git@git.example.test/shop.git');
+  const view = await world.tenant((ctx) =>
+    rotateKey(ctx, { appId, knownHosts: 'git.example.test ssh-ed25519 AAAA' }, world.keys),
+  );
+  expect(view.publicKey).toMatch(/^ssh-ed25519 /);
+  await world.tenant((ctx) => attachServer(ctx, { appId, serverId: parseId('srv', other) }));
+  await build();
+  const sealed = (await sealedFor(world.serverId)) ?? new Uint8Array();
+  const names = await opened(world.serverId, sealed);
+  expect(Object.keys(names).sort()).toEqual(['ssh_key', 'ssh_known_hosts']);
+  expect(names.ssh_key).toContain('BEGIN OPENSSH PRIVATE KEY');
+  expect(names.ssh_known_hosts).toBe('git.example.test ssh-ed25519 AAAA');
+  await expect(opened(other, sealed)).rejects.toThrow();
+  expect(await sealedFor(other)).toBeUndefined();
+  expect((await stateOf(world.serverId)).requires).toContain('build.plan');
+});
+
+test('only what fits the source is sent: a registry password never to a clone, a repository password never to a pull', async () => {
+  for (const kind of ['https', 'registry'] as const) {
+    const credential = { appId, kind, username: `of-${kind}`, password: `word-of-${kind}` };
+    await world.tenant((ctx) => updateCredential(ctx, credential, world.keys));
+  }
+  await build();
+  const cloned = await opened(world.serverId, (await sealedFor(world.serverId)) ?? new Uint8Array());
+  expect(cloned).toEqual({ username: 'of-https', password: 'word-of-https' });
+  await world.system(({ tx }) => tx.deployment.updateMany({ where: { appId }, data: { state: 'failed' } }));
+  const settings = { builder: 'image' as const, image: 'registry.example.test/shop:1' };
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings }));
+  await build();
+  const pulled = await opened(world.serverId, (await sealedFor(world.serverId)) ?? new Uint8Array());
+  expect(pulled).toEqual({ username: 'of-registry', password: 'word-of-registry' });
+});
+
+test('no row, list or audit event holds one in the clear, and one that was deleted is sent no more', async () => {
+  const password = 'a-word-that-nobody-sees';
+  await world.tenant((ctx) => updateCredential(ctx, { appId, kind: 'https', username: 'ada', password }, world.keys));
+  const { listed, rows, events } = await world.tenant(async (ctx) => ({
+    listed: await listCredentials(ctx, { appId }),
+    rows: await ctx.tx.sourceCredential.findMany(),
+    events: await ctx.tx.auditEvent.findMany(),
+  }));
+  const text = [
+    listed,
+    rows.map((row) => ({ ...row, envelope: Buffer.from(row.envelope).toString('latin1') })),
+    events,
+  ];
+  expect(JSON.stringify(text, (_, value) => (typeof value === 'bigint' ? String(value) : value))).not.toContain(
+    password,
+  );
+  await world.tenant((ctx) => deleteCredential(ctx, { appId, kind: 'https' }));
+  await build();
+  expect(await sealedFor(world.serverId)).toBeUndefined();
+});

@@ -1,0 +1,2 @@
+-- The only digest that the build of a deployment may write to the artifact store.
+ALTER TABLE "deployment" ADD COLUMN "built_digest" TEXT;
