@@ -39,6 +39,7 @@ const DETAILS = [
   { list: '/servers', href: /\/servers\/srv_/ },
   { list: '/benchmarks', href: /\/benchmarks\/run_/ },
   { list: '/deployments', href: /\/deployments\/dep_/ },
+  { list: '/domains', href: /\/domains\/dom_/ },
 ];
 
 let page: Page;

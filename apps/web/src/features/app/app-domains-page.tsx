@@ -1,9 +1,10 @@
 'use client';
-// The host names that lead to one app. Detaching is done at once and can be undone.
+// The host names that lead to one app. Detaching is done at once and can be undone, but for one with a policy.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
+import { Dialog } from '@fairlead/ui/dialog';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
@@ -14,12 +15,15 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app-place.ts';
+import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
 export function AppDomainsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
-  const { can } = useMe();
+  const { can, paths } = useMe();
   const trpc = useTRPC();
+  // With a policy there is no way back: nobody knows the passwords that it holds.
+  const [asked, setAsked] = useState<AppDetail['domains'][number] | null>(null);
   const queryClient = useQueryClient();
   const toast = useToast();
   const { app } = usePlacedApp(slug, initial);
@@ -30,13 +34,12 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
     "The domain wasn't detached",
     ({ domainId }) => {
       const host = app.domains.find((domain) => domain.id === domainId)?.host ?? 'The domain';
+      const undo = () => attach.mutate({ appId: app.id, environmentId: app.environmentId, host });
       toast({
         title: `${host} no longer leads to ${app.name}`,
-        action: {
-          label: 'Undo',
-          onSelect: () => attach.mutate({ appId: app.id, environmentId: app.environmentId, host }),
-        },
+        ...(asked === null ? { action: { label: 'Undo', onSelect: undo } } : {}),
       });
+      setAsked(null);
       void reread();
     },
   );
@@ -61,12 +64,18 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
                 {domain.host}
               </a>
               <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
+              <HoverLink
+                href={paths.domain(domain.id)}
+                aria-label={`The policy of ${domain.host}`}
+                className="ml-auto whitespace-nowrap rounded-mark text-ink-soft text-sm hover:text-ink hover:underline"
+              >
+                {domain.hasPolicy ? 'Has a policy' : 'Policy'}
+              </HoverLink>
               {can('domain.write') ? (
                 <IconButton
                   label={`Detach ${domain.host}`}
                   size="small"
-                  className="ml-auto"
-                  onClick={() => detach.run({ domainId: domain.id })}
+                  onClick={() => (domain.hasPolicy ? setAsked(domain) : detach.run({ domainId: domain.id }))}
                 >
                   <CrossIcon />
                 </IconButton>
@@ -76,6 +85,28 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         </ul>
       )}
       {can('domain.write') ? <AttachForm app={app} attach={attach} /> : null}
+      <Dialog
+        open={asked !== null}
+        onClose={() => setAsked(null)}
+        title={`Detach ${asked?.host ?? ''}`}
+        footer={
+          <>
+            <Button onClick={() => setAsked(null)}>Keep it</Button>
+            <Button
+              variant="danger"
+              pending={detach.pending}
+              onClick={() => (asked === null ? undefined : detach.run({ domainId: asked.id }))}
+            >
+              Detach it
+            </Button>
+          </>
+        }
+      >
+        <p className="text-ink-soft">
+          Its policy goes with it: passwords, addresses, limits, headers and pages. Attached again, it would be open to
+          all.
+        </p>
+      </Dialog>
     </Card>
   );
 }
