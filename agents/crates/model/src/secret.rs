@@ -17,6 +17,14 @@ pub struct SealedSecrets {
     pub version: String,
 }
 
+impl SealedSecrets {
+    /// Whether the control plane could not seal them: no key opens this.
+    #[must_use]
+    pub fn is_held_back(&self) -> bool {
+        self.sealed == [0]
+    }
+}
+
 /// By version: the bytes differ each time the same content is sealed, and nothing may restart for that.
 impl PartialEq for SealedSecrets {
     fn eq(&self, other: &Self) -> bool {

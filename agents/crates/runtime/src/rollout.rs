@@ -149,9 +149,12 @@ impl AppState {
                 self.adopted.insert(adopted.instance.clone(), adopted);
             }
             Event::FoundHook(found) => self.found_hooks.push(found),
-            Event::Desired(spec) => {
+            Event::Desired(mut spec) => {
                 self.first_desired(&spec, now);
-                for release in spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)) {
+                for release in spec.live.iter_mut().chain(spec.candidate.iter_mut().map(|rollout| &mut rollout.release))
+                {
+                    // What can't be sealed now was sealed before: the same version is the same content.
+                    self.each_group(|group| group.lend(release));
                     self.each_group(|group| group.reseal(release));
                 }
                 self.desired = Some(*spec);

@@ -7,7 +7,7 @@ import { AppError, type OrganizationCtx } from '../kernel/index.ts';
  * Gives a server's desired state a new version. Belongs into the transaction that changed what the server should do:
  * the notice fires when that commits, and whoever renders then sees the change.
  */
-export async function bumpServer(ctx: OrganizationCtx, serverId: string): Promise<void> {
+export async function bumpServer(ctx: OrganizationCtx, serverId: string): Promise<bigint> {
   const [version] = await ctx.tx.$queryRaw<{ epoch: number; number: bigint }[]>`
     UPDATE server SET desired_number = desired_number + 1
     WHERE id = ${serverId} AND organization_id = ${ctx.organizationId}
@@ -19,6 +19,7 @@ export async function bumpServer(ctx: OrganizationCtx, serverId: string): Promis
     number: Number(version.number),
   };
   await ctx.tx.$executeRaw`SELECT pg_notify(${desiredChannel}, ${JSON.stringify(notice)})`;
+  return version.number;
 }
 
 /** Every server of an app in an environment, in one order, so that two transactions never wait for each other in a circle. */

@@ -7,6 +7,7 @@ import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kern
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
 import { storedPolicySchema } from '../traffic/index.ts';
+import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
 
@@ -184,14 +185,18 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     const isLast = position === deployment.servers[0]?.position;
     return { deploymentId, release: releaseRow(release), isFirst: position === 0, isLast, isBack };
   };
+  let recovered = false;
   for (const placement of placements) {
     const problem = problemOf(placement.liveRelease) ?? problemOf(rollOf.get(keyOf(placement))?.deployment.release);
     await recordSecretsProblem(ctx, { organizationId, serverId }, placement, problem);
+    recovered ||= placement.secretsProblem !== null && problem === null;
   }
+  // An agent that holds this version without those secrets would not take it a second time.
+  const number = recovered ? await bumpServer(scoped, serverId) : version.number;
   return toDesiredState({
     serverId,
     epoch: version.epoch,
-    number: version.number,
+    number,
     capabilities,
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,

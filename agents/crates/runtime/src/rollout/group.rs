@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec};
+use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec, SealedSecrets};
 
 use super::event::{Action, Adopted, Exit, ProbeFailure};
 use super::{Leaving, LeavingStage, sentence};
@@ -100,6 +100,13 @@ impl Group {
         *adopted = others;
         let ours: BTreeMap<InstanceId, Adopted> = ours;
         self.slots.extend(ours.into_iter().map(|(id, adopted)| (id, Slot::adopted(&adopted, at))));
+    }
+
+    /// Gives what it has of the same secrets to a release whose own are held back, so that what crashes is started again.
+    pub(super) fn lend(&self, newest: &mut ReleaseSpec) {
+        if newest.secrets.as_ref().is_some_and(SealedSecrets::is_held_back) && self.release.secrets == newest.secrets {
+            newest.secrets.clone_from(&self.release.secrets);
+        }
     }
 
     /// Takes the newest sealing of what it has: an agent that lost its key can open no older one.

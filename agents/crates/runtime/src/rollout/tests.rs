@@ -10,6 +10,7 @@ use fairlead_model::{
 use super::*;
 
 mod parts;
+mod secrets;
 
 /// A machine with a clock of its own, and everything it has asked for so far.
 struct World {

@@ -91,7 +91,9 @@ async fn an_app_has_its_secrets_and_nothing_else_on_the_server_shows_them() {
     server.desire([live(with_secrets(1, &["secrets"], "sealedAnew"))]);
     let after = server.healthy(1).await.remove(0);
     assert_eq!((&after.id, after.pid), (&first.id, first.pid));
-    // Whoever starts it again opens them again.
+    // Whoever starts it again opens them again, also while the control plane can't seal them.
+    let held_back = SealedSecrets { sealed: vec![0], version: "v1".into() };
+    server.desire([live(ReleaseSpec { secrets: Some(held_back), ..with_secrets(1, &["secrets"], "sealed") })]);
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(first.pid.cast_signed()).unwrap(),
         rustix::process::Signal::KILL,

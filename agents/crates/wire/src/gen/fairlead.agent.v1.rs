@@ -442,7 +442,8 @@ pub struct VolumeMount {
 /// Secrets of one release, encrypted to this agent alone. Needs the capability "secret".
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SealedSecrets {
-    /// An age file (binary) whose plain text is an encoded SecretBundle.
+    /// An age file (binary) whose plain text is an encoded SecretBundle. A single zero byte: held back, because the control plane
+    /// can't seal them now; a server that has the same version from before goes on with it, any other starts nothing.
     #[prost(bytes = "vec", tag = "1")]
     pub sealed: ::prost::alloc::vec::Vec<u8>,
     /// Names what is inside: the same version is the same content, however often it is sealed anew.

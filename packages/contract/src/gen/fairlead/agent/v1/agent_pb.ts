@@ -1195,7 +1195,8 @@ export const VolumeMountSchema: GenMessage<VolumeMount> = /*@__PURE__*/
  */
 export type SealedSecrets = Message<"fairlead.agent.v1.SealedSecrets"> & {
   /**
-   * An age file (binary) whose plain text is an encoded SecretBundle.
+   * An age file (binary) whose plain text is an encoded SecretBundle. A single zero byte: held back, because the control plane
+   * can't seal them now; a server that has the same version from before goes on with it, any other starts nothing.
    *
    * @generated from field: bytes sealed = 1;
    */
