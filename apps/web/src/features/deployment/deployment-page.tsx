@@ -65,7 +65,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
               <DeploymentSteps deployment={deployment} />
             </Card>
             <DeploymentServers servers={deployment.servers} />
-            <DeploymentPlan plan={deployment.plan} />
+            <DeploymentPlan deployment={deployment} />
             <DeploymentFacts deployment={deployment} />
           </div>
           <DeploymentLogPanel deployment={deployment} />
