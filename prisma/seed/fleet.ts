@@ -80,7 +80,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     cpuCount,
     memoryBytes: machine.memoryBytes,
     diskBytes: machine.diskBytes,
-    isolationOff: wish.isTroubled === true ? ['seccomp'] : [],
+    isolationOff: wish.isTroubled === true ? [noSeccomp] : [],
   };
   const applied = random.int(20, 900);
   const createdAt = new Date(wish.now.getTime() - random.int(120, 400) * dayMs);
@@ -106,6 +106,8 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
   };
   return { machine, row };
 }
+
+const noSeccomp = 'Apps can make every system call, because this kernel has no seccomp filters.';
 
 /** What an agent of this version tells. */
 const capabilities = [

@@ -103,9 +103,8 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
           `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected; set up time synchronisation on the server.`,
         ]
       : [],
-    server.host.isolationOff.length > 0
-      ? [`Apps run here without: ${server.host.isolationOff.join(', ')}. Run the agent as root for full isolation.`]
-      : [],
+    // Whole sentences, each with its reason.
+    server.host.isolationOff,
   ].flat();
   if (warnings.length === 0) return null;
   return (
