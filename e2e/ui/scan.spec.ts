@@ -29,6 +29,7 @@ const PAGES = [
   '/members',
   '/members/roles',
   '/settings',
+  '/settings/environments',
   '/settings/organization',
   '/settings/secrets',
   '/settings/audit',

@@ -58,7 +58,7 @@ export async function loadDemo(
   const authors = persons.map(({ person }) => person);
   const team = withTeam ? authors : [];
   const machines = serverNames.map((name) =>
-    makeMachine(random, { name, domain, organizationId, isOnline: true, now }),
+    makeMachine(random, { name, domain, organizationId, isOnline: true, isTroubled: name === 'iad-1', now }),
   );
   const made = apps.map((wish, index) => {
     const app = makeApp({

@@ -56,6 +56,8 @@ export interface MachineWish {
   readonly organizationId: string;
   /** Without one the server counts as offline since yesterday. */
   readonly isOnline: boolean;
+  /** Its disk runs out, and it has no seccomp: what a server's page warns of. */
+  readonly isTroubled?: boolean;
   readonly now: Date;
 }
 
@@ -78,7 +80,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     cpuCount,
     memoryBytes: machine.memoryBytes,
     diskBytes: machine.diskBytes,
-    isolationOff: [],
+    isolationOff: wish.isTroubled === true ? [noSeccomp] : [],
   };
   const applied = random.int(20, 900);
   const createdAt = new Date(wish.now.getTime() - random.int(120, 400) * dayMs);
@@ -93,8 +95,9 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     applied_epoch: 1,
     applied_number: applied,
     agent_version: '0.1.0',
-    capabilities: ['app', 'benchmark', 'build', 'route'],
+    capabilities: [...capabilities],
     host_info: JSON.stringify(host),
+    disk: JSON.stringify(makeDisk(random, machine, wish)),
     connected_gateway: wish.isOnline ? 'seed' : null,
     connected_at: wish.isOnline ? new Date(wish.now.getTime() - random.int(1, 40) * dayMs) : null,
     last_seen_at: lastSeenAt,
@@ -102,6 +105,47 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     created_at: createdAt,
   };
   return { machine, row };
+}
+
+const noSeccomp = 'Apps can make every system call, because this kernel has no seccomp filters.';
+
+/** What an agent of this version tells. */
+const capabilities = [
+  'app',
+  'benchmark',
+  'benchmark.http3',
+  'build',
+  'build.plan',
+  'hook',
+  'liveness',
+  'logs',
+  'rollout',
+  'route',
+  'scale',
+  'secret',
+  'toolchain',
+  'traffic',
+  'transfer',
+  'volume',
+  'worker',
+];
+
+function makeDisk(random: Random, { diskBytes, name }: Machine, { isTroubled, now }: MachineWish): object {
+  const freeBytes = Math.round(diskBytes * (isTroubled === true ? 0.04 : random.between(0.4, 0.7)));
+  return {
+    freeBytes,
+    totalBytes: diskBytes,
+    artifactsBytes: random.int(1, 6) * gibibyte,
+    cachesBytes: random.int(1, 8) * gibibyte,
+    imagesBytes: 0,
+    logsBytes: random.int(100, 900) * 1024 ** 2,
+    volumesBytes: random.int(1, 9) * gibibyte,
+    fullUnixMs: isTroubled === true ? now.getTime() + 2 * dayMs : 0,
+    warning:
+      isTroubled === true
+        ? `The disk of ${name} has ${Math.round(freeBytes / gibibyte)} GiB left and is full in two days at this pace. Delete what is not needed, or give it a larger one.`
+        : '',
+  };
 }
 
 export interface AppWish {
@@ -184,6 +228,8 @@ export function instanceRow(random: Random, app: SeedApp, live: LiveRelease, now
     pid: random.int(1_000, 60_000),
     port: random.int(20_000, 29_999),
     restarts: random.chance(0.05) ? random.int(1, 3) : 0,
+    cpu_millis: random.int(5, 400),
+    memory_bytes: random.int(40, 400) * 1024 ** 2,
     started_at: live.since,
     reported_at: now,
   };

@@ -119,7 +119,7 @@ export function NumberField({ value, unit = 'number', min = 0, zero, onValue, ..
 
 export interface ChoiceFieldProps<Value extends string> extends FieldText {
   readonly value: Value;
-  readonly options: readonly { readonly value: Value; readonly label: string }[];
+  readonly options: readonly { readonly value: Value; readonly label: string; readonly disabled?: boolean }[];
   readonly onValue: (value: Value) => void;
 }
 
@@ -136,7 +136,11 @@ export function ChoiceField<Value extends string>({ value, options, onValue, ...
           }}
         >
           {options.map((option) => (
-            <option key={option.value} value={option.value}>
+            <option
+              key={option.value}
+              value={option.value}
+              disabled={option.disabled === true && option.value !== value}
+            >
               {option.label}
             </option>
           ))}

@@ -21,7 +21,7 @@ export function ListCard({ title, detail, add, empty, error, onAdd, children }: 
   return (
     <Card>
       <CardHeader title={title} detail={detail} />
-      <div className="flex flex-col gap-4 border-line border-t p-5">
+      <div className="flex flex-col gap-4 border-line border-t p-4">
         {children.length === 0 ? <p className="text-ink-faint text-sm">{empty}</p> : children}
         {error === undefined ? null : <ErrorNote>{error}</ErrorNote>}
         <Button className="self-start" icon={<Plus size={15} aria-hidden="true" />} onClick={onAdd}>

@@ -4,6 +4,14 @@ import { AppError, type Ctx } from '../kernel/index.ts';
 import { diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
 import { loadServers } from './store.ts';
 
+interface AppRow {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly environmentId: string;
+  readonly environmentName: string;
+}
+
 export async function getServer(ctx: Ctx, input: GetServerInput): Promise<ServerDetail> {
   const { organizationId } = ctx;
   const [summary] = await loadServers(ctx, { id: input.serverId });
@@ -17,8 +25,8 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
       appliedNumber: true,
     },
   });
-  const apps = await ctx.tx.$queryRaw<{ id: string; name: string; slug: string; environmentName: string }[]>`
-    SELECT app.id, app.name, app.slug, environment.name AS "environmentName"
+  const apps = await ctx.tx.$queryRaw<AppRow[]>`
+    SELECT app.id, app.name, app.slug, environment.id AS "environmentId", environment.name AS "environmentName"
     FROM placement
     JOIN app ON app.id = placement.app_id
     JOIN environment ON environment.id = placement.environment_id
@@ -30,6 +38,10 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
     disk: diskSchema.safeParse(row.disk).data ?? null,
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,
-    apps: apps.map((app) => ({ ...app, id: parseId('app', app.id) })),
+    apps: apps.map((app) => ({
+      ...app,
+      id: parseId('app', app.id),
+      environmentId: parseId('env', app.environmentId),
+    })),
   };
 }

@@ -1,6 +1,6 @@
 // Owns the shape of servers and enrolments as they cross the API.
 
-import { appIdSchema, enrolmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, enrolmentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 
 /** Lower-case, because it becomes part of commands and file names people type. */
@@ -78,7 +78,15 @@ export const serverDetailSchema = serverSummarySchema.extend({
   /** "epoch.number" */
   desiredVersion: z.string(),
   appliedVersion: z.string(),
-  apps: z.array(z.object({ id: appIdSchema, name: z.string(), slug: z.string(), environmentName: z.string() })),
+  apps: z.array(
+    z.object({
+      id: appIdSchema,
+      name: z.string(),
+      slug: z.string(),
+      environmentId: environmentIdSchema,
+      environmentName: z.string(),
+    }),
+  ),
 });
 export type ServerDetail = z.infer<typeof serverDetailSchema>;
 

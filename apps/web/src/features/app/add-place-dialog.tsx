@@ -33,6 +33,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
   // Without a place: an environment is made in the organization.
   const mayMake = can('environment.write', {});
   const [chosen, setChosen] = useState('');
+  const [serverId, setServerId] = useState<string>(app.serverId);
   const choice = chosen || (open[0]?.id ?? NEW);
   const add = useMutation({ mutationFn: (wanted: NewPlace) => makePlace(client, wanted) });
   const failure = add.error === null ? null : readFailure(add.error);
@@ -47,7 +48,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
         appId: app.id,
         projectId: app.projectId,
         environment: choice === NEW ? { name: text('name'), protected: form.has('protected') } : { id: choice },
-        serverId: text('serverId'),
+        serverId,
         branch,
         host,
         first:
@@ -120,7 +121,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
           <Field label="Server" error={failure?.fields.serverId}>
             {(control) => (
-              <Select {...control} name="serverId" defaultValue={app.serverId}>
+              <Select {...control} value={serverId} onChange={(event) => setServerId(event.target.value)}>
                 {servers.map((server) => (
                   <option key={server.id} value={server.id}>
                     {server.name}

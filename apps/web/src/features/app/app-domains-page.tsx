@@ -46,7 +46,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
 
   return (
     <Card>
-      <CardHeader title="Domains" detail="https is set up for each by itself" />
+      <CardHeader title="Domains" detail={`They lead to the app in ${app.environmentName}`} />
       {app.domains.length === 0 ? (
         <EmptyState icon={<Globe size={20} />} title="No domain leads here">
           The app runs, but nobody can reach it. Attach a host name below and point its DNS at {app.serverName}.

@@ -84,7 +84,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
     <Card>
       <CardHeader title="Build and run" detail="Takes effect with the next deployment" />
       <form onSubmit={submit} noValidate className="border-line border-t">
-        <fieldset disabled={readOnly} className="grid grid-cols-1 gap-5 p-5 sm:grid-cols-2">
+        <fieldset disabled={readOnly} className="grid grid-cols-1 gap-5 p-4 sm:grid-cols-2">
           <Field label="Name" error={failure?.fields.name}>
             {(control) => <Input {...control} name="name" defaultValue={app.name} />}
           </Field>
@@ -94,7 +94,12 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
           >
             {(control) => <Input {...control} mono name="branch" defaultValue={app.branch} />}
           </Field>
-          <Field label="Git repository" error={failure?.fields.repositoryUrl} className="sm:col-span-2">
+          <Field
+            label="Git repository"
+            hint={app.repositoryUrl === '' ? 'None: it is an image, or folders are uploaded.' : null}
+            error={failure?.fields.repositoryUrl}
+            className="sm:col-span-2"
+          >
             {(control) => <Input {...control} mono name="repositoryUrl" defaultValue={app.repositoryUrl} />}
           </Field>
           <Field label="Root folder" hint="Empty: the whole repository." error={failure?.fields.rootFolder}>
@@ -130,7 +135,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
           )}
         </fieldset>
         {readOnly ? null : (
-          <footer className="flex justify-end border-line border-t px-5 py-3">
+          <footer className="flex justify-end border-line border-t px-4 py-3">
             <Button type="submit" variant="accent" pending={update.isPending}>
               Save
             </Button>
@@ -149,7 +154,7 @@ function DeleteCard({ app }: { readonly app: AppDetail }) {
   const [open, setOpen] = useState(false);
   const remove = useMutation(trpc.app.delete.mutationOptions());
   return (
-    <Card className="p-5">
+    <Card className="p-4">
       <h2 className="font-semibold">Delete this app</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
         It stops at once. Its deployments, logs, releases, domains and benchmarks go with it.

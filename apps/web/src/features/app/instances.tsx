@@ -74,7 +74,7 @@ function InstanceRow({ instance }: { readonly instance: Instance }) {
     <Row>
       <Cell className="w-full max-w-0">
         <LookText look={LOOK[instance.state]} />
-        <span className="block truncate text-ink-faint text-sm sm:hidden">
+        <span className="block text-pretty text-ink-faint text-sm sm:hidden">
           {instance.process} on {instance.serverName}, release {instance.releaseNumber}
         </span>
         {said === '' ? null : (

@@ -234,7 +234,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           ) : null}
           {kind === 'image' ? null : (
             <Field
-              label="Built"
+              label="Builder"
               hint={
                 servers.some(canContain)
                   ? 'The plan is on the deployment’s page.'

@@ -1,107 +1,104 @@
 'use client';
-// How the app is built, and from what.
-import { Card, CardHeader } from '@fairlead/ui/card';
+// How the app is built, and from what. A builder that none of its servers can do is shown with the reason.
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
 import type { AppPlace } from '../../common/app-place.ts';
 import { ChoiceField, CommandField, NumberField, TextField } from '../../common/fields.tsx';
+import { useMe } from '../../common/me.tsx';
+import { Section } from '../../common/section.tsx';
+import { settingsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
-
-const BUILDERS = [
-  { value: 'auto', label: 'Detect it' },
-  { value: 'native', label: 'By its language' },
-  { value: 'dockerfile', label: 'Dockerfile' },
-  { value: 'image', label: 'Image of a registry' },
-] as const;
 
 export interface BuildSectionProps {
   readonly draft: Draft;
   readonly place: AppPlace;
 }
 
-export function BuildSection({ draft: { settings, set, problem }, place }: BuildSectionProps) {
-  const { builder } = settings;
-  const first = place.servers[0];
+export function BuildSection({ draft, place }: BuildSectionProps) {
+  const { builder } = draft.settings;
+  const setting = settingsOf(draft);
+  const canContain = useCanContain(place);
+  const isNative = builder === 'auto' || builder === 'native';
   return (
-    <Card>
-      <CardHeader title="Build" detail="A fairlead.toml in the repository comes first" />
-      <div className="grid grid-cols-1 gap-5 border-line border-t p-5 sm:grid-cols-2">
-        <ChoiceField
-          label="Builder"
-          error={problem('builder')}
-          value={builder}
-          options={BUILDERS}
-          onValue={(value) => set('builder', value)}
+    <Section title="Build" detail="A fairlead.toml in the repository comes first">
+      <ChoiceField
+        label="Builder"
+        hint={canContain ? null : 'Dockerfile and image: no agent of its servers runs containers.'}
+        options={[
+          { value: 'auto', label: 'Detect it' },
+          { value: 'native', label: 'By its language' },
+          { value: 'dockerfile', label: 'Dockerfile', disabled: !canContain },
+          { value: 'image', label: 'Image of a registry', disabled: !canContain },
+        ]}
+        {...setting('builder')}
+      />
+      {builder === 'image' ? (
+        <TextField
+          label="Image"
+          hint="With a tag or a digest."
+          placeholder="registry.example/shop:2"
+          {...setting('image')}
         />
-        {builder === 'image' ? (
+      ) : (
+        <NumberField label="A build may take" unit="minutes" {...setting('buildTimeoutMs')} />
+      )}
+      {builder === 'dockerfile' ? (
+        <TextField
+          label="Dockerfile"
+          hint="Below the root folder. Empty: Dockerfile."
+          placeholder="docker/web.Dockerfile"
+          {...setting('dockerfile')}
+        />
+      ) : null}
+      {isNative ? (
+        <>
+          <CommandField
+            label="Install command"
+            hint="Empty: what is detected."
+            placeholder="npm ci"
+            {...setting('installCommand')}
+          />
+          <CommandField
+            label="Build command"
+            hint="Empty: what is detected."
+            placeholder="npm run build"
+            {...setting('buildCommand')}
+          />
           <TextField
-            label="Image"
-            hint="With a tag or a digest."
-            error={problem('image')}
-            value={settings.image}
-            placeholder="registry.example/shop:2"
-            onValue={(value) => set('image', value)}
+            label="Output folder"
+            hint="Of a static site: the folder to serve."
+            placeholder="dist"
+            {...setting('outputFolder')}
           />
-        ) : (
-          <NumberField
-            label="A build may take"
-            unit="minutes"
-            error={problem('buildTimeoutMs')}
-            value={settings.buildTimeoutMs}
-            onValue={(value) => set('buildTimeoutMs', value)}
-          />
-        )}
-        {builder === 'dockerfile' ? (
-          <TextField
-            label="Dockerfile"
-            hint="Below the root folder. Empty: Dockerfile."
-            error={problem('dockerfile')}
-            value={settings.dockerfile}
-            placeholder="docker/web.Dockerfile"
-            onValue={(value) => set('dockerfile', value)}
-          />
-        ) : null}
-        {builder === 'auto' || builder === 'native' ? (
-          <>
-            <CommandField
-              label="Install command"
-              hint="Empty: what is detected."
-              error={problem('installCommand')}
-              value={settings.installCommand}
-              placeholder="npm ci"
-              onValue={(value) => set('installCommand', value)}
-            />
-            <CommandField
-              label="Build command"
-              hint="Empty: what is detected."
-              error={problem('buildCommand')}
-              value={settings.buildCommand}
-              placeholder="npm run build"
-              onValue={(value) => set('buildCommand', value)}
-            />
-            <TextField
-              label="Output folder"
-              hint="Of a static site: the folder to serve."
-              error={problem('outputFolder')}
-              value={settings.outputFolder}
-              placeholder="dist"
-              onValue={(value) => set('outputFolder', value)}
-            />
-          </>
-        ) : null}
-        {builder !== 'image' && place.servers.length > 1 ? (
-          <ChoiceField
-            label="Built on"
-            error={problem('buildServerId')}
-            value={settings.buildServerId ?? ''}
-            options={[
-              { value: '', label: `The first server${first === undefined ? '' : ` (${first.serverName})`}` },
-              ...place.servers.map((server) => ({ value: server.serverId as string, label: server.serverName })),
-            ]}
-            onValue={(value) =>
-              set('buildServerId', place.servers.find((server) => server.serverId === value)?.serverId ?? null)
-            }
-          />
-        ) : null}
-      </div>
-    </Card>
+        </>
+      ) : null}
+      {builder !== 'image' && place.servers.length > 1 ? <BuildServer draft={draft} place={place} /> : null}
+    </Section>
   );
+}
+
+function BuildServer({ draft: { settings, set, problem }, place: { servers } }: BuildSectionProps) {
+  const first = servers[0];
+  return (
+    <ChoiceField
+      label="Built on"
+      error={problem('buildServerId')}
+      value={settings.buildServerId ?? ''}
+      options={[
+        { value: '', label: `The first server${first === undefined ? '' : ` (${first.serverName})`}` },
+        ...servers.map((server) => ({ value: server.serverId as string, label: server.serverName })),
+      ]}
+      onValue={(value) => set('buildServerId', servers.find(({ serverId }) => serverId === value)?.serverId ?? null)}
+    />
+  );
+}
+
+/** True as long as nobody knows better: the deployment says it too. */
+function useCanContain({ servers }: AppPlace): boolean {
+  const { can } = useMe();
+  const mayRead = can('server.read', {});
+  const known = useQuery({ ...useTRPC().server.list.queryOptions(), enabled: mayRead }).data?.items;
+  if (known === undefined) return true;
+  const own = new Set<string>(servers.map(({ serverId }) => serverId));
+  return known.some(({ id, capabilities }) => own.has(id) && capabilities.includes('container'));
 }

@@ -19,7 +19,7 @@ export function PauseCard({ app, config }: { readonly app: AppDetail; readonly c
   });
   const { deploysPaused: paused, environmentId, environmentName } = config;
   return (
-    <Card className="p-5">
+    <Card className="p-4">
       <div className="flex flex-wrap items-center gap-3">
         <h2 className="font-semibold">Automatic deployments to {environmentName}</h2>
         <StatePill tone={paused ? 'warn' : 'ok'}>{paused ? 'Paused' : 'On'}</StatePill>

@@ -1,11 +1,13 @@
 'use client';
 // How a release becomes the one that serves: commands around it, instance by instance or by a share of the requests, and how
 // many older ones are kept.
-import { Card, CardHeader } from '@fairlead/ui/card';
 import { Field, Input } from '@fairlead/ui/input';
+import { cn } from '@fairlead/ui/lib/class-names';
 import { useState } from 'react';
 import type { Settings } from '../../api/types.ts';
 import { ChoiceField, CommandField, NumberField } from '../../common/fields.tsx';
+import { Section } from '../../common/section.tsx';
+import { partsOf, settingsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
 
 type Canary = Extract<Settings['rollout'], { kind: 'canary' }>;
@@ -29,58 +31,52 @@ export function RolloutSection({ draft }: { readonly draft: Draft }) {
   const { settings, set, problem } = draft;
   const { rollout } = settings;
   return (
-    <Card>
-      <CardHeader title="Release and roll-out" />
-      <div className="grid grid-cols-1 gap-5 border-line border-t p-5 sm:grid-cols-2">
-        <Hook
-          draft={draft}
-          name="releaseCommand"
-          label="Release command"
-          hint="Once for each deployment, before the first new instance starts: migrations."
-          placeholder="npm run migrate"
-        />
-        <Hook
-          draft={draft}
-          name="afterCommand"
-          label="After command"
-          hint="Once when the release is live everywhere. Its failure is told and changes nothing."
-          placeholder="node warm-up.js"
-        />
-        <ChoiceField
-          label="Roll-out"
-          error={rollout.kind === 'all' ? problem('rollout') : undefined}
-          value={rollout.kind}
-          options={STRATEGIES}
-          onValue={(kind) =>
-            set('rollout', kind === 'all' ? { kind } : kind === 'batch' ? { kind, size: 1 } : FIRST_CANARY)
-          }
-        />
-        {rollout.kind === 'batch' ? (
-          <NumberField
-            label="Instances at a time"
-            min={1}
-            error={problem('rollout')}
-            value={rollout.size}
-            onValue={(size) => set('rollout', { kind: 'batch', size })}
-          />
-        ) : null}
-        {rollout.kind === 'canary' ? <CanaryFields draft={draft} canary={rollout} /> : null}
+    <Section title="Release and roll-out">
+      <Hook
+        draft={draft}
+        name="releaseCommand"
+        label="Release command"
+        hint="Once for each deployment, before the first new instance starts: migrations."
+        placeholder="npm run migrate"
+      />
+      <Hook
+        draft={draft}
+        name="afterCommand"
+        label="After command"
+        hint="Once when the release is live everywhere. Its failure is told and changes nothing."
+        placeholder="node warm-up.js"
+      />
+      <ChoiceField
+        label="Roll-out"
+        error={rollout.kind === 'all' ? problem('rollout') : undefined}
+        value={rollout.kind}
+        options={STRATEGIES}
+        onValue={(kind) =>
+          set('rollout', kind === 'all' ? { kind } : kind === 'batch' ? { kind, size: 1 } : FIRST_CANARY)
+        }
+      />
+      {rollout.kind === 'batch' ? (
         <NumberField
-          label="Releases to keep"
-          hint="That can be rolled back to without a build, the live one aside."
+          label="Instances at a time"
           min={1}
-          error={problem('keepReleases')}
-          value={settings.keepReleases}
-          onValue={(value) => set('keepReleases', value)}
+          {...partsOf(rollout, (changed) => set('rollout', changed))('size')}
+          error={problem('rollout')}
         />
-      </div>
-    </Card>
+      ) : null}
+      {rollout.kind === 'canary' ? <CanaryFields draft={draft} canary={rollout} /> : null}
+      <NumberField
+        label="Releases to keep"
+        hint="That can be rolled back to without a build, the live one aside."
+        min={1}
+        {...settingsOf(draft)('keepReleases')}
+      />
+    </Section>
   );
 }
 
 function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Draft; readonly canary: Canary }) {
   const [shares, setShares] = useState(() => canary.percents.join(', '));
-  const change = (part: Partial<Canary>) => set('rollout', { ...canary, ...part });
+  const part = partsOf(canary, (changed) => set('rollout', changed));
   return (
     <>
       <Field label="Shares of the requests" hint="In percent, one after the other." error={problem('rollout')}>
@@ -93,38 +89,26 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
             onChange={(event) => {
               setShares(event.target.value);
               const words = event.target.value.split(/[\s,]+/).filter((word) => word !== '');
-              change({ percents: words.map(Number).filter(Number.isFinite) });
+              part('percents').onValue(words.map(Number).filter(Number.isFinite));
             }}
           />
         )}
       </Field>
-      <NumberField
-        label="Each share lasts"
-        unit="seconds"
-        value={canary.holdMs}
-        onValue={(holdMs) => change({ holdMs })}
-      />
+      <NumberField label="Each share lasts" unit="seconds" {...part('holdMs')} />
       <NumberField
         label="Failed requests end it"
         hint="So many more than with the old release."
         unit="percent"
-        value={canary.errorsPermilleMax}
-        onValue={(errorsPermilleMax) => change({ errorsPermilleMax })}
+        {...part('errorsPermilleMax')}
       />
       <NumberField
         label="A slower p99 ends it"
         hint="150 % is half as slow again as the old release."
         unit="percent"
         zero="Not looked at"
-        value={canary.p99PermilleMax}
-        onValue={(p99PermilleMax) => change({ p99PermilleMax })}
+        {...part('p99PermilleMax')}
       />
-      <NumberField
-        label="Requests to judge by"
-        hint="Fewer decide nothing."
-        value={canary.requestsMin}
-        onValue={(requestsMin) => change({ requestsMin })}
-      />
+      <NumberField label="Requests to judge by" hint="Fewer decide nothing." {...part('requestsMin')} />
     </>
   );
 }
@@ -140,7 +124,7 @@ interface HookProps {
 function Hook({ draft: { settings, set, problem }, name, label, hint, placeholder }: HookProps) {
   const hook = settings[name];
   return (
-    <div className="grid gap-3 sm:col-span-2 sm:grid-cols-[minmax(0,1fr)_10rem]">
+    <div className={cn('grid gap-3 sm:col-span-2', hook !== null && 'sm:grid-cols-[minmax(0,1fr)_10rem]')}>
       <CommandField
         label={label}
         hint={hint}
@@ -152,12 +136,7 @@ function Hook({ draft: { settings, set, problem }, name, label, hint, placeholde
         }
       />
       {hook === null ? null : (
-        <NumberField
-          label="May take"
-          unit="minutes"
-          value={hook.timeoutMs}
-          onValue={(timeoutMs) => set(name, { ...hook, timeoutMs })}
-        />
+        <NumberField label="May take" unit="minutes" {...partsOf(hook, (changed) => set(name, changed))('timeoutMs')} />
       )}
     </div>
   );

@@ -1,67 +1,72 @@
 'use client';
 // How many copies run: a number, or between a least and a most as the load asks for it, or none while nobody comes.
-import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox } from '@fairlead/ui/input';
+import type { Settings } from '../../api/types.ts';
 import { NumberField } from '../../common/fields.tsx';
+import { Section } from '../../common/section.tsx';
+import { partsOf } from './bind.ts';
 import type { Draft } from './draft.ts';
 
-const FIRST = { instancesMin: 1, instancesMax: 4, idleTimeoutMs: 300_000, inFlightTarget: 20, cpuMillisTarget: 0 };
+type Scale = NonNullable<Settings['scale']>;
+
+const FIRST: Scale = {
+  instancesMin: 1,
+  instancesMax: 4,
+  idleTimeoutMs: 300_000,
+  inFlightTarget: 20,
+  cpuMillisTarget: 0,
+};
 
 export function ScaleSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
   const { scale } = settings;
-  const change = (part: Partial<NonNullable<typeof scale>>) => set('scale', { ...FIRST, ...scale, ...part });
   return (
-    <Card>
-      <CardHeader title="Scale by itself" detail="Takes effect as soon as it is saved" />
-      <div className="flex flex-col gap-5 border-line border-t p-5">
-        <Checkbox
-          label="Start and stop instances with the load"
-          checked={scale !== null}
-          onChange={(event) => set('scale', event.target.checked ? FIRST : null)}
-        />
-        {scale === null ? null : (
-          <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
-            <NumberField
-              label="At least"
-              hint="0: all may sleep; the first request wakes one."
-              error={problem('scale')}
-              value={scale.instancesMin}
-              onValue={(instancesMin) => change({ instancesMin })}
-            />
-            <NumberField
-              label="At most"
-              hint="On each server."
-              min={1}
-              value={scale.instancesMax}
-              onValue={(value) => change({ instancesMax: value })}
-            />
-            <NumberField
-              label="Requests in flight"
-              hint="That one instance should have."
-              zero="Not looked at"
-              value={scale.inFlightTarget}
-              onValue={(inFlightTarget) => change({ inFlightTarget })}
-            />
-            <NumberField
-              label="CPU"
-              hint="That one instance should use."
-              unit="cores"
-              zero="Not looked at"
-              value={scale.cpuMillisTarget}
-              onValue={(cpuMillisTarget) => change({ cpuMillisTarget })}
-            />
-            {scale.instancesMin > 0 ? null : (
-              <NumberField
-                label="Sleeps after"
-                hint="Without a request."
-                unit="minutes"
-                value={scale.idleTimeoutMs}
-                onValue={(idleTimeoutMs) => change({ idleTimeoutMs })}
-              />
-            )}
-          </div>
-        )}
-      </div>
-    </Card>
+    <Section title="Scale by itself" detail="Takes effect as soon as it is saved">
+      <Checkbox
+        label="Start and stop instances with the load"
+        className="sm:col-span-2"
+        checked={scale !== null}
+        onChange={(event) => set('scale', event.target.checked ? FIRST : null)}
+      />
+      {scale === null ? null : (
+        <ScaleFields scale={scale} error={problem('scale')} onScale={(changed) => set('scale', changed)} />
+      )}
+    </Section>
+  );
+}
+
+interface ScaleFieldsProps {
+  readonly scale: Scale;
+  readonly error: string | undefined;
+  readonly onScale: (scale: Scale) => void;
+}
+
+function ScaleFields({ scale, error, onScale }: ScaleFieldsProps) {
+  const part = partsOf(scale, onScale);
+  return (
+    <>
+      <NumberField
+        label="At least"
+        hint="0: all may sleep; the first request wakes one."
+        {...part('instancesMin')}
+        error={error}
+      />
+      <NumberField label="At most" hint="On each server." min={1} {...part('instancesMax')} />
+      <NumberField
+        label="Requests in flight"
+        hint="That one instance should have."
+        zero="Not looked at"
+        {...part('inFlightTarget')}
+      />
+      <NumberField
+        label="CPU"
+        hint="That one instance should use."
+        unit="cores"
+        zero="Not looked at"
+        {...part('cpuMillisTarget')}
+      />
+      {scale.instancesMin > 0 ? null : (
+        <NumberField label="Sleeps after" hint="Without a request." unit="minutes" {...part('idleTimeoutMs')} />
+      )}
+    </>
   );
 }

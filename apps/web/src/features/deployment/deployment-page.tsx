@@ -61,13 +61,16 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
         <Outcome deployment={deployment} />
         <MissingNote deployment={deployment} />
         <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
-          <div className="flex flex-col gap-6 lg:sticky lg:top-6">
+          {/* On a phone the log comes before what can wait. */}
+          <div className="flex flex-col gap-6 max-lg:contents lg:sticky lg:top-6">
             <Card className="p-4">
               <DeploymentSteps deployment={deployment} />
             </Card>
             <DeploymentServers servers={deployment.servers} />
-            <DeploymentPlan plan={deployment.plan} />
-            <DeploymentFacts deployment={deployment} />
+            <div className="flex flex-col gap-6 max-lg:order-1">
+              <DeploymentPlan deployment={deployment} />
+              <DeploymentFacts deployment={deployment} />
+            </div>
           </div>
           <DeploymentLogPanel deployment={deployment} />
         </div>

@@ -77,11 +77,26 @@ export function MissingNote({ deployment }: { readonly deployment: DeploymentDet
   );
 }
 
-export function DeploymentPlan({ plan }: { readonly plan: readonly string[] }) {
+export function DeploymentPlan({ deployment }: { readonly deployment: DeploymentDetail }) {
+  const { can, paths } = useMe();
+  const { plan, appSlug, environmentId, projectId } = deployment;
   if (plan.length === 0) return null;
   return (
     <Card>
-      <CardHeader title="Plan" detail="What was detected" />
+      <CardHeader
+        title="Plan"
+        detail="What was detected"
+        action={
+          can('app.write', { projectId, environmentId }) ? (
+            <HoverLink
+              href={paths.appConfig(appSlug, environmentId)}
+              className="rounded-mark text-ink-soft text-sm hover:text-ink"
+            >
+              Change it
+            </HoverLink>
+          ) : null
+        }
+      />
       <ol className="flex flex-col gap-1.5 border-line border-t px-4 py-3">
         {plan.map((sentence) => (
           <li key={sentence} className="wrap-anywhere text-pretty text-ink-soft text-sm">

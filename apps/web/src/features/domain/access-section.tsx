@@ -20,7 +20,7 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
   return (
     <Card>
       <CardHeader title="Access" detail="Everybody else is turned away before the app hears of them" />
-      <div className="flex flex-col gap-5 border-line border-t p-5">
+      <div className="flex flex-col gap-5 border-line border-t p-4">
         <Checkbox
           label="Ask for a name and a password"
           checked={policy.basicAuth !== null}

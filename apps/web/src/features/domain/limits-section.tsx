@@ -1,8 +1,8 @@
 'use client';
 // How much may come, who goes first, and how answers are sent.
-import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox } from '@fairlead/ui/input';
 import { ChoiceField, NumberField } from '../../common/fields.tsx';
+import { Section } from '../../common/section.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 const NUMBERS: readonly {
@@ -21,45 +21,42 @@ const NUMBERS: readonly {
 export function LimitsSection({ draft: { policy, set, problem } }: { readonly draft: Draft }) {
   const { limits } = policy;
   return (
-    <Card>
-      <CardHeader title="Limits" detail="What comes beyond gets 429 and is told when to try again" />
-      <div className="grid grid-cols-1 gap-5 border-line border-t p-5 sm:grid-cols-2">
-        {NUMBERS.map(({ name, ...field }) => (
-          <NumberField
-            key={name}
-            {...field}
-            zero="No limit"
-            error={problem(`limits.${name}`)}
-            value={limits[name]}
-            onValue={(value) => set('limits', { ...limits, [name]: value })}
-          />
-        ))}
+    <Section title="Limits" detail="What comes beyond gets 429 and is told when to try again">
+      {NUMBERS.map(({ name, ...field }) => (
         <NumberField
-          label="Size of a request"
-          hint="Larger ones get 413."
-          unit="mebibytes"
+          key={name}
+          {...field}
           zero="No limit"
-          error={problem('requestBodyBytesMax')}
-          value={policy.requestBodyBytesMax}
-          onValue={(value) => set('requestBodyBytesMax', value)}
+          error={problem(`limits.${name}`)}
+          value={limits[name]}
+          onValue={(value) => set('limits', { ...limits, [name]: value })}
         />
-        <ChoiceField
-          label="When the app can't serve all"
-          value={policy.priority}
-          options={[
-            { value: 'low', label: 'This domain waits first' },
-            { value: 'normal', label: 'It is like any other' },
-            { value: 'high', label: 'It waits last' },
-          ]}
-          onValue={(priority) => set('priority', priority)}
-        />
-        <Checkbox
-          className="sm:col-span-2"
-          label="Compress answers of text (zstd, brotli, gzip)"
-          checked={policy.compress}
-          onChange={(event) => set('compress', event.target.checked)}
-        />
-      </div>
-    </Card>
+      ))}
+      <NumberField
+        label="Size of a request"
+        hint="Larger ones get 413."
+        unit="mebibytes"
+        zero="No limit"
+        error={problem('requestBodyBytesMax')}
+        value={policy.requestBodyBytesMax}
+        onValue={(value) => set('requestBodyBytesMax', value)}
+      />
+      <ChoiceField
+        label="When the app can't serve all"
+        value={policy.priority}
+        options={[
+          { value: 'low', label: 'This domain waits first' },
+          { value: 'normal', label: 'It is like any other' },
+          { value: 'high', label: 'It waits last' },
+        ]}
+        onValue={(priority) => set('priority', priority)}
+      />
+      <Checkbox
+        className="sm:col-span-2"
+        label="Compress answers of text (zstd, brotli, gzip)"
+        checked={policy.compress}
+        onChange={(event) => set('compress', event.target.checked)}
+      />
+    </Section>
   );
 }

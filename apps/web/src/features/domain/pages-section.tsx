@@ -23,7 +23,7 @@ export function MaintenanceSection({ draft: { policy, set, problem } }: { readon
   return (
     <Card>
       <CardHeader title="Maintenance" detail="Every request gets this page, as 503; the app runs on" />
-      <div className="flex flex-col gap-5 border-line border-t p-5">
+      <div className="flex flex-col gap-5 border-line border-t p-4">
         <Checkbox
           label="Show the page now"
           checked={maintenance !== null}

@@ -1,8 +1,8 @@
 'use client';
 // Where a domain leads, and whether plain HTTP gets there too.
-import { Card, CardHeader } from '@fairlead/ui/card';
 import { Checkbox } from '@fairlead/ui/input';
 import { ChoiceField, TextField } from '../../common/fields.tsx';
+import { Section } from '../../common/section.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 type Redirect = NonNullable<PolicyDraft['redirect']>;
@@ -24,50 +24,47 @@ export interface TargetSectionProps {
 export function TargetSection({ draft: { policy, set, problem }, appName }: TargetSectionProps) {
   const { redirect } = policy;
   return (
-    <Card>
-      <CardHeader title="Leads to" />
-      <div className="grid grid-cols-1 gap-5 border-line border-t p-5 sm:grid-cols-2">
-        <ChoiceField
-          label="Requests go to"
-          value={redirect === null ? 'app' : 'redirect'}
-          options={[
-            { value: 'app', label: appName },
-            { value: 'redirect', label: 'Another address' },
-          ]}
-          onValue={(target) => set('redirect', target === 'app' ? null : FIRST)}
-        />
-        {redirect === null ? null : (
-          <>
-            <ChoiceField
-              label="Status"
-              error={problem('redirect.status')}
-              value={`${redirect.status}`}
-              options={STATUSES}
-              onValue={(status) => set('redirect', { ...redirect, status: Number(status) as Redirect['status'] })}
-            />
-            <TextField
-              label="Address"
-              className="sm:col-span-2"
-              error={problem('redirect.to')}
-              value={redirect.to}
-              placeholder="https://example.com/new"
-              onValue={(to) => set('redirect', { ...redirect, to })}
-            />
-            <Checkbox
-              className="sm:col-span-2"
-              label="Keep path and query of the request"
-              checked={redirect.keepPath}
-              onChange={(event) => set('redirect', { ...redirect, keepPath: event.target.checked })}
-            />
-          </>
-        )}
-        <Checkbox
-          className="sm:col-span-2"
-          label="Answer plain http too, instead of leading it to https"
-          checked={policy.servePlainHttp}
-          onChange={(event) => set('servePlainHttp', event.target.checked)}
-        />
-      </div>
-    </Card>
+    <Section title="Leads to">
+      <ChoiceField
+        label="Requests go to"
+        value={redirect === null ? 'app' : 'redirect'}
+        options={[
+          { value: 'app', label: appName },
+          { value: 'redirect', label: 'Another address' },
+        ]}
+        onValue={(target) => set('redirect', target === 'app' ? null : FIRST)}
+      />
+      {redirect === null ? null : (
+        <>
+          <ChoiceField
+            label="Status"
+            error={problem('redirect.status')}
+            value={`${redirect.status}`}
+            options={STATUSES}
+            onValue={(status) => set('redirect', { ...redirect, status: Number(status) as Redirect['status'] })}
+          />
+          <TextField
+            label="Address"
+            className="sm:col-span-2"
+            error={problem('redirect.to')}
+            value={redirect.to}
+            placeholder="https://example.com/new"
+            onValue={(to) => set('redirect', { ...redirect, to })}
+          />
+          <Checkbox
+            className="sm:col-span-2"
+            label="Keep path and query of the request"
+            checked={redirect.keepPath}
+            onChange={(event) => set('redirect', { ...redirect, keepPath: event.target.checked })}
+          />
+        </>
+      )}
+      <Checkbox
+        className="sm:col-span-2"
+        label="Answer plain http too, instead of leading it to https"
+        checked={policy.servePlainHttp}
+        onChange={(event) => set('servePlainHttp', event.target.checked)}
+      />
+    </Section>
   );
 }

@@ -20,7 +20,7 @@ export function EnvironmentProtection({ slug, initial }: { readonly slug: string
   const { id, name, projectName } = environment;
   const isProtected = environment.protected;
   return (
-    <Card className="max-w-[720px] p-5">
+    <Card className="p-4">
       <div className="flex flex-wrap items-center gap-3">
         <h2 className="font-semibold">
           Environment {projectName} / {name}

@@ -105,12 +105,12 @@ function NewEnvironment({ projectId }: { readonly projectId: string }) {
       <Field
         label="New environment"
         error={failure === null ? undefined : (failure.fields.name ?? failure.message)}
-        className="flex-1 basis-48"
+        className="flex-1 basis-48 max-sm:basis-full"
       >
         {(control) => <Input {...control} name="name" required placeholder="Staging" autoComplete="off" />}
       </Field>
-      <Checkbox name="protected" label="Protected" className="mt-[26px] h-9" />
-      <Button type="submit" className="mt-[26px] h-9" pending={create.isPending}>
+      <Checkbox name="protected" label="Protected" className="h-9 sm:mt-[26px]" />
+      <Button type="submit" className="h-9 max-sm:ml-auto sm:mt-[26px]" pending={create.isPending}>
         Make it
       </Button>
     </form>

@@ -86,7 +86,7 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
       {live ? null : (
         <Select
           aria-label="Time"
-          className="w-auto max-sm:flex-1"
+          className="max-sm:flex-1 sm:max-w-44"
           value={span.value}
           onChange={(event) => span.set(event.target.value)}
         >
@@ -134,7 +134,7 @@ function Choice({ label, value, first, onChange, children }: ChoiceProps) {
   return (
     <Select
       aria-label={label}
-      className="w-auto max-sm:flex-1"
+      className="max-sm:flex-1 sm:max-w-44"
       value={value}
       onChange={(event) => onChange(event.target.value)}
     >

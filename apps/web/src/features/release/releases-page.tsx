@@ -116,7 +116,7 @@ function ReleaseRow({
       </div>
       {release.isLive ? <StateText tone="live">Live</StateText> : null}
       {!release.isLive && !release.isKept ? <Badge>artifact removed</Badge> : null}
-      <span className="flex items-center gap-2 max-sm:w-full max-sm:justify-end">
+      <span className="flex items-center gap-2 max-sm:ml-auto">
         {onCompare === null ? null : (
           <Button
             size="small"

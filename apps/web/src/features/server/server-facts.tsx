@@ -3,7 +3,7 @@
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
-import { StateText } from '@fairlead/ui/state-pill';
+import { Badge, StateText } from '@fairlead/ui/state-pill';
 import type { ServerDetail } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -22,7 +22,7 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
             {server.apps.map((app) => (
               <li key={`${app.id} ${app.environmentName}`} className="border-line border-t">
                 <HoverLink
-                  href={paths.app(app.slug)}
+                  href={paths.app(app.slug, app.environmentId)}
                   className="flex min-h-11 items-center justify-between gap-3 px-4 hover:bg-hover focus-visible:-outline-offset-2"
                 >
                   <span className="truncate font-medium">{app.name}</span>
@@ -59,6 +59,18 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
             { term: 'Clock', value: `${server.clockOffsetMs} ms off` },
           ]}
         />
+        {server.capabilities.length === 0 ? null : (
+          <div className="border-line border-t px-4 py-3">
+            <h3 className="text-ink-faint text-sm">What it understands</h3>
+            <ul className="mt-1.5 flex flex-wrap gap-1.5">
+              {server.capabilities.map((capability) => (
+                <li key={capability}>
+                  <Badge>{capability}</Badge>
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
       </Card>
     </div>
   );

@@ -27,6 +27,7 @@ import { isRange, ranges, rereadEveryMs } from '../../common/ranges.ts';
 import { LookPill } from '../../common/state-view.tsx';
 import { serverLook } from '../../common/states.ts';
 import { useUrlFilter } from '../../common/use-url-state.ts';
+import { ServerDisk } from './server-disk.tsx';
 import { ServerFacts } from './server-facts.tsx';
 
 const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) => module.ServerCharts), {
@@ -72,6 +73,7 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
               {(data) => <ServerCharts server={server} range={range} metric={data} />}
             </QueryView>
           </Card>
+          {server.disk === null ? null : <ServerDisk disk={server.disk} />}
           <ServerFacts server={server} />
         </div>
       </Page>
@@ -89,7 +91,8 @@ function diskWarning({ diskUsedBytes, diskTotalBytes }: ServerDetail): string | 
 }
 
 function Warnings({ server }: { readonly server: ServerDetail }) {
-  const disk = diskWarning(server);
+  // The agent knows its pace; without its word, what is left decides.
+  const disk = server.diskWarning ?? diskWarning(server);
   const warnings = [
     disk === null ? [] : [disk],
     server.refusedReason === null
@@ -100,9 +103,8 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
           `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected; set up time synchronisation on the server.`,
         ]
       : [],
-    server.host.isolationOff.length > 0
-      ? [`Apps run here without: ${server.host.isolationOff.join(', ')}. Run the agent as root for full isolation.`]
-      : [],
+    // Whole sentences, each with its reason.
+    server.host.isolationOff,
   ].flat();
   if (warnings.length === 0) return null;
   return (

@@ -20,12 +20,10 @@ export default async function Page({ params, searchParams }: Props) {
   );
   return (
     <Hydrated organization={organization}>
-      <div className="flex flex-col gap-6">
-        <AppSettingsPage slug={slug} initial={app}>
-          <CredentialsCard app={app} />
-        </AppSettingsPage>
+      <AppSettingsPage slug={slug} initial={app}>
+        <CredentialsCard app={app} />
         <EnvironmentProtection slug={slug} initial={app} />
-      </div>
+      </AppSettingsPage>
     </Hydrated>
   );
 }

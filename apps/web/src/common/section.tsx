@@ -1,0 +1,18 @@
+// A group of settings: its title, and its fields in two columns.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import type { ReactNode } from 'react';
+
+export interface SectionProps {
+  readonly title: string;
+  readonly detail?: string;
+  readonly children: ReactNode;
+}
+
+export function Section({ title, detail, children }: SectionProps) {
+  return (
+    <Card>
+      <CardHeader title={title} {...(detail === undefined ? {} : { detail })} />
+      <div className="grid grid-cols-1 gap-x-4 gap-y-5 border-line border-t p-4 sm:grid-cols-2">{children}</div>
+    </Card>
+  );
+}

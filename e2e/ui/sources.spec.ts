@@ -1,0 +1,107 @@
+// New apps of every source in a browser: a folder that is uploaded and goes live, a repository behind a deploy key, and an
+// image that no server here can run, which is said before anybody tries. Runs after product.spec.ts.
+import { join } from 'node:path';
+import { expect, type Page, test } from '@playwright/test';
+import { ROOT } from '../../tools/lib/command.ts';
+import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { look } from './accessibility.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const NEW_APP = '/my-organization/apps/new';
+const DEPLOYED = { timeout: 60_000 };
+
+let page: Page;
+
+test.beforeAll(async ({ browser }) => {
+  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
+  const context = await browser.newContext({ baseURL });
+  const { email, password } = ADA;
+  const signedIn = await context.request.post('/api/auth/sign-in/email', {
+    data: { email, password },
+    headers: { origin: baseURL },
+  });
+  expect(signedIn.ok()).toBe(true);
+  page = await context.newPage();
+});
+test.afterAll(() => page.context().close());
+
+const source = (name: string) => page.getByRole('radio', { name, exact: true });
+const head = () => page.locator('header').first();
+
+test('the sources are walked by the arrow keys, past what no server can do', async () => {
+  await page.goto(NEW_APP);
+  await expect(page.getByLabel('Git repository')).toBeFocused();
+  await source('Git over HTTPS').focus();
+  await page.keyboard.press('ArrowRight');
+  await expect(source('Git over SSH')).toBeChecked();
+  await expect(source('Git over SSH')).toBeFocused();
+  const image = source('Image');
+  if (await image.isDisabled()) {
+    await expect(image).toHaveAccessibleDescription('No server here has an agent that runs containers.');
+  } else {
+    await image.check();
+    await expect(page.getByLabel('Image', { exact: true })).toBeVisible();
+  }
+});
+
+test('a name and a domain follow the repository until somebody types them', async () => {
+  await page.goto(NEW_APP);
+  await page.getByLabel('Git repository').fill('https://git.example.test/ada/Corner_Shop.git');
+  await expect(page.getByLabel('Name')).toHaveValue('Corner_Shop');
+  await expect(page.getByLabel('Domain')).toHaveValue('corner-shop.localhost');
+  await page.getByLabel('Domain').fill('');
+  await page.getByLabel('Git repository').fill('https://git.example.test/ada/other.git');
+  await expect(page.getByLabel('Name')).toHaveValue('other');
+  await expect(page.getByLabel('Domain')).toHaveValue('');
+});
+
+test('a repository over ssh gets a deploy key, with what to do with it', async () => {
+  await page.goto(NEW_APP);
+  await source('Git over SSH').check();
+  await page.getByLabel('Git repository').fill('git@github.com:ada/private-shop.git');
+  await page.getByRole('button', { name: 'Make a deploy key' }).click();
+  await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
+  await expect(page.getByRole('link', { name: /Open GitHub/ })).toHaveAttribute(
+    'href',
+    'https://github.com/ada/private-shop/settings/keys/new',
+  );
+  await look(page);
+  await page.getByRole('link', { name: 'Later, from its settings' }).click();
+  // The app is there, and so is its key.
+  await expect(page.getByLabel('Git repository')).toHaveValue('ssh://git@github.com/ada/private-shop.git');
+  await expect(page.getByText(/^ssh-ed25519 /)).toBeVisible();
+});
+
+test('a folder of this computer is packed, uploaded, built and live', async () => {
+  await page.goto(NEW_APP);
+  await source('Folder').check();
+  await page.getByRole('button', { name: 'Upload and deploy' }).click();
+  await expect(page.getByText('Choose the folder of the app, or a .tar.gz of it.')).toBeVisible();
+  await page.getByLabel('Folder to upload').setInputFiles(join(ROOT, 'examples/hello-node'));
+  await expect(page.getByText(/^hello-node: \d+ files/)).toBeVisible();
+  await page.getByLabel('Name').fill('Uploaded');
+  await look(page);
+  await page.getByRole('button', { name: 'Upload and deploy' }).click();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(head()).toContainText('Live', DEPLOYED);
+  await expect(page.getByRole('link', { name: /uploaded\.localhost/ }).first()).toBeVisible();
+});
+
+test('the next version is uploaded from the app’s own page', async () => {
+  await page.goto('/my-organization/apps/uploaded');
+  await page.getByRole('button', { name: 'Upload', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Upload a folder to Uploaded' });
+  await expect(dialog.getByRole('button', { name: 'Upload and deploy' })).toBeDisabled();
+  // No archive: the store says so, and nothing is deployed.
+  await dialog
+    .getByLabel('Archive to upload')
+    .setInputFiles({ name: 'shop.tar.gz', mimeType: 'application/gzip', buffer: Buffer.from('no archive') });
+  await dialog.getByRole('button', { name: 'Upload and deploy' }).click();
+  await expect(dialog.getByRole('alert')).toBeVisible();
+  await look(page);
+  await dialog.getByLabel('Folder to upload').setInputFiles(join(ROOT, 'examples/hello-node'));
+  await dialog.getByRole('button', { name: 'Upload and deploy' }).click();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(head()).toContainText('Live', DEPLOYED);
+});
