@@ -14,8 +14,9 @@ afterAll(() => system?.stop());
 test.each(EXAMPLES)('$name is found out, goes live and answers', { timeout: 240_000 }, async (example) => {
   const { name, runtime, says, healthPath } = example;
   const repository = await system.repositories.createExample(name, name);
-  const { appId, state, failureMessage } = await system.createApp(name, repository, healthPath);
-  expect([state, failureMessage]).toEqual(['live', null]);
+  const { id, appId, state, failureMessage } = await system.createApp(name, repository, healthPath);
+  const why = state === 'live' ? [] : await system.log(id);
+  expect([state, failureMessage, why]).toEqual(['live', null, []]);
   const { status, body } = await system.get(name);
   expect([status, body.includes(says)]).toEqual([200, true]);
   const { items } = await system.product.verbs.listReleases({ appId, limit: 1 });
