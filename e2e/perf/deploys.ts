@@ -9,7 +9,7 @@ import type { AppId } from '@fairlead/contract/ids';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded } from '../system/harness/apps.ts';
-import type { Repository } from '../system/harness/repository.ts';
+import { EXAMPLES } from '../system/harness/examples.ts';
 import { System } from '../system/harness/system.ts';
 import { cpuSeconds, pssBytes } from './process-figures.ts';
 import { percentile } from './table.ts';
@@ -20,7 +20,7 @@ const IDLE_MS = 30_000;
 const COPIES_MAX = 50;
 
 const { values } = parseArgs({
-  options: { pushes: { type: 'string', default: '10' }, instances: { type: 'string', default: '100' } },
+  options: { pushes: { type: 'string', default: '5' }, instances: { type: 'string', default: '100' } },
 });
 const say = (line: string) => console.log(line);
 const load = () => `load ${loadavg()[0]?.toFixed(2)}`;
@@ -28,18 +28,15 @@ const load = () => `load ${loadavg()[0]?.toFixed(2)}`;
 say(`${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, ${load()}`);
 const system = await System.start({ durable: true });
 try {
-  await measurePushes(
-    'examples/hello-node',
-    await system.repositories.createExample('hello', 'hello-node'),
-    'hello',
-    '/healthz',
-  );
+  for (const { name, healthPath = '' } of EXAMPLES) await measurePushes(name, healthPath);
   await measureInstances(Number(values.instances));
 } finally {
   await system.stop();
 }
 
-async function measurePushes(name: string, repository: Repository, slug: string, healthPath: string): Promise<void> {
+async function measurePushes(slug: string, healthPath: string): Promise<void> {
+  const repository = await system.repositories.createExample(slug, slug);
+  // The first build fetches the runtime, which the server keeps.
   const first = await system.createApp(slug, repository, healthPath);
   requireLive(first);
   const traffic = system.traffic(slug, '/');
@@ -57,7 +54,7 @@ async function measurePushes(name: string, repository: Repository, slug: string,
   }
   const { answered, failures } = await traffic.stop();
   say(
-    `\n${name}: ${deployments.length} pushes under traffic (${answered} answered, ${failures.length} failed), ${load()}`,
+    `\nexamples/${slug}: ${deployments.length} pushes under traffic (${answered} answered, ${failures.length} failed), ${load()}`,
   );
   report('push to live, as the dashboard hears of it', totals);
   for (const { name: step } of first.steps) {

@@ -2,26 +2,8 @@
 // registries have of its runtime, and asked through the proxy. hello-rust needs a Rust that the server's users can reach, and
 // hello-dockerfile an engine: they are not here.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EXAMPLES } from './harness/examples.ts';
 import { System } from './harness/system.ts';
-
-interface Example {
-  readonly name: string;
-  /** What the builder found out that it is. */
-  readonly runtime: string;
-  readonly says: string;
-  readonly healthPath?: string;
-}
-
-const EXAMPLES: readonly Example[] = [
-  { name: 'hello-node', runtime: 'node', says: 'Hello from Fairlead', healthPath: '/healthz' },
-  { name: 'hello-pnpm', runtime: 'node', says: 'Hello from pnpm, a day is 86400000 ms' },
-  { name: 'hello-yarn', runtime: 'node', says: 'Hello from Yarn, a day is 86400000 ms' },
-  { name: 'hello-bun', runtime: 'bun', says: 'Hello from Bun' },
-  { name: 'hello-deno', runtime: 'deno', says: 'Hello from Deno' },
-  { name: 'hello-python', runtime: 'python', says: 'Hello from Python' },
-  { name: 'hello-go', runtime: 'go', says: 'Hello from Go' },
-  { name: 'hello-static', runtime: 'static', says: 'Hello from files' },
-];
 
 let system: System;
 beforeAll(async () => {
@@ -32,8 +14,9 @@ afterAll(() => system?.stop());
 test.each(EXAMPLES)('$name is found out, goes live and answers', { timeout: 240_000 }, async (example) => {
   const { name, runtime, says, healthPath } = example;
   const repository = await system.repositories.createExample(name, name);
-  const { appId, state, failureMessage } = await system.createApp(name, repository, healthPath);
-  expect([state, failureMessage]).toEqual(['live', null]);
+  const { id, appId, state, failureMessage } = await system.createApp(name, repository, healthPath);
+  const why = state === 'live' ? [] : await system.log(id);
+  expect([state, failureMessage, why]).toEqual(['live', null, []]);
   const { status, body } = await system.get(name);
   expect([status, body.includes(says)]).toEqual([200, true]);
   const { items } = await system.product.verbs.listReleases({ appId, limit: 1 });

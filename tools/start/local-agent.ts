@@ -76,7 +76,7 @@ export async function startAgent(options: LocalAgentOptions): Promise<void> {
       ...addresses,
       ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : []),
     ],
-    env: { PATH: options.path, HOME: folder, TZ: 'UTC', RUST_LOG: process.env.RUST_LOG ?? 'info' },
+    env: { ...wayOut(), PATH: options.path, HOME: folder, TZ: 'UTC', RUST_LOG: process.env.RUST_LOG ?? 'info' },
     cwd: folder,
     ready: options.connected,
     readyTimeoutMs: READY_TIMEOUT_MS,
@@ -94,4 +94,28 @@ export function hasLivingProxy(folder: string): Promise<boolean> {
     });
     socket.once('error', () => resolve(false));
   });
+}
+
+/** How this machine reaches the world, for builds: proxies, authorities and registries, as agents/crates/build passes them on. */
+const WAY_OUT = [
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'NODE_EXTRA_CA_CERTS',
+  'GIT_SSL_CAINFO',
+  'GOPROXY',
+  'PIP_INDEX_URL',
+  'UV_INDEX_URL',
+  'NPM_CONFIG_REGISTRY',
+  'npm_config_registry',
+];
+
+function wayOut(): Record<string, string> {
+  const given = WAY_OUT.map((name) => [name, process.env[name] ?? ''] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
