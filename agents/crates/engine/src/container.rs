@@ -24,8 +24,7 @@ use crate::{Engine, EngineError};
 /// What root in a container may do beyond an ordinary user: what the entry points of common images begin with (take over
 /// a folder, bind port 80, become another user, end a child), and nothing that reaches past the container. Of Docker's own
 /// list MKNOD, NET_RAW, SYS_CHROOT, SETFCAP, SETPCAP, FSETID and AUDIT_WRITE are left out.
-const CAPABILITIES: [&str; 7] =
-    ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
+const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
 /// Without a limit of its own, as for processes.
 const PIDS_MAX: u32 = 4096;
 /// The label by which a container is known to be one of Fairlead's.

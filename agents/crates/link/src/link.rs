@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairlead_base::{Backoff, CancellationToken, Folders, clock, error::chain};
 use fairlead_model::DesiredState;
-use fairlead_wire::agent::{self, push};
 use fairlead_wire::LINK_PROTOCOL;
+use fairlead_wire::agent::{self, push};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 

@@ -219,7 +219,9 @@ mod tests {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let timeout = Duration::from_secs(1);
-        let Err(ProbeFailure::Refused { listening }) = probe(&target(free, "/", timeout)).await else { panic!("it should be refused") };
+        let Err(ProbeFailure::Refused { listening }) = probe(&target(free, "/", timeout)).await else {
+            panic!("it should be refused")
+        };
         assert!(listening.contains(&other.local_addr().unwrap().port()));
     }
 

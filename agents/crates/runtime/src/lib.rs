@@ -27,6 +27,8 @@ pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
-pub use runtime::{IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes};
+pub use runtime::{
+    IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,
+};
 pub use secrets::redactor;
 pub use volumes::{bytes_below, remove_set_aside_volumes, set_aside_volume, volumes_used};

@@ -48,7 +48,8 @@ pub(super) async fn prepare(
     if !is_whole(artifact, &release.artifact_digest).await {
         return Err(failure(
             "rollout.artifact_missing",
-            "The image on this server is not what its digest says. Deploy again without the cache to build it anew.".to_owned(),
+            "The image on this server is not what its digest says. Deploy again without the cache to build it anew."
+                .to_owned(),
         ));
     }
     let loaded = load(engine, artifact, cancel).await.map_err(|error| {
@@ -94,7 +95,10 @@ pub(super) async fn prune(
         if needed.as_ref().is_some_and(|needed| !needed.contains(tag)) {
             tracing::info!(image = image.name, "removed: no release needs it");
             // One that a container still runs stays until that has gone; its archive brings it back.
-            engine.remove(&image.name).await.unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
+            engine
+                .remove(&image.name)
+                .await
+                .unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
         } else {
             bytes += image.size_bytes;
         }
@@ -103,7 +107,10 @@ pub(super) async fn prune(
     let now = clock::unix_ms() / 1000;
     for image in engine.images_below(BUILT).await? {
         if now.saturating_sub(image.made_unix_s) > BUILT_SECONDS_MAX {
-            engine.remove(&image.name).await.unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
+            engine
+                .remove(&image.name)
+                .await
+                .unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
         }
     }
     Ok(bytes)

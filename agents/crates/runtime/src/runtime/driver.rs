@@ -352,10 +352,7 @@ impl Driver {
                 key: status.key.clone(),
                 instance: status.id.clone(),
                 pid: status.pid,
-                cgroup: self
-                    .instances
-                    .get(&status.id)
-                    .and_then(Managed::accounting),
+                cgroup: self.instances.get(&status.id).and_then(Managed::accounting),
             })
             .collect();
         let changed: Vec<(AppKey, u64)> = self

@@ -168,8 +168,12 @@ async fn begin(engine: &Engine, order: &ContainerOrder) -> Result<Words, EngineE
 }
 
 fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], port: u16) -> ContainerOrder {
-    let mut environment: Vec<String> =
-        spec.environment.iter().filter(|(name, _)| *name != "PORT").map(|(name, value)| format!("{name}={value}")).collect();
+    let mut environment: Vec<String> = spec
+        .environment
+        .iter()
+        .filter(|(name, _)| *name != "PORT")
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     let variables = secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment);
     environment.extend(
         variables

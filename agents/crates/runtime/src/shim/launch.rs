@@ -182,7 +182,8 @@ fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
         );
     };
     // What Fairlead itself sets stays, as with variables that are no secrets.
-    let variables = secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !secrets::is_own(&one.name));
+    let variables =
+        secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !secrets::is_own(&one.name));
     let variables = variables.map(|one| (one.name.as_str(), OsStr::from_bytes(&one.value)));
     let error =
         Command::new(program).arg0(name).args(arguments).env_clear().envs(&spec.environment).envs(variables).exec();
