@@ -18,6 +18,8 @@ export interface LocalAgentOptions {
   readonly address?: string;
   /** What the command begins with, for an agent in a namespace of its own; it must become the agent, not its parent. */
   readonly prefix?: readonly string[];
+  /** Beside what every agent gets. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly controlUrl: string;
   /** PEM of an authority to trust for it, beside the system's. */
   readonly controlCaFile?: string;
@@ -76,7 +78,14 @@ export async function startAgent(options: LocalAgentOptions): Promise<void> {
       ...addresses,
       ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : []),
     ],
-    env: { ...wayOut(), PATH: options.path, HOME: folder, TZ: 'UTC', RUST_LOG: process.env.RUST_LOG ?? 'info' },
+    env: {
+      ...wayOut(),
+      PATH: options.path,
+      HOME: folder,
+      TZ: 'UTC',
+      RUST_LOG: process.env.RUST_LOG ?? 'info',
+      ...options.environment,
+    },
     cwd: folder,
     ready: options.connected,
     readyTimeoutMs: READY_TIMEOUT_MS,

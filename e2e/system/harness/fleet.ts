@@ -29,11 +29,16 @@ export interface FleetServer {
   load(host: string): Load;
 }
 
+export interface Equipment {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly undo: Undo;
+}
+
 export interface Fleet {
   /** Where servers of the fleet clone a repository of the system's from. */
   repositoryUrl(url: string): string;
-  /** Enrols one more; resolves when it is online. */
-  addServer(name: string): Promise<FleetServer>;
+  /** Enrols one more; resolves when it is online. `equip` gives it something first, and the agent variables to find it by. */
+  addServer(name: string, equip?: (namespace: Namespace) => Promise<Equipment>): Promise<FleetServer>;
   close(): Promise<void>;
 }
 
@@ -55,8 +60,10 @@ export async function openFleet(system: System): Promise<Fleet> {
     undo.push(() => front.close());
     return {
       repositoryUrl: (url) => url.replace(`127.0.0.1:${source.upstreamPort}`, `${network.address}:${source.port}`),
-      async addServer(name) {
+      async addServer(name, equip) {
         const namespace = await network.addNamespace();
+        const equipment = await equip?.(namespace);
+        if (equipment !== undefined) undo.push(equipment.undo);
         const folder = join(system.dataFolder, 'fleet', name);
         mkdirSync(folder, { recursive: true, mode: 0o711 });
         const ports = { https: await freePort(), http: await freePort() };
@@ -71,6 +78,7 @@ export async function openFleet(system: System): Promise<Fleet> {
           ports,
           address: namespace.address,
           prefix: namespace.prefix,
+          environment: equipment?.environment ?? {},
           controlUrl: front.url,
           controlCaFile: front.caFile,
         });

@@ -153,7 +153,10 @@ export class System {
 
   /** One more agent, enrolled and online under its name; answers how it is stopped. */
   async addAgent(
-    agent: Pick<LocalAgentOptions, 'name' | 'folder' | 'ports' | 'address' | 'prefix' | 'controlUrl' | 'controlCaFile'>,
+    agent: Pick<
+      LocalAgentOptions,
+      'name' | 'folder' | 'ports' | 'address' | 'prefix' | 'environment' | 'controlUrl' | 'controlCaFile'
+    >,
   ): Promise<() => Promise<void>> {
     const { supervisor, agent: local } = this.#parts;
     const isOnline = async () => (await this.servers()).find(({ name }) => name === agent.name)?.state === 'online';

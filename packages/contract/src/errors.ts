@@ -376,6 +376,13 @@ const table = {
   'rollout.artifact_missing': failed(
     "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
   ),
+  'rollout.no_engine': failed(
+    'The release is an image, and the server has no container engine that answers. Install or start Docker on it.',
+    { retryable: true },
+  ),
+  'rollout.image_unusable': failed(
+    'The container engine of the server could not take the image. The log has its words.',
+  ),
   'rollout.toolchain_missing': failed(
     'A runtime that the release needs could not be had on this server. Let it reach the registry of packages.',
     { retryable: true },

@@ -6,7 +6,9 @@ mod benchmarks;
 mod builds;
 mod certificates;
 mod disk;
+mod engine;
 mod frame;
+mod images;
 mod loads;
 mod local_state;
 mod logs;
@@ -27,6 +29,7 @@ use std::time::Duration;
 
 use fairlead_base::{Folders, config, shutdown};
 use fairlead_build::{BuildOptions, Store, Toolchains};
+use fairlead_engine::Engine;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
@@ -97,7 +100,10 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     }
     // Made here as well: an agent of an older version has none yet.
     let sealing = Arc::new(SealingKey::open_or_create(&folders.sealing_key())?);
+    let engine = Engine::usual();
+    let (capabilities, engine_watch) = engine::watch(engine.clone()).await;
     let (link, ends) = Link::open(LinkOptions {
+        capabilities,
         config,
         folders: folders.clone(),
         agent_version: crate::VERSION.into(),
@@ -128,7 +134,9 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
             folders: folders.clone(),
             toolchains: toolchains.clone(),
             store: store.clone(),
+            engine: engine.clone(),
         }),
+        engine: engine.clone(),
     })
     .await?;
     let RuntimeOutput { view, log } = output;
@@ -168,8 +176,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         limits: fairlead_build::usual_limits(host_memory_bytes),
         cgroups: build_groups,
         toolchains: Some(toolchains),
-        // A server that runs no images must not make one of an app that it could build by itself.
-        engine: fairlead_engine::Engine::find().filter(|_| fairlead_wire::CAPABILITIES.contains(&"container")),
+        engine: Some(engine.clone()),
         store: Some(store),
         sealing: Some(sealing.clone()),
         redactor: None,
@@ -178,7 +185,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone());
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
-    let (disk, disk_report) = Disk::new(folders.clone(), ends.desired.clone());
+    let (disk, disk_report) = Disk::new(folders.clone(), ends.desired.clone(), engine);
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(Routed::default());
     let router = Router {
@@ -225,6 +232,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
 
     unsent.abort();
     app_logs.abort();
+    engine_watch.abort();
     disk.abort();
     router.abort();
     if let Err(error) = router.await

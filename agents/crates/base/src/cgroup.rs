@@ -82,6 +82,24 @@ pub enum CgroupFolders {
     },
 }
 
+impl CgroupFolders {
+    /// Those of the group that a process is in, whoever made it; `None` when it has gone or the kernel counts nothing.
+    pub fn of(pid: u32) -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        let found = parse_hierarchies(&mounts, &own);
+        let folder = |controller: Option<&str>| {
+            let hierarchy = found.iter().find(|hierarchy| hierarchy.controller.as_deref() == controller)?;
+            let folder = hierarchy.mount.join(hierarchy.own.strip_prefix("/").ok()?);
+            folder.is_dir().then_some(folder)
+        };
+        if let Some(folder) = folder(None).filter(|folder| folder.join("memory.current").exists()) {
+            return Some(Self::V2(folder));
+        }
+        Some(Self::V1 { cpuacct: folder(Some("cpuacct"))?, memory: folder(Some("memory"))? })
+    }
+}
+
 impl Cgroups {
     /// Finds out what this process may make. `name` keeps two agents on one server apart.
     pub fn detect(name: &str) -> Self {

@@ -30,7 +30,8 @@ pub(crate) async fn build(
         tokio::task::spawn_blocking(move || context::pack(&folder, &file, &into, user)).await
     };
     packed.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(BuildError::server("packing the context"))?;
-    let name = format!("fairlead/{}:{}", spec.app.as_str().to_lowercase(), spec.deployment.as_str().to_lowercase());
+    let (repository, tag) = name(spec);
+    let name = format!("{repository}:{tag}");
     if !workshop.secrets.is_empty() {
         workshop.say(
             Step::Build,
@@ -84,7 +85,16 @@ pub(crate) async fn pull(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Resul
     let sentence = format!("Uses the image {} as it was at {digest}.", spec.image);
     workshop.say(Step::Build, sentence.clone());
     plan.sentences.push(sentence);
-    save(workshop, spec, &spec.image, plan).await
+    // Saved under a name of ours: loaded elsewhere, the registry's would take that name from what has it there.
+    let (repository, tag) = name(spec);
+    let named = engine.tag(&spec.image, &repository, &tag).await;
+    named.map_err(|error| failed("The image could not be named", error))?;
+    save(workshop, spec, &format!("{repository}:{tag}"), plan).await
+}
+
+/// Repository and tag of what a build makes; engines want small letters in the first.
+fn name(spec: &BuildSpec) -> (String, String) {
+    (format!("fairlead/{}", spec.app.as_str().to_lowercase()), spec.deployment.as_str().to_lowercase())
 }
 
 /// Saves an image as an artifact.

@@ -8,6 +8,9 @@ pub enum EngineError {
     /// It said no.
     #[error("{0}")]
     Refused(String),
+    /// There is none.
+    #[error("this server has no container engine")]
+    Missing,
     /// It can't be asked.
     #[error("the container engine can't be asked: {0}")]
     Connection(#[source] bollard::errors::Error),

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use bollard::auth::DockerCredentials;
 use bollard::query_parameters::{
-    BuildImageOptionsBuilder, CreateImageOptionsBuilder, ImportImageOptions, RemoveImageOptions,
+    BuildImageOptionsBuilder, CreateImageOptionsBuilder, ImportImageOptions, ListImagesOptions, RemoveImageOptions,
+    TagImageOptionsBuilder,
 };
 use bytes::Bytes;
 use fairlead_base::CancellationToken;
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use crate::container::found_or_none;
 use crate::{Engine, EngineError};
 
 /// A build from a Dockerfile.
@@ -43,6 +45,17 @@ impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login").field("username", &self.username).finish_non_exhaustive()
     }
+}
+
+/// An image under one of its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedImage {
+    /// `repository:tag`.
+    pub name: String,
+    /// On disk; layers that it shares with others count in each.
+    pub size_bytes: u64,
+    /// When it was built, wherever that was.
+    pub made_unix_s: u64,
 }
 
 impl Engine {
@@ -152,9 +165,28 @@ impl Engine {
         name.ok_or_else(|| EngineError::Refused("the archive holds no image".to_owned()))
     }
 
+    /// Gives an image one more name.
+    pub async fn tag(&self, image: &str, repository: &str, tag: &str) -> Result<(), EngineError> {
+        let options = TagImageOptionsBuilder::new().repo(repository).tag(tag).build();
+        Ok(self.api().await?.tag_image(image, Some(options)).await?)
+    }
+
+    /// Names `repository:tag` of images that begin so.
+    pub async fn images_below(&self, prefix: &str) -> Result<Vec<NamedImage>, EngineError> {
+        let found = self.api().await?.list_images(None::<ListImagesOptions>).await?;
+        let named = found.into_iter().flat_map(|image| {
+            let number = |number| u64::try_from(number).unwrap_or_default();
+            let (size_bytes, made_unix_s) = (number(image.size), number(image.created));
+            // Podman says `localhost/` before a name that is of no registry.
+            let plain = |name: String| name.strip_prefix("localhost/").map(str::to_owned).unwrap_or(name);
+            image.repo_tags.into_iter().map(move |name| NamedImage { name: plain(name), size_bytes, made_unix_s })
+        });
+        Ok(named.filter(|image| image.name.starts_with(prefix)).collect())
+    }
+
     /// Takes a name away from an image, and the image when it has no other.
     pub async fn remove(&self, name: &str) -> Result<(), EngineError> {
-        self.api().await?.remove_image(name, None::<RemoveImageOptions>, None).await?;
+        found_or_none(self.api().await?.remove_image(name, None::<RemoveImageOptions>, None).await)?;
         Ok(())
     }
 }

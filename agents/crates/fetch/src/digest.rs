@@ -1,5 +1,9 @@
 //! Digests that files must have, in the words of those who publish them.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
 use aws_lc_rs::digest::{Algorithm, Context, SHA256, SHA512};
 use base64::Engine;
 
@@ -27,6 +31,18 @@ impl Digest {
         let strong = text.split_ascii_whitespace().find_map(|one| one.strip_prefix("sha512-"))?;
         let bytes = base64::engine::general_purpose::STANDARD.decode(strong).ok()?;
         (bytes.len() == 64).then_some(Self { algorithm: &SHA512, bytes })
+    }
+
+    /// Whether a file is what it should be. Reads it whole.
+    pub fn is_of(&self, path: &Path) -> io::Result<bool> {
+        let mut context = Self::context(Some(self));
+        let (mut file, mut piece) = (File::open(path)?, vec![0; 1 << 17]);
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(self.is(context)),
+                count => context.update(&piece[..count]),
+            }
+        }
     }
 
     /// To hash what comes; of some kind where nothing is known.

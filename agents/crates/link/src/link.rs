@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairlead_base::{Backoff, CancellationToken, Folders, clock, error::chain};
 use fairlead_model::DesiredState;
+use fairlead_wire::LINK_PROTOCOL;
 use fairlead_wire::agent::{self, push};
-use fairlead_wire::{CAPABILITIES, LINK_PROTOCOL};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -40,6 +40,8 @@ pub struct LinkOptions {
     pub agent_version: String,
     /// This host, for people.
     pub host: agent::HostInfo,
+    /// What this server can do, told when a connection begins; a change makes a new one.
+    pub capabilities: watch::Receiver<Vec<String>>,
     /// Whom to seal this server's secrets to, `age1…`.
     pub sealing_recipient: String,
     /// Bounds of the spool.
@@ -141,6 +143,8 @@ enum Ended {
     Spool(#[from] io::Error),
     #[error("{}", closed(.0))]
     Closed(Closed),
+    #[error("what this server can do has changed")]
+    Changed,
     #[error("the agent stops")]
     Shutdown,
 }
@@ -252,6 +256,7 @@ impl Link {
 
     async fn converse(&mut self, socket: &mut Socket, shutdown: &CancellationToken) -> Result<Ended, Ended> {
         let now = Instant::now().into_std();
+        self.options.capabilities.mark_unchanged();
         let (mut session, actions) = Session::start(self.hello(), self.trust.held(), now, clock::unix_ms);
         session = self.act(socket, session, actions).await?;
         self.report.mark_unchanged();
@@ -264,6 +269,8 @@ impl Link {
             let deadline = Instant::from_std(session.deadline());
             let event = tokio::select! {
                 () = shutdown.cancelled() => return Ok(Ended::Shutdown),
+                // It is told when a connection begins.
+                Ok(()) = self.options.capabilities.changed() => return Ok(Ended::Changed),
                 body = socket::next(socket) => Event::Received(body?),
                 Some(body) = self.pushes.recv() => { self.keep(body); continue }
                 // After `flush`: the next ones are taken once these have gone.
@@ -359,7 +366,7 @@ impl Link {
             protocol_version: LINK_PROTOCOL,
             server_id: self.options.config.server_id.to_string(),
             agent_version: self.options.agent_version.clone(),
-            capabilities: CAPABILITIES.map(String::from).to_vec(),
+            capabilities: self.options.capabilities.borrow().clone(),
             applied: applied.or(Some(agent::Version::default())),
             host: Some(self.options.host.clone()),
             sealing: Some(self.key.sign_sealing(&self.options.sealing_recipient)),

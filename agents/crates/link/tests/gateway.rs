@@ -19,11 +19,14 @@ struct Agent {
     ends: LinkEnds,
     shutdown: CancellationToken,
     task: JoinHandle<()>,
+    capabilities: watch::Sender<Vec<String>>,
 }
 
 impl Agent {
     fn start(config: &AgentConfig, folders: &Folders) -> Self {
+        let (capabilities, told) = watch::channel(vec!["app".to_owned()]);
         let options = LinkOptions {
+            capabilities: told,
             config: config.clone(),
             folders: folders.clone(),
             agent_version: "0.0.0-test".into(),
@@ -34,7 +37,7 @@ impl Agent {
         let (link, ends) = Link::open(options).unwrap();
         let shutdown = CancellationToken::new();
         let task = tokio::spawn(link.run(shutdown.clone()));
-        Self { ends, shutdown, task }
+        Self { ends, shutdown, task, capabilities }
     }
 
     async fn stop(self) {

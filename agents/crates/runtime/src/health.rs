@@ -2,7 +2,7 @@
 //! connection and no state.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -25,6 +25,8 @@ const HEAD_BYTES_MAX: usize = 1024;
 pub struct HealthTarget {
     /// The app's process, for the ports it listens on.
     pub pid: u32,
+    /// Where a container is; `None`: a process, on this server's loopback.
+    pub host: Option<IpAddr>,
     /// The port it was given.
     pub port: u16,
     /// HTTP path; empty: a connection is enough.
@@ -109,9 +111,9 @@ async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailur
 }
 
 async fn answers(target: &HealthTarget) -> Result<SocketAddr, ProbeFailure> {
-    let addresses =
-        [SocketAddr::from((Ipv4Addr::LOCALHOST, target.port)), SocketAddr::from((Ipv6Addr::LOCALHOST, target.port))];
-    for address in addresses {
+    let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    let hosts = target.host.as_ref().map_or(loopback.as_slice(), std::slice::from_ref);
+    for address in hosts.iter().map(|host| SocketAddr::from((*host, target.port))) {
         match timeout(target.timeout, check(address, &target.path)).await {
             Err(_) => return Err(ProbeFailure::TimedOut),
             Ok(Err(error)) if refused(&error) => {}
@@ -177,6 +179,10 @@ mod tests {
 
     use super::*;
 
+    fn target(port: u16, path: &str, timeout: Duration) -> HealthTarget {
+        HealthTarget { pid: std::process::id(), host: None, port, path: path.into(), timeout, command: None }
+    }
+
     /// Checks an app that answers with these bytes; `None`: never.
     async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<SocketAddr, ProbeFailure> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -192,8 +198,7 @@ mod tests {
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
         let timeout = Duration::from_millis(300);
-        let result =
-            probe(&HealthTarget { pid: std::process::id(), port, path: path.into(), timeout, command: None }).await;
+        let result = probe(&target(port, path, timeout)).await;
         app.abort();
         result
     }
@@ -214,8 +219,9 @@ mod tests {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let timeout = Duration::from_secs(1);
-        let target = HealthTarget { pid: std::process::id(), port: free, path: "/".into(), timeout, command: None };
-        let Err(ProbeFailure::Refused { listening }) = probe(&target).await else { panic!("it should be refused") };
+        let Err(ProbeFailure::Refused { listening }) = probe(&target(free, "/", timeout)).await else {
+            panic!("it should be refused")
+        };
         assert!(listening.contains(&other.local_addr().unwrap().port()));
     }
 
@@ -224,8 +230,6 @@ mod tests {
         let listener = TcpListener::bind("[::1]:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let timeout = Duration::from_secs(1);
-        let target =
-            HealthTarget { pid: std::process::id(), port: address.port(), path: String::new(), timeout, command: None };
-        assert_eq!(probe(&target).await, Ok(address));
+        assert_eq!(probe(&target(address.port(), "", timeout)).await, Ok(address));
     }
 }

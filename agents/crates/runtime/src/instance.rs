@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,8 +52,11 @@ pub struct InstanceSpec {
     /// Where its segments go; `None`: into its own folder, as with an agent of an older version.
     #[serde(default)]
     pub log: Option<PathBuf>,
-    /// Its limits; `None` where the kernel gives none.
+    /// Its limits; `None` where the kernel gives none, and for a container, whose engine sets them.
     pub cgroup: Option<Cgroup>,
+    /// It is a container, not a process of this server's own.
+    #[serde(default)]
+    pub container: Option<ContainerSpec>,
     /// How often it was restarted before this start.
     pub restarts: u32,
     /// It is a command of a rollout, run once; `None` for an instance.
@@ -98,6 +102,38 @@ pub struct SecretsSpec {
     pub version: String,
     /// The folder that it sees them in, if some are files.
     pub folder: Option<PathBuf>,
+}
+
+/// A container to run as an instance: what differs from a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerSpec {
+    /// Where its engine listens.
+    pub socket: PathBuf,
+    /// Whose containers it is one of: this data folder's.
+    pub owner: String,
+    /// The image, by its id.
+    pub image: String,
+    /// Without swap; zero for none.
+    pub memory_bytes: u64,
+    /// 1000 = one core; zero for none.
+    pub cpu_millis: u32,
+    /// Zero for the engine's default.
+    pub processes: u32,
+    /// Volumes: the folder here and the folders where it sees it.
+    pub volumes: Vec<(PathBuf, Vec<String>)>,
+    /// Where, in memory, those of its secrets that are files lie.
+    pub secrets: Option<PathBuf>,
+}
+
+/// A container that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Contained {
+    /// Its first process, as this server counts.
+    pub(crate) pid: u32,
+    /// Where this server reaches it.
+    pub(crate) host: IpAddr,
+    /// Where it should listen; zero for what has no port.
+    pub(crate) port: u16,
 }
 
 /// How an instance ended, written by its shim when nothing of it is left.
@@ -163,6 +199,11 @@ impl InstanceFolder {
         self.0.join("secrets")
     }
 
+    /// There when a container ended for using more memory than it may.
+    pub fn out_of_memory(&self) -> PathBuf {
+        self.0.join("out-of-memory")
+    }
+
     /// Where the launcher says why the program could not be started.
     pub fn start_error(&self) -> PathBuf {
         self.0.join("start-error")
@@ -177,6 +218,8 @@ impl InstanceFolder {
     pub fn prepare(&self, spec: &InstanceSpec) -> io::Result<()> {
         remove_if_present(&self.exit_path())?;
         remove_if_present(&self.start_error())?;
+        remove_if_present(&self.out_of_memory())?;
+        remove_if_present(&self.contained_path())?;
         file::replace(&self.spec_path(), &serde_json::to_vec_pretty(spec)?, 0o600)
     }
 
@@ -199,6 +242,23 @@ impl InstanceFolder {
             Some(bytes) => Some(serde_json::from_slice(&bytes)?),
             None => None,
         })
+    }
+
+    /// Records that the container runs.
+    pub(crate) fn write_contained(&self, contained: &Contained) -> io::Result<()> {
+        file::replace(&self.contained_path(), &serde_json::to_vec(contained)?, 0o600)
+    }
+
+    /// The container that runs; `None` before it does, and for a process.
+    pub(crate) fn contained(&self) -> io::Result<Option<Contained>> {
+        Ok(match file::read_if_present(&self.contained_path())? {
+            Some(bytes) => Some(serde_json::from_slice(&bytes)?),
+            None => None,
+        })
+    }
+
+    fn contained_path(&self) -> PathBuf {
+        self.0.join("container.json")
     }
 
     fn spec_path(&self) -> PathBuf {

@@ -1,8 +1,9 @@
 //! How an app lives on a server: rollouts, the shim that parents each instance, cgroups, health, restart, logs.
-//! Owns processes and their folders. Never routes a request itself, never speaks to the control plane, and runs
+//! Owns processes, containers and their folders. Never routes a request itself, never speaks to the control plane, and runs
 //! nothing through a shell.
 
 mod app_logs;
+mod container;
 mod health;
 mod identity;
 mod instance;
@@ -20,11 +21,14 @@ mod volumes;
 mod workers;
 
 pub use app_logs::{FoundLine, LogFilter, LogFilterError, LogFollower, LogLevel, tidy_app_logs};
+pub use container::owner;
 pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
 pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::Identities;
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
-pub use runtime::{PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes};
+pub use runtime::{
+    IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,
+};
 pub use secrets::redactor;
 pub use volumes::{bytes_below, remove_set_aside_volumes, set_aside_volume, volumes_used};

@@ -14,7 +14,10 @@ pub(crate) fn ports(pids: &[u32]) -> Vec<u16> {
         return Vec::new();
     }
     let mut found = BTreeSet::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+    // Of the app's own network, which in a container is another than this process'.
+    for table in
+        pids.first().into_iter().flat_map(|pid| ["tcp", "tcp6"].map(|table| format!("/proc/{pid}/net/{table}")))
+    {
         let text = fs::read_to_string(table).unwrap_or_default();
         found.extend(
             text.lines().filter_map(listener).filter(|(_, inode)| sockets.contains(inode)).map(|(port, _)| port),

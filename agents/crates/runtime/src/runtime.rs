@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairlead_base::Folders;
+use fairlead_engine::Engine;
 use fairlead_model::{
     AppKey, AppSpec, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine, ReleaseSpec, RolloutStatus,
 };
@@ -35,10 +36,14 @@ use fairlead_base::cgroup::CgroupFolders;
 /// Lines of deployments' logs that wait for the agent; a rollout writes some dozen.
 const LOG_LINES_WAITING: usize = 4096;
 
+/// In the folder of a release that is an image: the image's id.
+pub const IMAGE_FILE: &str = "image";
+
 /// Makes a release's folder from its artifact.
 pub trait PrepareRelease: Send + Sync + 'static {
-    /// Makes `folder` whole or not at all, readable by every user of the server. Called again for one that is there.
-    /// `fetching` is told when the artifact has to come from elsewhere first.
+    /// Makes `folder` whole or not at all, readable by every user of the server. Called again for one that is there. An
+    /// image is brought to the engine, and its id to `IMAGE_FILE` in the folder. `fetching` is told when the artifact has to
+    /// come from elsewhere first.
     fn prepare<'a>(
         &'a self,
         release: &'a ReleaseSpec,
@@ -65,6 +70,8 @@ pub struct RuntimeOptions {
     pub sealing: Arc<SealingKey>,
     /// Makes releases' folders.
     pub prepare: Arc<dyn PrepareRelease>,
+    /// Runs what is an image.
+    pub engine: Engine,
 }
 
 /// Why the runtime can't start.

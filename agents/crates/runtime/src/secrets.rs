@@ -11,6 +11,11 @@ use zeroize::Zeroizing;
 /// The variable that names the folder of secrets that are files.
 pub(crate) const FOLDER_VARIABLE: &str = "FAIRLEAD_SECRETS";
 
+/// Whether it is a variable that Fairlead itself sets.
+pub(crate) fn is_own(name: &str) -> bool {
+    matches!(name, "PORT" | "HOME" | "PATH") || name.starts_with("FAIRLEAD_")
+}
+
 /// The plain text of a bundle that was checked.
 pub(crate) struct Opened {
     /// As it is handed over.

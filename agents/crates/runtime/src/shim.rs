@@ -5,6 +5,7 @@
 //! rights and becomes the app, and `--health` or `--liveness` one that becomes the app's own check. One thread, no runtime, few allocations: it is there once an instance.
 
 mod capture;
+mod container;
 mod devices;
 mod launch;
 pub mod log;
@@ -16,6 +17,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+pub(crate) use container::{SECRETS as CONTAINER_SECRETS, VOLUMES as CONTAINER_VOLUMES, name as container_name};
 
 use crate::health::Check;
 

@@ -18,7 +18,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use zeroize::Zeroizing;
 
-use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::container;
+use crate::instance::{Contained, InstanceFolder, InstanceSpec};
 use crate::rollout::Exit;
 use crate::{secrets, shim};
 
@@ -33,8 +34,8 @@ const CLEAN_PAUSE: Duration = Duration::from_millis(5);
 /// What became of an instance.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Its process runs.
-    Started { pid: u32, started_unix_ms: u64 },
+    /// Its process runs; a container's also says where it listens.
+    Started { pid: u32, started_unix_ms: u64, contained: Option<Contained> },
     /// Nothing of it is left.
     Exited(Exit),
 }
@@ -110,9 +111,7 @@ impl Supervisor {
         };
         match started.await {
             Ok((mut child, attached)) => {
-                let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
-                changed(Change::Started { pid, started_unix_ms });
-                let exit = self.follow(&folder, &spec, attached, stops).await;
+                let exit = self.tell_and_follow(&folder, &spec, attached, stops, &changed).await;
                 // The shim is this process' child: it is collected before anybody is told.
                 if let Err(error) = timeout(SHIM_TIMEOUT, child.wait()).await {
                     tracing::warn!(instance = %spec.instance, %error, "the shim did not end");
@@ -130,6 +129,30 @@ impl Supervisor {
                 self.clean(&spec).await;
                 changed(Change::Exited(exit));
             }
+        }
+    }
+
+    /// Tells once it runs, which a container does later than its shim, and follows it.
+    pub(crate) async fn tell_and_follow(
+        &self,
+        folder: &InstanceFolder,
+        spec: &InstanceSpec,
+        attached: Attached,
+        stops: mpsc::UnboundedReceiver<Duration>,
+        changed: &impl Fn(Change),
+    ) -> Exit {
+        let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
+        if spec.container.is_none() {
+            changed(Change::Started { pid, started_unix_ms, contained: None });
+            return self.follow(folder, spec, attached, stops).await;
+        }
+        let mut followed = std::pin::pin!(self.follow(folder, spec, attached, stops));
+        tokio::select! {
+            contained = container::contained(folder) => {
+                changed(Change::Started { pid: contained.pid, started_unix_ms, contained: Some(contained) });
+                followed.await
+            }
+            exit = &mut followed => exit,
         }
     }
 
@@ -207,6 +230,9 @@ impl Supervisor {
             && error.kind() != std::io::ErrorKind::NotFound
         {
             tracing::warn!(instance = %spec.instance, %error, "the socket could not be removed");
+        }
+        if let Some(container) = &spec.container {
+            container::clean(spec, container).await;
         }
         let Some(cgroup) = &spec.cgroup else { return };
         let until = Instant::now() + CLEAN_TIMEOUT;
@@ -410,6 +436,7 @@ mod tests {
             secrets: None,
             log: None,
             cgroup: None,
+            container: None,
             restarts: 0,
             hook: None,
             liveness: None,

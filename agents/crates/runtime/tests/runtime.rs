@@ -1,6 +1,8 @@
 //! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
 #![cfg(test)]
 
+#[path = "runtime/containers.rs"]
+mod containers;
 #[path = "runtime/parts.rs"]
 mod parts;
 #[path = "runtime/processes.rs"]
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::Folders;
+use fairlead_engine::Engine;
 use fairlead_model::{
     AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceState, InstanceStatus,
     ReleaseId, ReleaseSpec, Rollout, RolloutStatus, WorkState,
@@ -168,6 +171,10 @@ impl Drop for Server {
 }
 
 async fn start(folders: &Folders) -> (Runtime, RuntimeOutput) {
+    start_with(folders, Arc::new(EmptyFolders), Engine::at(Path::new("/nowhere"))).await
+}
+
+async fn start_with(folders: &Folders, prepare: Arc<dyn PrepareRelease>, engine: Engine) -> (Runtime, RuntimeOutput) {
     let options = RuntimeOptions {
         folders: folders.clone(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_fairlead-test-shim")),
@@ -176,7 +183,8 @@ async fn start(folders: &Folders) -> (Runtime, RuntimeOutput) {
         isolation: Isolation::detect(folders),
         identities: Arc::new(Identities::open(folders).unwrap()),
         sealing: Arc::new(secrets::sealing_key()),
-        prepare: Arc::new(EmptyFolders),
+        prepare,
+        engine,
     };
     Runtime::start(options).await.unwrap()
 }

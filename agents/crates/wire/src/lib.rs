@@ -46,12 +46,13 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 17] = [
+pub const CAPABILITIES: [&str; 18] = [
     "app",
     "benchmark",
     "benchmark.http3",
     "build",
     "build.plan",
+    "container",
     "hook",
     "liveness",
     "logs",

@@ -2,7 +2,7 @@
 // An agent that lacks a capability is never sent words of it: the deployment is refused with a sentence instead.
 import { loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { missingBuildCapability, missingCapability } from '../server/index.ts';
+import { lackOf, missingBuildCapability, missingCapability } from '../server/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
 import type { DeploymentRow } from './store.ts';
@@ -97,8 +97,5 @@ function loadServers(ctx: OrganizationCtx, ids: readonly string[]): Promise<Serv
 }
 
 function lacks(server: ServerRow, capability: string): Failure {
-  return {
-    code: 'deployment.capability_missing',
-    message: `The agent of ${server.name} lacks “${capability}”, which the settings of this app need. Upgrade it, then deploy again.`,
-  };
+  return { code: 'deployment.capability_missing', message: lackOf(server.name, capability) };
 }

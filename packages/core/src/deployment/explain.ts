@@ -1,5 +1,6 @@
 // Owns the sentence that says why something is not live yet. Pure: facts in, a sentence out. Must never be silent: every
 // state that waits has one.
+import { lackOf } from '../server/index.ts';
 import type { DeploymentState, Wait } from './schema.ts';
 
 export interface WaitFacts {
@@ -114,7 +115,7 @@ function lacks({ lacking }: WaitFacts): Wait | null {
   if (first === undefined) return null;
   return {
     reason: 'agent_lacks',
-    sentence: `The agent of ${first.serverName} lacks “${first.capability}”, which the settings of this app need. Upgrade it.`,
+    sentence: lackOf(first.serverName, first.capability),
   };
 }
 

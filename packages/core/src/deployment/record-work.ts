@@ -1,13 +1,15 @@
 // Owns what becomes of reported builds and roll-outs. Must never trust a value that an agent sent.
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { loadSettings, type Place, requirePlace } from '../config/index.ts';
+import { loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { lackOf } from '../server/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
 import { takeSecrets } from './check-secrets.ts';
 import { type DeploymentEvent, isFinished, step, type WorkOutcome } from './machine.ts';
 import {
+  imageCommit,
   type ReportedArtifact,
   type ReportedCommit,
   readArtifact,
@@ -94,9 +96,9 @@ async function recordBuild(
   if (reported === null) return;
   const { appId, environmentId } = row;
   const place = await requirePlace(ctx, { appId: parseId('app', appId), environmentId: parseId('env', environmentId) });
-  const commit =
-    row.uploadDigest === null ? readCommit(status.commit) : uploadedCommit(row.uploadDigest, ctx.clock.now());
-  const artifact = readArtifact(status.artifact, await startCommand(ctx, row));
+  const settings = await loadSettings(ctx, row.configId);
+  const artifact = readArtifact(status.artifact, await startCommand(ctx, row, settings));
+  const commit = commitOf(row, settings, status, artifact, ctx.clock.now());
   let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, place, commit, artifact) : reported;
   let secretSnapshotId: string | null = null;
   if (outcome.kind === 'succeeded') {
@@ -109,9 +111,23 @@ async function recordBuild(
   await record(ctx, row, event, serverId, { steps: readSteps(status.steps), commit, artifact, secretSnapshotId });
 }
 
+function commitOf(
+  { uploadDigest }: DeploymentRow,
+  { builder, image }: Settings,
+  status: BuildStatus,
+  artifact: ReportedArtifact | null,
+  at: Date,
+): ReportedCommit | null {
+  if (builder === 'image') return artifact === null ? null : imageCommit(image, artifact.digest, at);
+  return uploadDigest === null ? readCommit(status.commit) : uploadedCommit(uploadDigest, at);
+}
+
 /** The settings' own, else the app's; empty: what the builder chose. */
-async function startCommand(ctx: OrganizationCtx, { appId, configId }: DeploymentRow): Promise<readonly string[]> {
-  const settings = await loadSettings(ctx, configId);
+async function startCommand(
+  ctx: OrganizationCtx,
+  { appId }: DeploymentRow,
+  settings: Settings,
+): Promise<readonly string[]> {
   if (settings.startCommand.length > 0) return settings.startCommand;
   const app = await ctx.tx.app.findFirstOrThrow({
     where: { id: appId, organizationId: ctx.organizationId },
@@ -132,14 +148,19 @@ async function checkBuilt(
   if (artifact.command.length === 0 && artifact.kind !== 'image')
     return { kind: 'failed', failure: { code: 'build.not_detected', message: null } };
   if (artifact.kind === 'image') {
-    const without = await ctx.tx.server.count({
+    const without = await ctx.tx.server.findFirst({
       where: {
         organizationId: ctx.organizationId,
         id: { in: place.servers.map(({ serverId }) => serverId) },
         NOT: { capabilities: { has: 'container' } },
       },
+      select: { name: true },
+      orderBy: { name: 'asc' },
     });
-    if (without > 0) return { kind: 'failed', failure: { code: 'deployment.capability_missing', message: null } };
+    if (without !== null) {
+      const message = lackOf(without.name, 'container');
+      return { kind: 'failed', failure: { code: 'deployment.capability_missing', message } };
+    }
   }
   return { kind: 'succeeded' };
 }

@@ -134,6 +134,11 @@ export function uploadedCommit(digest: string, at: Date): ReportedCommit {
   return { hash: digest.slice('sha256:'.length), subject: 'Uploaded folder', author: '', committedAt: at };
 }
 
+/** Of an image that was built elsewhere: no commit is known, so what it was at that moment stands for it. */
+export function imageCommit(image: string, digest: string, at: Date): ReportedCommit {
+  return { hash: digest.slice('sha256:'.length), subject: image, author: '', committedAt: at };
+}
+
 function date(unixMs: bigint): Date | null {
   // The year 9999: beyond it PostgreSQL and JavaScript write dates in different forms.
   return unixMs > 0n && unixMs < 253_402_300_800_000n ? new Date(Number(unixMs)) : null;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fairlead_base::{Folders, clock, file};
+use fairlead_engine::Engine;
 use fairlead_link::Desired;
 use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
 use fairlead_runtime::{bytes_below, remove_set_aside_volumes, volumes_used};
@@ -17,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
+
+use super::images;
 
 /// How often the disk is looked at, and every how many looks what lies on it is counted.
 const LOOK_PAUSE: Duration = Duration::from_secs(60);
@@ -61,23 +64,29 @@ pub(crate) struct Disk {
     report: watch::Sender<DiskReport>,
     history: Vec<Look>,
     counted: Counted,
+    engine: Engine,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Counted {
     artifacts: u64,
     caches: u64,
+    images: u64,
     logs: u64,
     volumes: Vec<(VolumeKey, u64)>,
 }
 
 impl Disk {
-    pub(crate) fn new(folders: Folders, desired: watch::Receiver<Desired>) -> (Self, watch::Receiver<DiskReport>) {
+    pub(crate) fn new(
+        folders: Folders,
+        desired: watch::Receiver<Desired>,
+        engine: Engine,
+    ) -> (Self, watch::Receiver<DiskReport>) {
         let (report, receiver) = watch::channel(DiskReport::default());
         let history = file::read_if_present(&folders.disk_history()).ok().flatten();
         // What can't be read is a forecast that begins anew.
         let history = history.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        (Self { folders, desired, report, history, counted: Counted::default() }, receiver)
+        (Self { folders, desired, report, history, counted: Counted::default(), engine }, receiver)
     }
 
     pub(crate) async fn run(mut self) {
@@ -89,6 +98,12 @@ impl Disk {
             let desired = self.desired.borrow().state.clone();
             let counts = count % COUNT_EVERY == 0;
             count += 1;
+            if counts && self.engine.answers().await {
+                match images::prune(&self.engine, &self.folders, desired.as_deref()).await {
+                    Ok(bytes) => self.counted.images = bytes,
+                    Err(error) => tracing::warn!(%error, "the engine's images can't be looked at"),
+                }
+            }
             let looked = spawn_blocking(move || {
                 let looked = self.look(desired, counts);
                 (self, looked)
@@ -123,6 +138,7 @@ impl Disk {
             self.counted = Counted {
                 artifacts: bytes_below(&self.folders.artifacts()),
                 caches: bytes_below(&self.folders.caches()),
+                images: self.counted.images,
                 logs: bytes_below(&self.folders.logs()),
                 volumes: volumes_used(&self.folders)?,
             };
@@ -134,7 +150,7 @@ impl Disk {
             total_bytes: total,
             artifacts_bytes: counted.artifacts,
             caches_bytes: counted.caches,
-            images_bytes: 0,
+            images_bytes: counted.images,
             logs_bytes: counted.logs,
             volumes_bytes: counted.volumes.iter().map(|(_, bytes)| bytes).sum(),
             full_unix_ms,
@@ -391,7 +407,7 @@ mod tests {
         fs::create_dir_all(&volume).unwrap();
         fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
         let (_sender, desired) = watch::channel(Desired::default());
-        let (disk, mut report) = Disk::new(folders, desired);
+        let (disk, mut report) = Disk::new(folders, desired, Engine::at(Path::new("/nowhere")));
         let task = tokio::spawn(disk.run());
         report.changed().await.unwrap();
         let told = report.borrow_and_update().clone();

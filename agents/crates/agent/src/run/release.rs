@@ -6,11 +6,12 @@ use std::pin::Pin;
 
 use fairlead_base::{CancellationToken, Folders};
 use fairlead_build::{Store, Toolchains};
+use fairlead_engine::Engine;
 use fairlead_model::{ArtifactKind, Failure, ReleaseSpec};
 use fairlead_runtime::PrepareRelease;
 use tokio::task::spawn_blocking;
 
-use super::disk;
+use super::{disk, images};
 
 /// Unpacks artifacts of the data folder, and gets what a release needs beside its own files.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct ArtifactReleases {
     pub(crate) toolchains: Toolchains,
     /// Where an artifact comes from that was built elsewhere.
     pub(crate) store: Store,
+    /// Runs what is an image.
+    pub(crate) engine: Engine,
 }
 
 impl PrepareRelease for ArtifactReleases {
@@ -37,13 +40,19 @@ impl PrepareRelease for ArtifactReleases {
             let artifact =
                 fairlead_build::artifact_path(&self.folders.artifacts(), &digest).ok_or_else(|| missing(&digest))?;
             // A release that is unpacked needs its artifact no more.
-            let unpacked = release.artifact_kind == ArtifactKind::Archive && into.is_dir();
+            let unpacked = match release.artifact_kind {
+                ArtifactKind::Archive => into.is_dir(),
+                ArtifactKind::Image => images::is_here(&self.engine, &into).await,
+            };
+            if unpacked && release.artifact_kind == ArtifactKind::Image {
+                return Ok(());
+            }
             if !unpacked && !artifact.exists() {
                 fetching();
                 self.store.fetch(&digest, &artifact, &cancel).await.map_err(|error| error.failure())?;
             }
             if release.artifact_kind == ArtifactKind::Image {
-                return Ok(());
+                return images::prepare(&self.engine, &self.folders, release, &artifact, &into, &cancel).await;
             }
             let folders = self.folders.clone();
             let unpack = move || {

@@ -34,9 +34,9 @@ impl Docker {
             let ended = process.try_wait().unwrap();
             assert!(ended.is_none(), "{}", std::fs::read_to_string(folder.path().join("log")).unwrap());
             tokio::time::sleep(Duration::from_millis(50)).await;
-            match Engine::at(&socket) {
-                Ok(engine) if engine.answers().await => break engine,
-                _ => {}
+            let engine = Engine::at(&socket);
+            if engine.answers().await {
+                break engine;
             }
         };
         Self { _folder: folder, process, engine }

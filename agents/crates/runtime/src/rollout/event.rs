@@ -104,8 +104,8 @@ pub struct Adopted {
     pub deployment: Option<DeploymentId>,
     /// The app's process.
     pub pid: u32,
-    /// The port it was given.
-    pub port: u16,
+    /// Where it answers; `None`: it is not known yet.
+    pub address: Option<SocketAddr>,
     /// When it started.
     pub started_unix_ms: u64,
     /// Restarts so far.

@@ -1,7 +1,7 @@
 //! The instances of one release: when each is started, how it is, and when it is tried again after a crash.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec, SealedSecrets};
@@ -239,8 +239,8 @@ impl Slot {
         Self {
             process: Process::Running { since: at, health: Health::Unknown },
             pid: adopted.pid,
-            port: adopted.port,
-            address: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), adopted.port)),
+            port: adopted.address.map_or(0, |address| address.port()),
+            address: adopted.address,
             started_unix_ms: adopted.started_unix_ms,
             restarts: adopted.restarts,
             ..Self::waiting(at)

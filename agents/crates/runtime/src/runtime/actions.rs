@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fairlead_base::cgroup::CgroupFolders;
 use fairlead_base::clock;
 use fairlead_model::{
-    AppKey, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec, Step,
+    AppKey, ArtifactKind, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec, Step,
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
@@ -77,19 +78,27 @@ impl Driver {
         if let Some(probe) = managed.probe.take() {
             probe.abort();
         }
+        let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
+        let contained = folder.contained().unwrap_or_else(|error| {
+            tracing::warn!(%instance, %error, "where its container is can't be read");
+            None
+        });
+        if let Event::Started { .. } = event {
+            managed.accounting = contained.as_ref().and_then(|contained| CgroupFolders::of(contained.pid));
+        }
         if let Event::Started { pid, port, .. } = event
             && managed.process == WEB
             && !managed.is_command
         {
-            let folder = self.options.folders.instances().join(instance.as_str());
             let target = |check: &HealthCheck, which| HealthTarget {
                 pid: *pid,
+                host: contained.as_ref().map(|contained| contained.host),
                 port: *port,
                 path: if check.command.is_empty() { check.path.clone() } else { String::new() },
                 timeout: check.timeout,
                 command: (!check.command.is_empty()).then(|| HealthCommand {
                     program: self.options.program.clone(),
-                    folder: folder.clone(),
+                    folder: folder.path().to_owned(),
                     which,
                 }),
             };
@@ -154,8 +163,9 @@ impl Driver {
 
     fn start(&mut self, key: &AppKey, order: Start) {
         let Start { instance, process, release, deployment, restarts } = order;
-        // What has no port has the number that no port has.
-        let port = if process == WEB { self.port_for(&instance) } else { Some(0) };
+        // What has no port here has the number that no port has: a container's ports are its own.
+        let has_port = process == WEB && release.artifact_kind == ArtifactKind::Archive;
+        let port = if has_port { self.port_for(&instance) } else { Some(0) };
         let Some(port) = port else {
             let (first, last) = (self.options.ports.start(), self.options.ports.end());
             let error = format!(
@@ -201,6 +211,7 @@ impl Driver {
             unresponsive: Arc::default(),
             grace,
             spec: None,
+            accounting: None,
             stop,
             task,
             probe: None,
@@ -215,15 +226,19 @@ impl Driver {
         let (supervisor, messages) = (self.supervisor.clone(), self.messages.clone());
         let (id, key, port) = (spec.instance.clone(), spec.key.clone(), spec.port);
         let followed = spec.clone();
-        let started = Event::Started {
-            instance: id.clone(),
-            pid: attached.status.app_pid,
-            port,
-            started_unix_ms: attached.status.started_unix_ms,
-        };
+        let (pid, started_unix_ms) = (attached.status.app_pid, attached.status.started_unix_ms);
+        let contained = folder.contained().ok().flatten();
+        let begins = spec.container.is_some() && contained.is_none();
+        let (pid, shown) = contained.map_or((pid, port), |contained| (contained.pid, contained.port));
+        let started = Event::Started { instance: id.clone(), pid, port: shown, started_unix_ms };
         let task = tokio::spawn(async move {
-            let exit = supervisor.follow(&folder, &followed, attached, stops).await;
-            send_change(&messages, &followed.key, &followed.instance, port, Change::Exited(exit));
+            let tell = |change| send_change(&messages, &followed.key, &followed.instance, port, change);
+            let exit = if begins {
+                supervisor.tell_and_follow(&folder, &followed, attached, stops, &tell).await
+            } else {
+                supervisor.follow(&folder, &followed, attached, stops).await
+            };
+            tell(Change::Exited(exit));
         });
         let (health, grace) = (spec.health.clone(), spec.stop_grace);
         let is_command = spec.hook.is_some();
@@ -236,6 +251,7 @@ impl Driver {
             unresponsive: Arc::default(),
             grace,
             spec: Some(Arc::new(spec)),
+            accounting: None,
             stop,
             task,
             probe: None,
@@ -448,7 +464,10 @@ fn send_change(
 ) {
     let instance = instance.clone();
     let event = match change {
-        Change::Started { pid, started_unix_ms } => Event::Started { instance, pid, port, started_unix_ms },
+        Change::Started { pid, started_unix_ms, contained } => {
+            let port = contained.map_or(port, |contained| contained.port);
+            Event::Started { instance, pid, port, started_unix_ms }
+        }
         Change::Exited(exit) => Event::Exited { instance, exit },
     };
     send(messages, Message::App(key.clone(), event));

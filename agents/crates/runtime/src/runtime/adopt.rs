@@ -1,9 +1,12 @@
 //! What a former run of the agent left: instances that still run are adopted, the rest is cleared away.
 
+use std::net::Ipv4Addr;
+
 use fairlead_model::{DeploymentId, InstanceId};
 
 use super::driver::Driver;
 use super::{Event, RuntimeError, files};
+use crate::container;
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::rollout::{Adopted, FoundHook, HookKind, HookOutcome};
 use crate::supervisor::{AttachError, Attached};
@@ -49,7 +52,20 @@ impl Driver {
                 },
             }
         }
+        self.sweep().await;
         Ok(())
+    }
+
+    /// Containers that nobody knows. An engine that doesn't answer now is asked at the next start of the agent.
+    async fn sweep(&self) {
+        let engine = &self.options.engine;
+        if !engine.answers().await {
+            return;
+        }
+        let known = self.instances.keys().cloned().collect();
+        if let Err(error) = container::sweep(engine, &container::owner(&self.options.folders), &known).await {
+            tracing::warn!(%error, "containers of former instances can't be looked for");
+        }
     }
 
     /// A command is never run again: whether it runs, how it ended, or that nobody knows is for its rollout to hear.
@@ -103,13 +119,20 @@ impl Driver {
 
     fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
         tracing::info!(instance = %spec.instance, app = %spec.key, pid = attached.status.app_pid, "adopted");
+        let port = spec.port;
+        let contained = folder.contained().ok().flatten();
+        let pid = contained.as_ref().map_or(attached.status.app_pid, |contained| contained.pid);
+        let address = match contained {
+            Some(contained) => Some((contained.host, contained.port).into()),
+            None => spec.container.is_none().then(|| (Ipv4Addr::LOCALHOST, port).into()),
+        };
         let adopted = Adopted {
             instance: spec.instance.clone(),
             release: spec.release.clone(),
             secrets: spec.secrets.as_ref().map(|secrets| secrets.version.clone()),
             deployment: spec.deployment.clone(),
-            pid: attached.status.app_pid,
-            port: spec.port,
+            pid,
+            address,
             started_unix_ms: attached.status.started_unix_ms,
             restarts: spec.restarts,
             drain_timeout: spec.drain_timeout,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use fairlead_base::cgroup::CgroupFolders;
 use fairlead_base::{clock, random};
 use fairlead_model::{AppKey, AppSpec, DeploymentId, HealthCheck, InstanceId, LogLine};
 use tokio::sync::{mpsc, watch};
@@ -32,11 +33,20 @@ pub(super) struct Managed {
     pub(super) grace: Duration,
     /// Known once it was launched or adopted.
     pub(super) spec: Option<Arc<InstanceSpec>>,
+    /// Where the kernel counts for a container: its engine's group.
+    pub(super) accounting: Option<CgroupFolders>,
     pub(super) stop: mpsc::UnboundedSender<Duration>,
     pub(super) task: JoinHandle<()>,
     pub(super) probe: Option<JoinHandle<()>>,
     /// A command, which is not checked.
     pub(super) is_command: bool,
+}
+
+impl Managed {
+    fn accounting(&self) -> Option<CgroupFolders> {
+        let own = || self.spec.as_ref()?.cgroup.as_ref()?.accounting();
+        self.accounting.clone().or_else(own)
+    }
 }
 
 pub(super) struct Driver {
@@ -342,10 +352,7 @@ impl Driver {
                 key: status.key.clone(),
                 instance: status.id.clone(),
                 pid: status.pid,
-                cgroup: self
-                    .instances
-                    .get(&status.id)
-                    .and_then(|managed| managed.spec.as_ref()?.cgroup.as_ref()?.accounting()),
+                cgroup: self.instances.get(&status.id).and_then(Managed::accounting),
             })
             .collect();
         let changed: Vec<(AppKey, u64)> = self

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairlead_base::cgroup::GroupLimits;
-use fairlead_model::{AppKey, DeploymentId, InstanceId, ReleaseSpec};
+use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec};
 use zeroize::Zeroizing;
 
-use super::RuntimeOptions;
-use crate::app_logs;
-use crate::instance::{InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
+use super::{IMAGE_FILE, RuntimeOptions};
+use crate::instance::{ContainerSpec, InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
+use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
 use crate::volumes;
+use crate::{app_logs, container};
 
 /// Only root can make a file system that one app alone sees.
 const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
@@ -82,13 +83,20 @@ fn build(
     make_folder(folder.path(), 0o711, None)?;
     let home = options.folders.homes().join(format!("{}-{}", order.key.app, order.key.environment));
     make_folder(&home, 0o700, user)?;
-    let private_tmp = if options.isolation.private_tmp {
+    let container = match order.release.artifact_kind {
+        ArtifactKind::Image => Some(container(options, &order, opened)?),
+        ArtifactKind::Archive => None,
+    };
+    let private_tmp = if options.isolation.private_tmp && container.is_none() {
         make_folder(&folder.tmp(), 0o700, user)?;
         Some(folder.tmp())
     } else {
         None
     };
-    let secrets_folder = opened.is_some_and(|opened| opened.files).then(|| folder.secrets());
+    let secrets_folder = match (&container, opened.is_some_and(|opened| opened.files)) {
+        (None, true) => Some(folder.secrets()),
+        _ => None,
+    };
     if let Some(path) = &secrets_folder {
         make_folder(path, 0o711, None)?;
     }
@@ -97,9 +105,15 @@ fn build(
         cpu_millis: order.release.cpu_millis_max,
         processes: order.release.processes_max,
     };
-    let cgroup = options.isolation.cgroups.create(order.instance.as_str(), limits)?;
-    let environment = environment(&order, options, &home, secrets_folder.as_deref());
-    let devices = options.isolation.private_dev.then(|| folder.devices());
+    let cgroup = match &container {
+        Some(_) => None,
+        None => options.isolation.cgroups.create(order.instance.as_str(), limits)?,
+    };
+    let environment = match &container {
+        Some(container) => environment_inside(&order, container),
+        None => environment(&order, options, &home, secrets_folder.as_deref()),
+    };
+    let devices = (options.isolation.private_dev && container.is_none()).then(|| folder.devices());
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
@@ -110,13 +124,19 @@ fn build(
     if let Some(of_process) = log.as_deref().and_then(Path::parent) {
         make_folder(of_process, 0o700, None)?;
     }
-    let volumes = make_volumes(options, &order, user)?;
-    let sandbox = Sandbox {
-        devices,
-        files: options.isolation.landlock,
-        readable: readable(&order, &environment, secrets_folder.as_deref()),
-        writable: [home, "/tmp".into(), "/dev".into()].into_iter().chain(volumes).collect(),
-        system_calls: options.isolation.seccomp,
+    let sandbox = match &container {
+        // What a container may do its engine says.
+        Some(_) => Sandbox::default(),
+        None => Sandbox {
+            devices,
+            files: options.isolation.landlock,
+            readable: readable(&order, &environment, secrets_folder.as_deref()),
+            writable: [home, "/tmp".into(), "/dev".into()]
+                .into_iter()
+                .chain(make_volumes(options, &order, user)?)
+                .collect(),
+            system_calls: options.isolation.seccomp,
+        },
     };
     let spec = InstanceSpec {
         environment,
@@ -135,6 +155,7 @@ fn build(
         secrets: order.release.secrets.map(|sealed| SecretsSpec { version: sealed.version, folder: secrets_folder }),
         log,
         cgroup,
+        container,
         restarts: order.restarts,
         hook: order.hook,
         health: order.release.health,
@@ -144,6 +165,57 @@ fn build(
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
+}
+
+/// What the engine is told of it beside its environment.
+fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -> io::Result<ContainerSpec> {
+    let socket = options.engine.socket().ok_or_else(|| {
+        io::Error::other("this server has no container engine; install Docker or Podman on it, then deploy again")
+    })?;
+    let owner = container::owner(&options.folders);
+    let secrets = match opened {
+        Some(opened) if opened.files => Some(container::secrets_folder(&owner, &order.instance).ok_or_else(|| {
+            io::Error::other("neither /run nor /dev/shm is in memory here, where secrets that are files would be")
+        })?),
+        _ => None,
+    };
+    let user = options.identities.user_for(&format!("run/{}", order.key))?;
+    let mut volumes = Vec::new();
+    for volume in &order.release.volumes {
+        let path = volumes::path_of(&options.folders, &order.key, &volume.name);
+        let path = path.ok_or_else(|| io::Error::other(format!("`{}` is no name of a volume", volume.name)))?;
+        make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
+        // Its user inside is the image's choice, who reaches it by the group; one that an image has made its own stays so.
+        if !path.exists() {
+            make_folder(&path, 0o2770, user)?;
+        }
+        volumes.push((path, vec![volume.path.clone(), format!("{CONTAINER_VOLUMES}/{}", volume.name)]));
+    }
+    Ok(ContainerSpec {
+        socket,
+        owner,
+        image: std::fs::read_to_string(order.folder.join(IMAGE_FILE))?.trim().to_owned(),
+        memory_bytes: order.release.memory_bytes_max,
+        cpu_millis: order.release.cpu_millis_max,
+        processes: order.release.processes_max,
+        volumes,
+        secrets,
+    })
+}
+
+/// What is set in a container: all else is the image's own. Its port is not known before the image is looked at.
+fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<String, String> {
+    let mut environment = order.release.environment.clone();
+    environment.insert("FAIRLEAD_INSTANCE_ID".to_owned(), order.instance.to_string());
+    environment.insert("FAIRLEAD_RELEASE_ID".to_owned(), order.release.id.to_string());
+    environment.insert("FAIRLEAD_PROCESS".to_owned(), order.process.clone());
+    if !container.volumes.is_empty() {
+        environment.insert(volumes::FOLDER_VARIABLE.to_owned(), CONTAINER_VOLUMES.to_owned());
+    }
+    if container.secrets.is_some() {
+        environment.insert(secrets::FOLDER_VARIABLE.to_owned(), CONTAINER_SECRETS.to_owned());
+    }
+    environment
 }
 
 /// The persistent folders of the release: made when they are missing, never emptied.

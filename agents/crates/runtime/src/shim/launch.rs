@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
 
 use super::devices::mount_devices;
-use super::sandbox;
+use super::{container, sandbox};
 use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::secrets;
@@ -27,12 +27,18 @@ use crate::secrets;
 pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     let folder = InstanceFolder::new(folder);
     // Opened while this process may still write here; closed by exec.
-    let mut report = File::create(folder.start_error()).map_err(|error| format!("start-error: {error}"))?;
+    let report = File::create(folder.start_error()).map_err(|error| format!("start-error: {error}"))?;
     let spec = folder.spec().map_err(|error| format!("spec.json: {error}"))?.ok_or("spec.json is missing")?;
     let secrets = spec.secrets.as_ref().map(|secrets| secrets::receive(&secrets.version)).transpose();
     let error = match secrets {
         Ok(secrets) => {
             let secrets = secrets.map(|(_, bundle)| bundle.secrets).unwrap_or_default();
+            if let Some(container) = &spec.container {
+                match container::run(&folder, &spec, container, &secrets) {
+                    Ok(code) => std::process::exit(code),
+                    Err(error) => return refuse(report, error),
+                }
+            }
             match confine(&spec, &secrets) {
                 Ok(()) => become_app(&spec, &secrets),
                 Err(error) => error,
@@ -40,6 +46,11 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
         }
         Err(error) => format!("The app could not be started: its secrets did not arrive ({error})."),
     };
+    refuse(report, error)
+}
+
+/// Leaves the reason where the shim finds it.
+fn refuse(mut report: File, error: String) -> Result<Infallible, String> {
     report.write_all(error.as_bytes()).map_err(|failed| format!("{error}; {failed}"))?;
     Err(error)
 }
@@ -48,10 +59,15 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
 pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
     let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
     let mut spec = spec.ok_or("spec.json is missing")?;
-    spec.command = match which {
-        Check::Health => std::mem::take(&mut spec.health.command),
-        Check::Liveness => spec.liveness.take().map(|check| check.command).unwrap_or_default(),
+    let check = match which {
+        Check::Health => Some(spec.health.clone()),
+        Check::Liveness => spec.liveness.take(),
     };
+    let (command, limit) = check.map(|check| (check.command, check.timeout)).unwrap_or_default();
+    if let Some(container) = &spec.container {
+        std::process::exit(container::check(container, &spec.instance, &command, limit)?);
+    }
+    spec.command = command;
     spec.secrets = None;
     confine(&spec, &[])?;
     Err(become_app(&spec, &[]))
@@ -166,8 +182,8 @@ fn become_app(spec: &InstanceSpec, secrets: &[Secret]) -> String {
         );
     };
     // What Fairlead itself sets stays, as with variables that are no secrets.
-    let own = |name: &str| matches!(name, "PORT" | "HOME" | "PATH") || name.starts_with("FAIRLEAD_");
-    let variables = secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !own(&one.name));
+    let variables =
+        secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment && !secrets::is_own(&one.name));
     let variables = variables.map(|one| (one.name.as_str(), OsStr::from_bytes(&one.value)));
     let error =
         Command::new(program).arg0(name).args(arguments).env_clear().envs(&spec.environment).envs(variables).exec();

@@ -82,7 +82,11 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
         Some(redactor) => redactor.text(&start_error),
         None => start_error,
     };
-    let record = ExitRecord { start_error: Some(start_error).filter(|error| !error.is_empty()), ..record };
+    let record = ExitRecord {
+        start_error: Some(start_error).filter(|error| !error.is_empty()),
+        out_of_memory: record.out_of_memory || folder.out_of_memory().exists(),
+        ..record
+    };
     folder.write_exit(&record).map_err(named("exit.json"))?;
     parent.status.running = false;
     parent.status.exit_code = record.code.unwrap_or_default();

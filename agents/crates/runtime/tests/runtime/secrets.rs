@@ -18,7 +18,7 @@ pub(crate) fn sealing_key() -> SealingKey {
     SealingKey::from_bytes(&(1..=32).collect::<Vec<u8>>()).unwrap()
 }
 
-fn sealed(name: &str, version: &str) -> Option<SealedSecrets> {
+pub(crate) fn sealed(name: &str, version: &str) -> Option<SealedSecrets> {
     let sealed = STANDARD.decode(fixture()[name].as_str().unwrap()).unwrap();
     Some(SealedSecrets { sealed, version: version.into() })
 }
@@ -27,7 +27,7 @@ fn with_secrets(number: u64, arguments: &[&str], name: &str) -> ReleaseSpec {
     ReleaseSpec { secrets: sealed(name, "v1"), ..release(number, arguments) }
 }
 
-fn value(name: &str) -> String {
+pub(crate) fn value(name: &str) -> String {
     let fixture = fixture();
     let secrets = fixture["secrets"].as_array().unwrap().iter();
     let found = secrets.clone().find(|secret| secret["name"] == name).unwrap();
@@ -49,7 +49,7 @@ fn assert_none(place: &str, text: &[u8]) {
 }
 
 /// Every file below a folder; what only the kernel or a process holds is no file here.
-fn search(folder: &Path) -> usize {
+pub(crate) fn search(folder: &Path) -> usize {
     let mut searched = 0;
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let kind = entry.file_type().unwrap();

@@ -101,7 +101,7 @@ impl World {
                 secrets: None,
                 deployment: deployments[&status.id].clone(),
                 pid: status.pid,
-                port: status.port,
+                address: Some(([127, 0, 0, 1], status.port).into()),
                 started_unix_ms: status.started_unix_ms,
                 restarts: 0,
                 drain_timeout: Duration::from_secs(30),

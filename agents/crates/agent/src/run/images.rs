@@ -1,0 +1,177 @@
+//! Images of releases in the server's container engine: brought there from artifacts, named by whose they are, and removed by
+//! that name alone. Never touches an image that has no name of this data folder's.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::path::Path;
+
+use fairlead_base::{CancellationToken, Folders, clock, file};
+use fairlead_engine::{Engine, EngineError};
+use fairlead_fetch::Digest;
+use fairlead_model::{DesiredState, Failure, ReleaseSpec};
+use fairlead_runtime::{IMAGE_FILE, owner};
+use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::task::spawn_blocking;
+
+use super::disk;
+
+/// What a name begins with; behind it, the data folder's own.
+const REPOSITORY: &str = "fairlead-release/";
+/// What builds name their images with, and how long such a name is kept.
+const BUILT: &str = "fairlead/";
+const BUILT_SECONDS_MAX: u64 = 24 * 60 * 60;
+/// Between reading an archive and sending it.
+const PIECE_BYTES: usize = 1 << 17;
+
+/// Whether a release's image is in the engine, as its folder says.
+pub(super) async fn is_here(engine: &Engine, folder: &Path) -> bool {
+    let Ok(id) = std::fs::read_to_string(folder.join(IMAGE_FILE)) else { return false };
+    matches!(engine.image(id.trim()).await, Ok(Some(_)))
+}
+
+/// Loads a release's image from its artifact, names it, and notes its id in the release's folder.
+pub(super) async fn prepare(
+    engine: &Engine,
+    folders: &Folders,
+    release: &ReleaseSpec,
+    artifact: &Path,
+    folder: &Path,
+    cancel: &CancellationToken,
+) -> Result<(), Failure> {
+    if !engine.answers().await {
+        return Err(failure(
+            "rollout.no_engine",
+            "This server has no container engine that answers, and the release is an image. Install or start Docker or Podman on it, then deploy again.".to_owned(),
+        ));
+    }
+    disk::room_for(artifact, folders)?;
+    if !is_whole(artifact, &release.artifact_digest).await {
+        return Err(failure(
+            "rollout.artifact_missing",
+            "The image on this server is not what its digest says. Deploy again without the cache to build it anew."
+                .to_owned(),
+        ));
+    }
+    let loaded = load(engine, artifact, cancel).await.map_err(|error| {
+        failure("rollout.image_unusable", format!("The image could not be brought to the container engine: {error}."))
+    })?;
+    let (repository, tag) = name(folders, release.id.as_str());
+    let named = async {
+        engine.tag(&loaded, &repository, &tag).await?;
+        engine.image(&format!("{repository}:{tag}")).await
+    };
+    let refused = |error: EngineError| {
+        failure("rollout.image_unusable", format!("The container engine could not name the image: {error}."))
+    };
+    let image = named.await.map_err(refused)?.ok_or_else(|| refused(EngineError::Refused("it has gone".to_owned())))?;
+    // The name that it was packed with has done its work; another server's name would hide whose it is.
+    if loaded.contains('/')
+        && let Err(error) = engine.remove(&loaded).await
+    {
+        tracing::debug!(image = loaded, %error, "keeps the name it was packed with");
+    }
+    note(folder, &image.id).map_err(|error| {
+        failure("rollout.internal", format!("The release could not be noted on this server: {error}. Deploy again."))
+    })
+}
+
+/// Removes the names of releases that nobody needs, and with its last name the image; what the rest take of the disk.
+/// Until a state came nobody knows who needs what.
+pub(super) async fn prune(
+    engine: &Engine,
+    folders: &Folders,
+    state: Option<&DesiredState>,
+) -> Result<u64, EngineError> {
+    let needed = state.map(|state| {
+        let releases = state.apps.values().flat_map(|app| {
+            app.live.iter().chain(app.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
+        });
+        releases.map(|id| id.as_str()).collect::<BTreeSet<_>>()
+    });
+    let (mine, _) = name(folders, "");
+    let mut bytes = 0;
+    for image in engine.images_below(&format!("{mine}:")).await? {
+        let tag = image.name.rsplit(':').next().unwrap_or_default();
+        if needed.as_ref().is_some_and(|needed| !needed.contains(tag)) {
+            tracing::info!(image = image.name, "removed: no release needs it");
+            // One that a container still runs stays until that has gone; its archive brings it back.
+            engine
+                .remove(&image.name)
+                .await
+                .unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
+        } else {
+            bytes += image.size_bytes;
+        }
+    }
+    // What builds leave for the next one of the same app.
+    let now = clock::unix_ms() / 1000;
+    for image in engine.images_below(BUILT).await? {
+        if now.saturating_sub(image.made_unix_s) > BUILT_SECONDS_MAX {
+            engine
+                .remove(&image.name)
+                .await
+                .unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
+        }
+    }
+    Ok(bytes)
+}
+
+/// Repository and tag of a release's image; engines want small letters.
+fn name(folders: &Folders, release: &str) -> (String, String) {
+    (format!("{REPOSITORY}{}", owner(folders)), release.to_owned())
+}
+
+async fn is_whole(artifact: &Path, digest: &str) -> bool {
+    let (path, digest) = (artifact.to_path_buf(), Digest::sha256(digest));
+    let checked = spawn_blocking(move || digest.is_some_and(|digest| digest.is_of(&path).unwrap_or_default()));
+    checked.await.unwrap_or_default()
+}
+
+async fn load(engine: &Engine, artifact: &Path, cancel: &CancellationToken) -> Result<String, EngineError> {
+    let (mut writer, reader) = tokio::io::duplex(PIECE_BYTES * 2);
+    let archive = std::fs::File::open(artifact)?;
+    let unpacked = async move {
+        let done = send(archive, &mut writer).await;
+        drop(writer);
+        done
+    };
+    let (unpacked, loaded) = tokio::join!(unpacked, engine.load(reader, cancel));
+    // What the engine refused stops the reading too, and is the better word.
+    let loaded = loaded?;
+    unpacked?;
+    Ok(loaded)
+}
+
+async fn send(archive: std::fs::File, to: &mut DuplexStream) -> io::Result<()> {
+    let mut decoder = zstd::Decoder::new(archive)?;
+    loop {
+        let read = spawn_blocking(move || {
+            let mut piece = vec![0; PIECE_BYTES];
+            decoder.read(&mut piece).map(|count| {
+                piece.truncate(count);
+                (decoder, piece)
+            })
+        });
+        let (next, piece) = read.await.map_err(io::Error::other)??;
+        decoder = next;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        to.write_all(&piece).await?;
+    }
+}
+
+/// The folder is there with the id in it, or not at all.
+fn note(folder: &Path, id: &str) -> io::Result<()> {
+    if folder.is_dir() {
+        return file::replace(&folder.join(IMAGE_FILE), id.as_bytes(), 0o644);
+    }
+    let partial = folder.with_extension("partial");
+    std::fs::create_dir_all(&partial)?;
+    file::replace(&partial.join(IMAGE_FILE), id.as_bytes(), 0o644)?;
+    std::fs::rename(&partial, folder)
+}
+
+fn failure(code: &'static str, message: String) -> Failure {
+    Failure { code: code.into(), message }
+}

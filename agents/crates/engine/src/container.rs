@@ -1,0 +1,326 @@
+//! Containers: made, started, heard, asked, ended. Owns what every container is denied; whose it is, its labels say.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use bollard::exec::{StartExecOptions, StartExecResults};
+use bollard::models::{
+    ContainerCreateBody, ExecConfig, HostConfig, HostConfigLogConfig, Mount, MountType, ResourcesUlimits,
+    RestartPolicy, RestartPolicyNameEnum,
+};
+use bollard::query_parameters::{
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, InspectContainerOptions, KillContainerOptionsBuilder,
+    ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions, WaitContainerOptionsBuilder,
+};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+
+use crate::{Engine, EngineError};
+
+/// What root in a container may do beyond an ordinary user: what the entry points of common images begin with (take over
+/// a folder, bind port 80, become another user, end a child), and nothing that reaches past the container. Of Docker's own
+/// list MKNOD, NET_RAW, SYS_CHROOT, SETFCAP, SETPCAP, FSETID and AUDIT_WRITE are left out.
+const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
+/// Without a limit of its own, as for processes.
+const PIDS_MAX: u32 = 4096;
+/// The label by which a container is known to be one of Fairlead's.
+pub const OWNER_LABEL: &str = "dev.fairlead.owner";
+/// Between two looks at something that should end in a moment.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// A container to make.
+#[derive(Debug, Clone, Default)]
+pub struct ContainerOrder {
+    /// Its name; one that has it already is removed first.
+    pub name: String,
+    /// The image, by id or name; it must be here.
+    pub image: String,
+    /// Program and arguments instead of the image's own; empty: those.
+    pub command: Vec<String>,
+    /// `NAME=value`, beside the image's own.
+    pub environment: Vec<String>,
+    /// Whose it is.
+    pub labels: BTreeMap<String, String>,
+    /// Without swap; zero for none.
+    pub memory_bytes: u64,
+    /// 1000 = one core; zero for none.
+    pub cpu_millis: u32,
+    /// Zero for 4096.
+    pub processes: u32,
+    /// Folders of this server that it sees.
+    pub binds: Vec<Bind>,
+    /// A group it is in beside those of its user.
+    pub group: Option<u32>,
+    /// Whether the engine's own first process reaps what the app leaves behind.
+    pub init: bool,
+}
+
+/// A folder of this server as a container sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bind {
+    /// On this server.
+    pub from: PathBuf,
+    /// In the container.
+    pub to: String,
+    /// Whether it may only be read.
+    pub read_only: bool,
+}
+
+/// How a container is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerState {
+    /// Whether it runs.
+    pub running: bool,
+    /// Its first process, as this server counts; zero when none runs.
+    pub pid: u32,
+    /// How it ended.
+    pub code: i32,
+    /// Ended for using more memory than it may.
+    pub out_of_memory: bool,
+    /// Where this server reaches it.
+    pub address: Option<IpAddr>,
+    /// What it wants to be asked to end with.
+    pub stop_signal: String,
+}
+
+/// What an image says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// `sha256:<hex>`.
+    pub id: String,
+    /// The lowest TCP port that it exposes.
+    pub port: Option<u16>,
+    /// On this server's disk.
+    pub size_bytes: u64,
+    /// Whether it knows what to start.
+    pub starts: bool,
+}
+
+/// Bytes that a container wrote.
+#[derive(Debug)]
+pub struct Written {
+    /// To standard error, else to standard output.
+    pub is_error: bool,
+    /// What.
+    pub bytes: Bytes,
+}
+
+/// What a container writes, as it comes.
+pub type Words = Pin<Box<dyn Stream<Item = Result<Written, EngineError>> + Send>>;
+
+impl Engine {
+    /// Makes a container; an older one of that name goes.
+    pub async fn create_container(&self, order: &ContainerOrder) -> Result<(), EngineError> {
+        self.remove_container(&order.name).await?;
+        let options = CreateContainerOptionsBuilder::new().name(&order.name).build();
+        self.api().await?.create_container(Some(options), body(order)).await?;
+        Ok(())
+    }
+
+    /// What it writes from now on. Ask before it is started.
+    pub async fn attach(&self, name: &str) -> Result<Words, EngineError> {
+        let options = AttachContainerOptionsBuilder::new().stdout(true).stderr(true).stream(true).build();
+        let attached = self.api().await?.attach_container(name, Some(options)).await?;
+        Ok(Box::pin(attached.output.map(|said| {
+            Ok(match said? {
+                LogOutput::StdErr { message } => Written { is_error: true, bytes: message },
+                LogOutput::StdOut { message } | LogOutput::Console { message } | LogOutput::StdIn { message } => {
+                    Written { is_error: false, bytes: message }
+                }
+            })
+        })))
+    }
+
+    /// Starts it.
+    pub async fn start_container(&self, name: &str) -> Result<(), EngineError> {
+        Ok(self.api().await?.start_container(name, None::<StartContainerOptions>).await?)
+    }
+
+    /// How it is; `None`: there is none of that name.
+    pub async fn container(&self, name: &str) -> Result<Option<ContainerState>, EngineError> {
+        let found = self.api().await?.inspect_container(name, None::<InspectContainerOptions>).await;
+        let Some(found) = found_or_none(found)? else { return Ok(None) };
+        let state = found.state.unwrap_or_default();
+        let networks = found.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+        let addresses = networks.into_values().filter_map(|network| network.ip_address?.parse().ok());
+        Ok(Some(ContainerState {
+            running: state.running.unwrap_or_default(),
+            pid: state.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default(),
+            code: state.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or_default(),
+            out_of_memory: state.oom_killed.unwrap_or_default(),
+            address: addresses.min(),
+            stop_signal: found
+                .config
+                .and_then(|config| config.stop_signal)
+                .filter(|signal| !signal.is_empty())
+                .unwrap_or_else(|| "SIGTERM".to_owned()),
+        }))
+    }
+
+    /// Returns when it runs no more, or is not there. An engine that goes away meanwhile is asked again.
+    pub async fn ended(&self, name: &str) {
+        loop {
+            match self.container(name).await {
+                Ok(Some(state)) if state.running => {
+                    let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
+                    if let Ok(docker) = self.api().await {
+                        // What it says is asked for again: another way to end than with 0 is no error here.
+                        let mut ends = std::pin::pin!(docker.wait_container(name, Some(options)));
+                        ends.next().await;
+                    }
+                }
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::debug!(%error, container = name, "can't be asked for");
+                    tokio::time::sleep(PAUSE * 40).await;
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Sends it a signal, by its name. One that has ended hears nothing.
+    pub async fn signal_container(&self, name: &str, signal: &str) -> Result<(), EngineError> {
+        let options = KillContainerOptionsBuilder::new().signal(signal).build();
+        match self.api().await?.kill_container(name, Some(options)).await {
+            // 409: it does not run.
+            Err(error) if matches!(status(&error), Some(404 | 409)) => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    /// Ends and removes it, with the volumes that its image had asked for and nobody named. No such one: well.
+    pub async fn remove_container(&self, name: &str) -> Result<(), EngineError> {
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        loop {
+            match self.api().await?.remove_container(name, Some(options.clone())).await {
+                Err(error) if status(&error) == Some(404) => return Ok(()),
+                // Somebody else removes it: that takes its time.
+                Err(error) if status(&error) == Some(409) => tokio::time::sleep(PAUSE).await,
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    /// Runs a command in it, to its end; with what it ended.
+    pub async fn exec(&self, name: &str, command: &[String], limit: Duration) -> Result<Option<i64>, EngineError> {
+        let docker = self.api().await?;
+        let config = ExecConfig {
+            cmd: Some(command.to_vec()),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            ..ExecConfig::default()
+        };
+        let exec = docker.create_exec(name, config).await?.id;
+        let run = async {
+            if let StartExecResults::Attached { mut output, .. } =
+                docker.start_exec(&exec, None::<StartExecOptions>).await?
+            {
+                while let Some(said) = output.next().await {
+                    said?;
+                }
+            }
+            loop {
+                let state = docker.inspect_exec(&exec).await?;
+                if state.running != Some(true) {
+                    return Ok(state.exit_code);
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        let ended = tokio::time::timeout(limit, run).await;
+        if ended.is_err()
+            && let Some(pid) = docker.inspect_exec(&exec).await?.pid.and_then(|pid| i32::try_from(pid).ok())
+            && let Some(pid) = rustix::process::Pid::from_raw(pid)
+        {
+            // The engine has no word for it. It may have ended by itself meanwhile.
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+        ended.unwrap_or(Ok(None))
+    }
+
+    /// Names of the containers that this owner made, running or not.
+    pub async fn containers_of(&self, owner: &str) -> Result<Vec<String>, EngineError> {
+        let filters = HashMap::from([("label".to_owned(), vec![format!("{OWNER_LABEL}={owner}")])]);
+        let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
+        let found = self.api().await?.list_containers(Some(options)).await?;
+        let names = found.into_iter().filter_map(|one| one.names?.into_iter().next());
+        Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+    }
+
+    /// What an image says of itself; `None`: it is not here.
+    pub async fn image(&self, name: &str) -> Result<Option<ImageFacts>, EngineError> {
+        let Some(found) = found_or_none(self.api().await?.inspect_image(name).await)? else { return Ok(None) };
+        let config = found.config.unwrap_or_default();
+        let ports = config.exposed_ports.unwrap_or_default();
+        let starts = [&config.entrypoint, &config.cmd].into_iter().flatten().any(|words| !words.is_empty());
+        Ok(Some(ImageFacts {
+            id: found.id.unwrap_or_default(),
+            port: ports.iter().filter_map(|port| port.strip_suffix("/tcp")?.parse().ok()).min(),
+            size_bytes: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default(),
+            starts,
+        }))
+    }
+}
+
+fn body(order: &ContainerOrder) -> ContainerCreateBody {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let memory = (order.memory_bytes > 0).then(|| signed(order.memory_bytes));
+    let mounts = order.binds.iter().map(|bind| Mount {
+        typ: Some(MountType::BIND),
+        source: Some(bind.from.to_string_lossy().into_owned()),
+        target: Some(bind.to.clone()),
+        read_only: Some(bind.read_only),
+        ..Mount::default()
+    });
+    let host = HostConfig {
+        memory,
+        // As much as memory: no swap.
+        memory_swap: memory,
+        nano_cpus: (order.cpu_millis > 0).then(|| i64::from(order.cpu_millis) * 1_000_000),
+        pids_limit: Some(i64::from(if order.processes == 0 { PIDS_MAX } else { order.processes })),
+        mounts: Some(mounts.collect()),
+        group_add: order.group.map(|group| vec![group.to_string()]),
+        init: Some(order.init),
+        cap_drop: Some(vec!["ALL".to_owned()]),
+        cap_add: Some(CAPABILITIES.map(str::to_owned).to_vec()),
+        security_opt: Some(vec!["no-new-privileges".to_owned()]),
+        // One byte, not none: zero still lets a core handler that is a pipe see the memory (core(5)).
+        ulimits: Some(vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(1), hard: Some(1) }]),
+        // What it writes goes to whoever is attached, who takes its secrets out; the engine keeps none of it.
+        log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
+        restart_policy: Some(RestartPolicy { name: Some(RestartPolicyNameEnum::NO), maximum_retry_count: None }),
+        ..HostConfig::default()
+    };
+    let (program, arguments) = match order.command.split_first() {
+        Some((program, arguments)) => (Some(vec![program.clone()]), Some(arguments.to_vec())),
+        None => (None, None),
+    };
+    ContainerCreateBody {
+        image: Some(order.image.clone()),
+        env: Some(order.environment.clone()),
+        labels: Some(order.labels.clone().into_iter().collect()),
+        entrypoint: program,
+        cmd: arguments,
+        host_config: Some(host),
+        ..ContainerCreateBody::default()
+    }
+}
+
+fn status(error: &bollard::errors::Error) -> Option<u16> {
+    match error {
+        bollard::errors::Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
+        _ => None,
+    }
+}
+
+pub(crate) fn found_or_none<T>(result: Result<T, bollard::errors::Error>) -> Result<Option<T>, EngineError> {
+    match result {
+        Err(error) if status(&error) == Some(404) => Ok(None),
+        result => Ok(Some(result?)),
+    }
+}

@@ -1,0 +1,85 @@
+//! The agent's side of instances that are containers: when they run, what is left of them, and which of them nobody knows.
+//! Owns their removal. Never touches a container that another data folder, or anybody else, made.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fairlead_base::Folders;
+use fairlead_engine::{Engine, EngineError};
+use fairlead_model::InstanceId;
+use tokio::time::{Instant, sleep};
+
+use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec};
+use crate::shim::container_name;
+
+/// Between two looks for a container that is being made.
+const LOOK_PAUSE: Duration = Duration::from_millis(25);
+/// An engine that is being started anew is waited for so long.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
+const REMOVE_PAUSE: Duration = Duration::from_millis(500);
+/// Where systems have a file system in memory that every process of root's sees as the same.
+const IN_MEMORY: [&str; 2] = ["/run", "/dev/shm"];
+
+/// Whose containers those of this data folder are: a name that another folder on the same engine does not have (FNV-1a).
+pub fn owner(folders: &Folders) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let path = folders.root().as_os_str().as_bytes();
+    format!("{:016x}", path.iter().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// The folder in memory for an instance's secrets; `None`: this server has no such file system.
+pub(crate) fn secrets_folder(owner: &str, instance: &InstanceId) -> Option<PathBuf> {
+    let found = IN_MEMORY.iter().find(|path| {
+        rustix::fs::statfs(**path).is_ok_and(|found| found.f_type == libc::TMPFS_MAGIC as rustix::fs::FsWord)
+    })?;
+    Some(Path::new(found).join(format!("fairlead-{owner}")).join(instance.as_str()))
+}
+
+/// Waits until the container runs. Whoever waits for its end meanwhile hears when it never does.
+pub(crate) async fn contained(folder: &InstanceFolder) -> Contained {
+    loop {
+        match folder.contained() {
+            Ok(Some(contained)) => return contained,
+            Ok(None) => {}
+            Err(error) => tracing::warn!(folder = %folder.path().display(), %error, "can't be read"),
+        }
+        sleep(LOOK_PAUSE).await;
+    }
+}
+
+/// Ends and removes what is left of an instance's container, and its secrets.
+pub(crate) async fn clean(spec: &InstanceSpec, container: &ContainerSpec) {
+    if let Some(folder) = &container.secrets
+        && let Err(error) = std::fs::remove_dir_all(folder)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(instance = %spec.instance, %error, "its secrets could not be removed");
+    }
+    let name = container_name(container, &spec.instance);
+    let until = Instant::now() + REMOVE_TIMEOUT;
+    while let Err(error) = remove(&container.socket, &name).await {
+        if Instant::now() >= until {
+            tracing::error!(instance = %spec.instance, %error, "its container could not be removed");
+            return;
+        }
+        sleep(REMOVE_PAUSE).await;
+    }
+}
+
+async fn remove(socket: &Path, name: &str) -> Result<(), EngineError> {
+    Engine::at(socket).remove_container(name).await
+}
+
+/// Removes containers of this data folder whose instance nobody knows: what was made while nobody followed it.
+pub(crate) async fn sweep(engine: &Engine, owner: &str, known: &HashSet<InstanceId>) -> Result<(), EngineError> {
+    for name in engine.containers_of(owner).await? {
+        let instance = name.rsplit('-').next().and_then(|id| InstanceId::parse(id).ok());
+        if instance.is_none_or(|id| !known.contains(&id)) {
+            tracing::info!(container = name, "removed: its instance is gone");
+            engine.remove_container(&name).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! An instance that is a container: the launcher stays, as the engine's client, in the place of the app's process. What the
+//! container writes comes out of it, SIGTERM goes through it, and it ends as the container does. The container itself is
+//! the engine's; whoever follows the instance removes it when this process has gone, however that came.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use fairlead_engine::{Bind, ContainerOrder, Engine, EngineError, OWNER_LABEL, Words};
+use fairlead_model::{InstanceId, Secret, SecretDelivery};
+use futures_util::StreamExt;
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid};
+use tokio::runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec, WEB};
+use crate::secrets;
+
+/// Where a container finds those of its secrets that are files, and its volumes by their names.
+pub(crate) const SECRETS: &str = "/fairlead/secrets";
+pub(crate) const VOLUMES: &str = "/fairlead/volumes";
+/// Where it should listen when neither its image nor its settings say so.
+const PORT: u16 = 8080;
+/// How long what a container wrote last may take to come.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Before an output that ended too early is asked for again.
+const ATTACH_PAUSE: Duration = Duration::from_secs(5);
+/// A check is ended by whoever asked for it at its limit; its command inside must have ended before.
+const CHECK_SLACK: Duration = Duration::from_millis(100);
+
+/// Runs the container to its end; the code it ended with. The error is a sentence.
+pub(super) fn run(
+    folder: &InstanceFolder,
+    spec: &InstanceSpec,
+    container: &ContainerSpec,
+    secrets: &[Secret],
+) -> Result<i32, String> {
+    let failed = |what: &str, error: io::Error| format!("The app could not be started: {what} failed ({error}).");
+    let shim = rustix::process::getppid();
+    setsid().map_err(|error| failed("making its session", error.into()))?;
+    // What a crash would write of this process might hold a secret.
+    let no_core = Rlimit { current: Some(1), maximum: Some(1) };
+    setrlimit(Resource::Core, no_core).map_err(|error| failed("limiting core files", error.into()))?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| failed("tying it to its shim", error.into()))?;
+    if rustix::process::getppid() != shim {
+        return Err("The app could not be started: its shim was killed meanwhile.".to_owned());
+    }
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    if let Some(path) = &container.secrets {
+        write_secrets(path, secrets).map_err(|error| failed("making the folder of its secrets", error))?;
+    }
+    in_runtime(async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed("listening for signals", error))?;
+        // Asked to end meanwhile, it ends once it has begun: an engine finishes what it was told, heard or not.
+        let started = start(folder, spec, container, secrets).await?;
+        let asked = async {
+            while terminate.recv().await.is_some() {
+                if let Err(error) = started.engine.signal_container(&started.name, &started.stop_signal).await {
+                    // Said where the shim's own words go; its grace ends and with it the container.
+                    writeln!(io::stderr(), "the container could not be asked to end: {error}").ok();
+                }
+            }
+            std::future::pending::<()>().await;
+        };
+        let heard = hear(&started.engine, &started.name, started.words);
+        tokio::pin!(heard);
+        tokio::select! {
+            () = asked => {}
+            () = &mut heard => {}
+            () = started.engine.ended(&started.name) => {
+                // What it said last is on its way; what it left running may hold its pipes open.
+                tokio::time::timeout(LAST_WORDS, &mut heard).await.ok();
+            }
+        }
+        match started.engine.container(&started.name).await {
+            Ok(Some(state)) => {
+                if state.out_of_memory {
+                    File::create(folder.out_of_memory()).map_err(|error| failed("noting its end", error))?;
+                }
+                Ok(state.code)
+            }
+            Ok(None) => Err("The app's container was removed by somebody else on this server.".to_owned()),
+            Err(error) => Err(format!("How the app's container ended can't be told: {error}.")),
+        }
+    })
+}
+
+/// Runs a check of the release inside; the code it ended with.
+pub(super) fn check(
+    container: &ContainerSpec,
+    instance: &InstanceId,
+    command: &[String],
+    limit: Duration,
+) -> Result<i32, String> {
+    setsid().map_err(|error| error.to_string())?;
+    let engine = Engine::at(&container.socket);
+    let name = name(container, instance);
+    in_runtime(async {
+        match engine.exec(&name, command, limit.saturating_sub(CHECK_SLACK)).await {
+            Ok(Some(code)) => Ok(i32::try_from(code).unwrap_or(i32::MAX)),
+            // Over its time: whoever asked ends this process, and says so.
+            Ok(None) => std::future::pending().await,
+            Err(error) => Err(error.to_string()),
+        }
+    })
+}
+
+/// The name of an instance's container.
+pub(crate) fn name(container: &ContainerSpec, instance: &InstanceId) -> String {
+    format!("fairlead-{}-{instance}", container.owner)
+}
+
+/// A container that runs.
+struct Started {
+    engine: Engine,
+    name: String,
+    stop_signal: String,
+    words: Words,
+}
+
+async fn start(
+    folder: &InstanceFolder,
+    spec: &InstanceSpec,
+    container: &ContainerSpec,
+    secrets: &[Secret],
+) -> Result<Started, String> {
+    let failed = |error: EngineError| format!("The app could not be started: the container engine said: {error}.");
+    let engine = Engine::at(&container.socket);
+    let image = engine.image(&container.image).await.map_err(failed)?.ok_or(
+        "The app could not be started: its image is no longer on this server. Deploy again, which brings it back.",
+    )?;
+    if spec.command.is_empty() && !image.starts {
+        return Err(
+            "The image says nothing about what it starts. Set a start command in the settings of the app.".to_owned()
+        );
+    }
+    // What the settings say goes before what the image says.
+    let set = spec.environment.get("PORT").and_then(|port| port.parse().ok());
+    let has_port = spec.process == WEB && spec.hook.is_none();
+    let port = if has_port { set.or(image.port).unwrap_or(PORT) } else { 0 };
+    let mut order = order(spec, container, secrets, port);
+    let mut made = begin(&engine, &order).await;
+    // Some engines come without the program that would be its first process.
+    if let Err(EngineError::Refused(why)) = &made
+        && ["docker-init", "catatonit", "container-init"].iter().any(|name| why.contains(name))
+    {
+        order.init = false;
+        made = begin(&engine, &order).await;
+    }
+    let words = made.map_err(failed)?;
+    let state = engine.container(&order.name).await.map_err(failed)?.ok_or("The app's container has gone.")?;
+    // One that has ended already has no address; how it ended is told in a moment.
+    let host = state.address.unwrap_or(std::net::Ipv4Addr::LOCALHOST.into());
+    folder
+        .write_contained(&Contained { pid: state.pid, host, port })
+        .map_err(|error| format!("The app could not be started: noting its container failed ({error})."))?;
+    Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
+}
+
+async fn begin(engine: &Engine, order: &ContainerOrder) -> Result<Words, EngineError> {
+    engine.create_container(order).await?;
+    let words = engine.attach(&order.name).await?;
+    engine.start_container(&order.name).await?;
+    Ok(words)
+}
+
+fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], port: u16) -> ContainerOrder {
+    let mut environment: Vec<String> = spec
+        .environment
+        .iter()
+        .filter(|(name, _)| *name != "PORT")
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let variables = secrets.iter().filter(|one| one.delivery == SecretDelivery::Environment);
+    environment.extend(
+        variables
+            .filter(|one| !secrets::is_own(&one.name))
+            .map(|one| format!("{}={}", one.name, String::from_utf8_lossy(&one.value))),
+    );
+    if port > 0 {
+        environment.push(format!("PORT={port}"));
+    }
+    let labels = [
+        (OWNER_LABEL, container.owner.clone()),
+        ("dev.fairlead.app", spec.key.app.to_string()),
+        ("dev.fairlead.environment", spec.key.environment.to_string()),
+        ("dev.fairlead.process", spec.process.clone()),
+        ("dev.fairlead.release", spec.release.to_string()),
+        ("dev.fairlead.instance", spec.instance.to_string()),
+        ("dev.fairlead.deployment", spec.deployment.as_ref().map(ToString::to_string).unwrap_or_default()),
+    ];
+    let volumes = container.volumes.iter().flat_map(|(from, places)| {
+        places.iter().map(|to| Bind { from: from.clone(), to: to.clone(), read_only: false })
+    });
+    let files = container.secrets.iter().map(|from| Bind { from: from.clone(), to: SECRETS.into(), read_only: true });
+    ContainerOrder {
+        name: name(container, &spec.instance),
+        image: container.image.clone(),
+        command: spec.command.clone(),
+        environment,
+        labels: labels.map(|(name, value)| (name.to_owned(), value)).into(),
+        memory_bytes: container.memory_bytes,
+        cpu_millis: container.cpu_millis,
+        processes: container.processes,
+        binds: volumes.chain(files).collect(),
+        group: spec.user,
+        init: true,
+    }
+}
+
+/// Passes on what it writes, for as long as it writes. Never returns: it is the container that ends.
+async fn hear(engine: &Engine, name: &str, mut words: Words) {
+    loop {
+        while let Some(Ok(written)) = words.next().await {
+            // Nobody reads: the shim has gone, and this process is about to.
+            if written.is_error {
+                io::stderr().write_all(&written.bytes).ok();
+            } else {
+                let mut out = io::stdout();
+                out.write_all(&written.bytes).and_then(|()| out.flush()).ok();
+            }
+        }
+        // It closed its output, or the engine was started anew under it.
+        tokio::time::sleep(ATTACH_PAUSE).await;
+        if let Ok(again) = engine.attach(name).await {
+            words = again;
+        }
+    }
+}
+
+/// Files in memory, in a folder that only root passes; in the container every user may read them, as there is none but the app.
+fn write_secrets(folder: &Path, secrets: &[Secret]) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    DirBuilder::new().mode(0o755).create(folder)?;
+    for secret in secrets.iter().filter(|secret| secret.delivery == SecretDelivery::File) {
+        let path = folder.join(&secret.name);
+        OpenOptions::new().write(true).create_new(true).mode(0o444).open(path)?.write_all(&secret.value)?;
+    }
+    Ok(())
+}
+
+fn in_runtime<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| format!("The app could not be started: {error}."))?.block_on(work)
+}

@@ -1,0 +1,363 @@
+//! Instances that are containers, by a real engine: Debian's Docker, in a network of the test's own, with an image of one
+//! static program.
+
+use std::process::{Child, Command, Stdio};
+
+use fairlead_engine::{BuildOrder, OWNER_LABEL};
+use fairlead_model::{ArtifactKind, VolumeMount};
+use fairlead_runtime::{IMAGE_FILE, owner};
+use rustix::thread::UnshareFlags;
+
+use super::*;
+
+/// Busybox, and what it serves.
+const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY page /www/index.html\nENV PATH=/bin KIND=image\n\
+    EXPOSE 9000/tcp 9100/tcp\nCMD [\"/bin/busybox\", \"httpd\", \"-f\", \"-p\", \"9000\", \"-h\", \"/www\"]\n";
+
+/// A running engine; it ends with the test.
+struct Docker {
+    folder: tempfile::TempDir,
+    process: Child,
+    engine: Engine,
+    image: String,
+}
+
+impl Docker {
+    async fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("fd").tempdir_in("/var/tmp").unwrap();
+        let place = |name: &str| folder.path().join(name).display().to_string();
+        let socket = folder.path().join("s");
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
+        let mut process = Command::new("/usr/sbin/dockerd")
+            .args(["--data-root", &place("data"), "--exec-root", &place("exec"), "-p", &place("pid")])
+            .args(["-H", &format!("unix://{}", socket.display()), "--exec-opt", "native.cgroupdriver=cgroupfs"])
+            .args(["--default-ulimit", "nofile=16384:16384", "--storage-driver", "vfs"])
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("Debian's docker.io must be installed");
+        let engine = Engine::at(&socket);
+        while !engine.answers().await {
+            let ended = process.try_wait().unwrap();
+            assert!(ended.is_none(), "{}", std::fs::read_to_string(folder.path().join("log")).unwrap());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let mut context = tar::Builder::new(std::fs::File::create(folder.path().join("context")).unwrap());
+        let mut add = |name: &str, mode: u32, bytes: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(mode);
+            context.append_data(&mut header, name, bytes).unwrap();
+        };
+        add("Dockerfile", 0o644, DOCKERFILE.as_bytes());
+        add("page", 0o644, b"from inside");
+        add("busybox", 0o755, &std::fs::read("/bin/busybox").expect("Debian's busybox-static must be installed"));
+        context.finish().unwrap();
+        let order = BuildOrder {
+            context: &folder.path().join("context"),
+            dockerfile: "Dockerfile",
+            name: "fairlead/test:1",
+            memory_bytes: 0,
+            cpu_millis: 0,
+            without_cache: false,
+        };
+        engine.build(order, &mut |_| {}, &fairlead_base::CancellationToken::new()).await.unwrap();
+        let image = engine.image("fairlead/test:1").await.unwrap().unwrap().id;
+        Self { folder, process, engine, image }
+    }
+
+    /// All that `docker inspect` shows of an instance's container.
+    async fn inspect(
+        &self,
+        folders: &Folders,
+        status: &InstanceStatus,
+    ) -> fairlead_engine::bollard::models::ContainerInspectResponse {
+        let name = format!("fairlead-{}-{}", owner(folders), status.id);
+        self.engine.api().await.unwrap().inspect_container(&name, None).await.unwrap()
+    }
+}
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
+        self.process.wait().ok();
+        // With it goes what no `TempDir` could remove while it was mounted.
+        std::fs::remove_dir_all(self.folder.path()).ok();
+    }
+}
+
+/// Notes the image where the agent's own would.
+struct Images(String);
+
+impl PrepareRelease for Images {
+    fn prepare<'a>(
+        &'a self,
+        _release: &'a ReleaseSpec,
+        folder: &'a Path,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        Box::pin(async move {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(folder.join(IMAGE_FILE), &self.0).unwrap();
+            Ok(())
+        })
+    }
+}
+
+/// A server with an engine, both in a network of their own: a bridge and its rules are nobody else's.
+fn with_docker<F: Future<Output = ()>>(test: impl FnOnce(Docker, Server) -> F + Send + 'static) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let own_network = move || {
+        // SAFETY: descriptors stay shared, as `FILES` is not given; the network is this thread's and its children's.
+        #[allow(unsafe_code)]
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
+        assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let docker = Docker::start().await;
+            let folder = temporary(0o755);
+            let folders = Folders::new(folder.path()).unwrap();
+            folders.create().unwrap();
+            let prepare = Arc::new(Images(docker.image.clone()));
+            let (runtime, output) = start_with(&folders, prepare, docker.engine.clone()).await;
+            test(docker, Server { folders, runtime, output, folder: Some(folder) }).await;
+        });
+    };
+    std::thread::spawn(own_network).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+impl Server {
+    async fn restart_agent_with(&mut self, docker: &Docker) {
+        let prepare = Arc::new(Images(docker.image.clone()));
+        let (runtime, output) = start_with(&self.folders, prepare, docker.engine.clone()).await;
+        (self.runtime, self.output) = (runtime, output);
+    }
+
+    fn upstream(&self) -> SocketAddr {
+        self.output.view.borrow().upstreams[&key("app_a")][0].address
+    }
+
+    /// What the app has written so far.
+    fn app_log(&self) -> String {
+        fn read(folder: &Path, into: &mut String) {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    read(&entry.path(), into);
+                } else {
+                    into.push_str(&std::fs::read_to_string(entry.path()).unwrap_or_default());
+                }
+            }
+        }
+        let mut text = String::new();
+        read(&self.folders.app_logs(), &mut text);
+        text
+    }
+}
+
+/// A release of the image; no words: what the image itself starts.
+fn image(number: u64, words: &[&str]) -> ReleaseSpec {
+    ReleaseSpec {
+        artifact_kind: ArtifactKind::Image,
+        command: words.iter().map(|word| (*word).to_owned()).collect(),
+        health: HealthCheck { path: "/".into(), ..release(number, &[]).health },
+        stop_grace: Duration::from_secs(5),
+        ..release(number, &[])
+    }
+}
+
+fn script(number: u64, script: &str) -> ReleaseSpec {
+    image(number, &["/bin/busybox", "sh", "-c", script])
+}
+
+#[test]
+fn an_image_runs_with_its_limits_and_outlives_the_agent() {
+    with_docker(|docker, mut server| async move {
+        let spec =
+            live(ReleaseSpec { memory_bytes_max: 64 << 20, cpu_millis_max: 500, processes_max: 50, ..image(1, &[]) });
+        server.desire([spec.clone()]);
+        let before = server.healthy(1).await.remove(0);
+        assert_eq!(before.port, 9000, "the lowest that the image exposes");
+        assert!(get(server.upstream()).await.contains("from inside"));
+        let made = docker.inspect(&server.folders, &before).await;
+        let host = made.host_config.unwrap();
+        assert_eq!(
+            (host.memory, host.memory_swap, host.nano_cpus),
+            (Some(64 << 20), Some(64 << 20), Some(500_000_000))
+        );
+        assert_eq!(
+            (host.pids_limit, host.privileged, host.port_bindings),
+            (Some(50), Some(false), Some(Default::default()))
+        );
+        assert_eq!(
+            (host.cap_drop, host.security_opt),
+            (Some(vec!["ALL".into()]), Some(vec!["no-new-privileges".into()]))
+        );
+        let labels = made.config.unwrap().labels.unwrap();
+        assert_eq!(labels["dev.fairlead.instance"], before.id.as_str());
+        assert_eq!(labels[OWNER_LABEL], owner(&server.folders));
+        let view = server.output.view.borrow().clone();
+        assert!(view.processes[0].cgroup.is_some(), "what it uses is counted by the kernel");
+        assert_eq!(i64::from(view.processes[0].pid), made.state.unwrap().pid.unwrap());
+
+        server.restart_agent_with(&docker).await;
+        server.desire([spec]);
+        let after = server.healthy(1).await.remove(0);
+        assert_eq!((&after.id, after.pid, after.restarts), (&before.id, before.pid, 0), "adopted, not restarted");
+        assert!(get(server.upstream()).await.contains("from inside"));
+
+        let first = after.clone();
+        let second = with_candidate(live(image(1, &[])), image(2, &[]), PATIENCE);
+        server.desire([second]);
+        let status = server.finished("dep_2").await;
+        assert_eq!(status.state, WorkState::Succeeded, "{status:?}");
+        server.healthy(1).await;
+        let left = docker.engine.containers_of(&owner(&server.folders)).await.unwrap();
+        assert!(left.len() == 1 && !left[0].ends_with(first.id.as_str()), "{left:?}");
+        let folders = server.folders.clone();
+        server.end().await;
+        assert_eq!(docker.engine.containers_of(&owner(&folders)).await.unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_container_has_its_secrets_and_volumes_and_its_log_shows_no_secret() {
+    with_docker(|docker, mut server| async move {
+        let says = "mkdir -p /www; echo \"url is $DATABASE_URL\"; echo err >&2; cat $FAIRLEAD_SECRETS/TLS_KEY > /www/key; \
+            echo kept >> /data/notes; cat $FAIRLEAD_VOLUMES/notes/notes > /www/notes; echo $KIND $GREETING $PORT > /www/index.html; \
+            exec httpd -f -p $PORT -h /www";
+        let volumes = vec![VolumeMount { name: "notes".into(), path: "/data".into() }];
+        let spec = live(ReleaseSpec { volumes, secrets: secrets::sealed("sealed", "v1"), ..script(1, says) });
+        server.desire([spec]);
+        let status = server.healthy(1).await.remove(0);
+        assert!(get(server.upstream()).await.starts_with("image hello 9000"));
+        let page = async |path: &str| {
+            let mut stream = TcpStream::connect(server.upstream()).await.unwrap();
+            stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+        };
+        assert_eq!(page("/key").await, secrets::value("TLS_KEY"));
+        assert_eq!(page("/notes").await, "kept\n");
+        let on_disk = server.folders.volumes().join("app_a-env_p/notes/notes");
+        assert_eq!(std::fs::read_to_string(&on_disk).unwrap(), "kept\n");
+        let log = server.app_log();
+        assert!(log.contains("url is [redacted]") && log.contains(" e err"), "{log}");
+        assert!(secrets::search(server.folders.root()) >= 3, "nothing of the agent's own shows one");
+        let made = docker.inspect(&server.folders, &status).await;
+        let shown = format!("{:?} {:?}", made.args, made.config.unwrap().labels);
+        assert!(!shown.contains(&secrets::value("DATABASE_URL")), "{shown}");
+        let places: Vec<String> = made.mounts.unwrap().into_iter().filter_map(|mount| mount.source).collect();
+        let in_memory = places.iter().find(|place| place.ends_with(status.id.as_str())).unwrap().clone();
+        assert!(Path::new(&in_memory).join("TLS_KEY").exists());
+        server.end().await;
+        assert!(!Path::new(&in_memory).exists(), "they go with the container");
+    });
+}
+
+#[test]
+fn the_end_of_a_container_is_told_as_that_of_a_process() {
+    with_docker(|docker, mut server| async move {
+        let first = live(image(1, &[]));
+        server.desire([first.clone()]);
+        let before = server.healthy(1).await.remove(0);
+        let short = Duration::from_secs(3);
+        for (number, release, limit, code, words) in [
+            (2, script(2, "echo it broke; exit 3"), PATIENCE, "rollout.crash_loop", "exit code 3"),
+            (3, script(3, "sleep 1000"), short, "rollout.not_listening", "listened on no port at all"),
+            (4, script(4, "exec httpd -f -p 9001 -h /www"), short, "rollout.wrong_port", "It listened on 9001"),
+            (5, image(5, &["nowhere"]), PATIENCE, "rollout.start_failed", "nowhere"),
+            (6, ReleaseSpec { memory_bytes_max: 24 << 20, ..script(6, "tail /dev/zero") }, PATIENCE, "", "memory"),
+        ] {
+            server.desire([with_candidate(first.clone(), release, limit)]);
+            let failure = server.finished(&format!("dep_{number}")).await.failure.unwrap();
+            assert!(failure.message.contains(words), "{number}: {}", failure.message);
+            assert!(code.is_empty() || failure.code == code, "{number}: {}", failure.code);
+            let text = server.log_text();
+            assert!(number != 2 || text.contains("it broke"), "{text}");
+        }
+        server.desire([first]);
+        let same = server.healthy(1).await.remove(0);
+        assert_eq!((same.pid, same.restarts), (before.pid, 0), "what served was never touched");
+
+        // Its shim is killed: the container must not live on beside the one that follows.
+        let clients = std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
+            let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).into_owned();
+            let is_shim =
+                words.contains("\0shim\0") && !words.contains("--launch") && words.contains(before.id.as_str());
+            is_shim.then(|| entry.file_name().to_str().unwrap().parse::<i32>().unwrap())
+        });
+        let shim = rustix::process::Pid::from_raw(clients.unwrap()).unwrap();
+        rustix::process::kill_process(shim, rustix::process::Signal::KILL).unwrap();
+        server.until("another start", |view| view.instances.iter().any(|s| s.restarts == 1).then_some(())).await;
+        let again = server.healthy(1).await.remove(0);
+        assert_ne!(again.pid, before.pid);
+        gone(before.pid).await;
+        assert_eq!(docker.engine.containers_of(&owner(&server.folders)).await.unwrap().len(), 1);
+        server.end().await;
+    });
+}
+
+#[test]
+fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
+    with_docker(|docker, mut server| async move {
+        let words = |script: &str| ["/bin/busybox", "sh", "-c", script].map(str::to_owned).to_vec();
+        let volumes = vec![VolumeMount { name: "notes".into(), path: "/data".into() }];
+        let release = ReleaseSpec {
+            volumes,
+            health: HealthCheck {
+                command: words("test -e /data/migrated"),
+                path: String::new(),
+                ..image(1, &[]).health
+            },
+            workers: vec![fairlead_model::ProcessSpec {
+                name: "clock".into(),
+                command: words("echo tick from $FAIRLEAD_PROCESS; exec sleep 1000"),
+                instances: 1,
+                memory_bytes_max: 0,
+                cpu_millis_max: 0,
+            }],
+            ..image(1, &[])
+        };
+        let mut spec = with_candidate(AppSpec { live: None, ..live(release.clone()) }, release, PATIENCE);
+        let hook = fairlead_model::Hook { command: words("echo moving; touch /data/migrated"), timeout: PATIENCE };
+        spec.candidate.as_mut().unwrap().release_command = Some(hook);
+        server.desire([spec]);
+        let status = server.finished("dep_1").await;
+        assert_eq!(status.state, WorkState::Succeeded, "{status:?}");
+        assert!(server.log_text().contains("moving"));
+        server
+            .until("the worker", |view| {
+                view.instances.iter().any(|one| one.process == "clock" && one.pid != 0).then_some(())
+            })
+            .await;
+        while !server.app_log().contains("tick from clock") {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+
+        // As an agent that was killed in the middle of a start leaves it.
+        let orphan = fairlead_engine::ContainerOrder {
+            name: format!("fairlead-{}-ins_nobody", owner(&server.folders)),
+            image: docker.image.clone(),
+            labels: [(OWNER_LABEL.to_owned(), owner(&server.folders))].into(),
+            ..Default::default()
+        };
+        let foreign = fairlead_engine::ContainerOrder {
+            name: "somebody-elses".into(),
+            labels: Default::default(),
+            ..orphan.clone()
+        };
+        docker.engine.create_container(&orphan).await.unwrap();
+        docker.engine.create_container(&foreign).await.unwrap();
+        server.restart_agent_with(&docker).await;
+        assert_eq!(docker.engine.container(&orphan.name).await.unwrap(), None);
+        assert!(docker.engine.container(&foreign.name).await.unwrap().is_some());
+        server.desire([]);
+        server.until("the end of the app", |view| view.instances.is_empty().then_some(())).await;
+        server.end().await;
+    });
+}
