@@ -129,9 +129,12 @@ impl Cgroups {
 
     /// Whether this is a server where systemd runs the agent and yet there is no group outside of the agent's own unit.
     pub fn lacks_apps_unit(&self) -> bool {
+        hierarchies().is_ok_and(|found| v2(&found).is_some_and(|hierarchy| self.lacks_apps_unit_in(hierarchy)))
+    }
+
+    fn lacks_apps_unit_in(&self, hierarchy: &Hierarchy) -> bool {
         let Parents::V2(parent) = &self.parents else { return false };
-        !parent.components().any(|part| part.as_os_str() == APPS_UNIT)
-            && hierarchies().is_ok_and(|found| v2(&found).is_some_and(|one| one.unit(AGENT_UNIT).is_dir()))
+        !parent.starts_with(hierarchy.unit(APPS_UNIT)) && hierarchy.unit(AGENT_UNIT).is_dir()
     }
 
     /// Limits that can't be set though there are groups, in words a person reads.
@@ -493,12 +496,17 @@ mod tests {
             rustix::fs::setxattr(&folder, "user.delegate", b"1", rustix::fs::XattrFlags::empty()).unwrap();
             folder
         };
+        let lacks = |parent: PathBuf| Cgroups { parents: Parents::V2(parent) }.lacks_apps_unit_in(&hierarchy);
+        let top = dir.path().join("one");
+        assert!(!lacks(top.clone()), "no systemd, no agent of it: nothing is missing");
         let agent = unit(AGENT_UNIT);
         assert_eq!(v2_parent(&hierarchy, "one").unwrap(), agent.join("one"));
+        assert!(lacks(agent.join("one")) && lacks(top));
         assert_eq!(fs::read_to_string(agent.join("agent/cgroup.procs")).unwrap(), "7");
         fs::remove_dir_all(agent.join("agent")).unwrap();
         let apps = unit(APPS_UNIT);
         assert_eq!(v2_parent(&hierarchy, "one").unwrap(), apps.join("one"));
+        assert!(!lacks(apps.join("one")));
         assert_eq!(fs::read_to_string(apps.join("agent/cgroup.procs")).unwrap(), "7");
         assert_eq!(fs::read_to_string(apps.join("cgroup.subtree_control")).unwrap(), "+cpu");
         assert!(!agent.join("agent").exists());
