@@ -19,8 +19,9 @@ import { AGENT_BINARY } from '../system/harness/system.ts';
 import { type Guest, startGuest } from './guest.ts';
 
 interface AppRow {
+  readonly id: string;
   readonly slug: string;
-  readonly lastDeployment: { readonly state: string } | null;
+  readonly lastDeployment: { readonly id: string; readonly state: string } | null;
 }
 interface ServerRow {
   readonly id: string;
@@ -106,6 +107,25 @@ async function proveServer({ guest, dashboard, organization, repositoryUrl, port
       { what: 'the app over HTTPS', timeoutMs: SLOW_MS, everyMs: 500 },
     );
   const appPid = async () => (await guest.sh('pgrep -f "node server[.]js$"')).trim();
+  const app = async () => {
+    const { items } = await dashboard.query<{ items: readonly AppRow[] }>('app.list', organization, { limit: 50 });
+    return items.find(({ slug }) => slug === 'there');
+  };
+  const live = (after?: string) =>
+    waitFor(
+      async () => {
+        const last = (await app())?.lastDeployment;
+        if (last?.id === after) return false;
+        if (last?.state === 'failed') throw new Error('the deployment failed');
+        return last?.state === 'live';
+      },
+      { what: 'the deployment to be live', timeoutMs: SLOW_MS },
+    );
+  const deploy = async () => {
+    const { id, lastDeployment } = (await app()) ?? {};
+    await dashboard.call('deployment.create', { appId: id }, organization);
+    await live(lastDeployment?.id);
+  };
   /** Requests while something happens; none may fail. */
   const undisturbed = async (work: () => Promise<string>) => {
     const traffic = startTraffic({ host: HOST, port: guest.httpsPort, caFile, path: '/', connections: 2 });
@@ -133,15 +153,7 @@ async function proveServer({ guest, dashboard, organization, repositoryUrl, port
       { name: 'there', repositoryUrl, serverId: id, host: HOST, deployNow: true },
       organization,
     );
-    await waitFor(
-      async () => {
-        const { items } = await dashboard.query<{ items: readonly AppRow[] }>('app.list', organization, { limit: 50 });
-        const state = items.find(({ slug }) => slug === 'there')?.lastDeployment?.state;
-        if (state === 'failed') throw new Error('the deployment failed');
-        return state === 'live';
-      },
-      { what: 'the deployment to be live', timeoutMs: SLOW_MS },
-    );
+    await live();
     writeFileSync(caFile, await guest.sh('cat /var/lib/fairlead/ca/ca.pem'));
     await served();
     return 'live, over HTTPS';
@@ -155,6 +167,27 @@ async function proveServer({ guest, dashboard, organization, repositoryUrl, port
     const uid = (await guest.sh(`sed -n "s/^Uid:\\t\\([0-9]*\\).*/\\1/p" /proc/${pid}/status`)).trim();
     if (Number(uid) === 0) throw new Error('it runs as root');
     return `${folder}: memory.max, pids.max, memory.current ${limit.trim()}; uid ${uid}`;
+  });
+  await step('what outlives run lives outside of its unit', async () => {
+    const groups = await guest.sh(`for pid in $(pgrep -x fairlead-agent); do
+  echo "$(tr '\\0' ' ' </proc/$pid/cmdline | cut -d' ' -f2) $(sed -n 's/^0:://p' /proc/$pid/cgroup)"
+done`);
+    const of = (what: string) => groups.split('\n').filter((line) => line.startsWith(`${what} `));
+    const inside = '/system.slice/fairlead-agent.service';
+    if (of('run').join() !== `run ${inside}` || of('proxy').length !== 1 || of('shim').length !== 1)
+      throw new Error(groups);
+    if ([...of('proxy'), ...of('shim')].some((line) => line.includes(inside))) throw new Error(groups);
+    return groups.trim().replaceAll('\n', ', ');
+  });
+  await step('the agent’s own diagnosis', async () => {
+    // Git, node and npm are no part of this; what systemd and the kernel give is.
+    const text = await guest.sh('fairlead-agent check --data /var/lib/fairlead --json || true');
+    const findings = JSON.parse(text) as { what: string; verdict: string; detail: string }[];
+    const bad = findings.filter(
+      ({ what, verdict }) => ['limits', 'isolation', 'proxy', 'link'].includes(what) && verdict !== 'good',
+    );
+    if (bad.length > 0) throw new Error(bad.map(({ what, detail }) => `${what}: ${detail}`).join('; '));
+    return findings.find(({ what }) => what === 'limits')?.detail ?? '';
   });
   await step('the unit is restarted', async () => {
     const before = await appPid();
@@ -183,6 +216,32 @@ async function proveServer({ guest, dashboard, organization, repositoryUrl, port
       await online();
       if ((await appPid()) !== before) throw new Error('the instance was replaced');
       return (await guest.sh('systemctl show -p ActiveState,NRestarts fairlead-agent')).trim().replaceAll('\n', ' ');
+    });
+  });
+  await step('the app is deployed anew by the agent that came back', async () => {
+    const before = await appPid();
+    return undisturbed(async () => {
+      await deploy();
+      const replaced = async () => {
+        const now = await appPid();
+        return now !== before && !now.includes('\n');
+      };
+      await waitFor(replaced, { what: 'another instance alone', timeoutMs: SLOW_MS, everyMs: 500 });
+      return 'live';
+    });
+  });
+  await step('the process that keeps the apps’ group dies, and the unit is restarted', async () => {
+    const before = await appPid();
+    return undisturbed(async () => {
+      await guest.sh('kill -9 $(systemctl show -p MainPID --value fairlead-apps)');
+      await waitFor(async () => (await guest.sh('systemctl is-active fairlead-apps || true')).trim() === 'failed', {
+        what: 'systemd to notice',
+        timeoutMs: 60_000,
+      });
+      await guest.sh('systemctl restart fairlead-agent');
+      await online();
+      if ((await appPid()) !== before) throw new Error('the instance was replaced');
+      return 'the instance stayed';
     });
   });
   await step('another binary takes the agent’s place', async () => {

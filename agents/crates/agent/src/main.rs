@@ -27,13 +27,17 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     // A shim forks: it must not have threads, a runtime or a log of its own before.
     if arguments.nth(1).as_deref() == Some(OsStr::new("shim")) {
+        leave_agent_unit();
         return fairlead_runtime::shim::main(arguments);
     }
     let cli = Cli::parse();
     log_to_stderr();
     let done = match cli.command {
         Command::Run(args) => run::main(args),
-        Command::Proxy(args) => command::proxy(args),
+        Command::Proxy(args) => {
+            leave_agent_unit();
+            command::proxy(args)
+        }
         Command::Enrol(args) => command::enrol(args),
         Command::Bench(args) => command::bench(args),
         Command::Check(args) => command::check(args),
@@ -47,6 +51,13 @@ fn main() -> ExitCode {
         eprintln!("fairlead-agent: {}", chain(error.as_ref()));
         ExitCode::FAILURE
     })
+}
+
+/// What outlives `run` works where it is, too; a restart of the unit then speaks of left-over processes.
+fn leave_agent_unit() {
+    if let Err(error) = fairlead_base::cgroup::leave_agent_unit() {
+        eprintln!("fairlead-agent: still in the agent's own unit: {error}");
+    }
 }
 
 fn log_to_stderr() {

@@ -6,8 +6,20 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
+
+/// The unit whose group holds everything that outlives `run`. Once a group has controllers for those below it, the kernel
+/// takes no process into it, and systemd (before 254) puts a unit's process there and nowhere else: a unit with apps below it
+/// can't be started again. So apps have a unit of their own, which nobody restarts (docs/running.md).
+pub const APPS_UNIT: &str = "fairlead-apps.service";
+/// The unit of `run`.
+const AGENT_UNIT: &str = "fairlead-agent.service";
+/// Where systemd keeps both.
+const SLICE: &str = "system.slice";
+/// The group beside those of apps that the agent's own processes live in.
+const OWN_LEAF: &str = "agent";
 
 /// Processes and threads a group may have: far above any sane app, far below what a fork bomb needs.
 const PIDS_MAX: u32 = 4096;
@@ -131,6 +143,16 @@ impl Cgroups {
             Parents::V1(_) => Some(1),
             Parents::V2(_) => Some(2),
         }
+    }
+
+    /// Whether this is a server where systemd runs the agent and yet there is no group outside of the agent's own unit.
+    pub fn lacks_apps_unit(&self) -> bool {
+        hierarchies().is_ok_and(|found| v2(&found).is_some_and(|hierarchy| self.lacks_apps_unit_in(hierarchy)))
+    }
+
+    fn lacks_apps_unit_in(&self, hierarchy: &Hierarchy) -> bool {
+        let Parents::V2(parent) = &self.parents else { return false };
+        !parent.starts_with(hierarchy.unit(APPS_UNIT)) && hierarchy.unit(AGENT_UNIT).is_dir()
     }
 
     /// Limits that can't be set though there are groups, in words a person reads.
@@ -312,6 +334,27 @@ struct Hierarchy {
     own: PathBuf,
 }
 
+impl Hierarchy {
+    fn unit(&self, name: &str) -> PathBuf {
+        self.mount.join(SLICE).join(name)
+    }
+}
+
+/// Takes the calling process out of the agent's unit, for one that outlives `run`: what systemd finds left there when it
+/// starts the unit, it takes for remains. Does nothing where systemd has no such units.
+pub fn leave_agent_unit() -> io::Result<()> {
+    let found = hierarchies()?;
+    let Some(hierarchy) = v2(&found) else { return Ok(()) };
+    if hierarchy.own != Path::new("/").join(SLICE).join(AGENT_UNIT) {
+        return Ok(());
+    }
+    let leaf = hierarchy.unit(APPS_UNIT).join(OWN_LEAF);
+    if !leaf.is_dir() {
+        return Ok(());
+    }
+    fs::write(leaf.join("cgroup.procs"), "0")
+}
+
 fn hierarchies() -> io::Result<Vec<Hierarchy>> {
     let mounts = fs::read_to_string("/proc/self/mounts")?;
     let own = fs::read_to_string("/proc/self/cgroup")?;
@@ -346,9 +389,12 @@ fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
     found
 }
 
+fn v2(found: &[Hierarchy]) -> Option<&Hierarchy> {
+    found.iter().find(|hierarchy| hierarchy.controller.is_none())
+}
+
 fn parents(found: &[Hierarchy], name: &str) -> Parents {
-    let v2 = found.iter().find(|hierarchy| hierarchy.controller.is_none());
-    if let Some(hierarchy) = v2
+    if let Some(hierarchy) = v2(found)
         && fs::read_to_string(hierarchy.mount.join("cgroup.controllers"))
             .is_ok_and(|controllers| controllers.split_whitespace().any(|controller| controller == "memory"))
     {
@@ -379,19 +425,21 @@ fn v1_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
     Ok(parent)
 }
 
-/// Inside the unit when systemd has delegated it, else at the top, which only root may do.
+/// Inside the unit for apps, else inside the own one when systemd has delegated it, else at the top, which only root may do.
 fn v2_parent(hierarchy: &Hierarchy, name: &str) -> io::Result<PathBuf> {
-    let own = own_folder(hierarchy);
-    let at = if delegated(&own) {
-        // No process may stay in a group whose children have controllers (cgroup-v2, "no internal processes").
-        let leaf = own.join("agent");
-        create_if_missing(&leaf)?;
-        for pid in fs::read_to_string(own.join("cgroup.procs"))?.lines() {
-            fs::write(leaf.join("cgroup.procs"), pid)?;
+    let (apps, own) = (hierarchy.unit(APPS_UNIT), own_folder(hierarchy));
+    let given = |folder: &PathBuf| delegated(folder) && rustix::fs::access(folder, Access::WRITE_OK).is_ok();
+    let at = match [apps, own].into_iter().find(given) {
+        Some(unit) => {
+            // No process may stay in a group whose children have controllers (cgroup-v2, "no internal processes").
+            let leaf = unit.join(OWN_LEAF);
+            create_if_missing(&leaf)?;
+            for pid in fs::read_to_string(unit.join("cgroup.procs"))?.lines() {
+                fs::write(leaf.join("cgroup.procs"), pid)?;
+            }
+            unit
         }
-        own
-    } else {
-        hierarchy.mount.clone()
+        None => hierarchy.mount.clone(),
     };
     let available = fs::read_to_string(at.join("cgroup.controllers"))?;
     let parent = at.join(name);
@@ -451,6 +499,35 @@ mod tests {
         assert_eq!(place(Some("memory")), ("/sys/fs/cgroup/memory".into(), "/a/b".into()));
         assert_eq!(place(Some("cpuacct")), ("/sys/fs/cgroup/cpu,cpuacct".into(), "/".into()));
         assert_eq!(place(None), ("/sys/fs/cgroup/unified".into(), "/system.slice/x.service".into()));
+    }
+
+    #[test]
+    fn apps_live_outside_of_the_agents_unit_where_systemd_gives_them_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = PathBuf::from("/system.slice/fairlead-agent.service");
+        let hierarchy = Hierarchy { controller: None, mount: dir.path().to_owned(), own };
+        let unit = |name: &str| {
+            let folder = hierarchy.unit(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("cgroup.procs"), "7\n").unwrap();
+            fs::write(folder.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
+            rustix::fs::setxattr(&folder, "user.delegate", b"1", rustix::fs::XattrFlags::empty()).unwrap();
+            folder
+        };
+        let lacks = |parent: PathBuf| Cgroups { parents: Parents::V2(parent) }.lacks_apps_unit_in(&hierarchy);
+        let top = dir.path().join("one");
+        assert!(!lacks(top.clone()), "no systemd, no agent of it: nothing is missing");
+        let agent = unit(AGENT_UNIT);
+        assert_eq!(v2_parent(&hierarchy, "one").unwrap(), agent.join("one"));
+        assert!(lacks(agent.join("one")) && lacks(top));
+        assert_eq!(fs::read_to_string(agent.join("agent/cgroup.procs")).unwrap(), "7");
+        fs::remove_dir_all(agent.join("agent")).unwrap();
+        let apps = unit(APPS_UNIT);
+        assert_eq!(v2_parent(&hierarchy, "one").unwrap(), apps.join("one"));
+        assert!(!lacks(apps.join("one")));
+        assert_eq!(fs::read_to_string(apps.join("agent/cgroup.procs")).unwrap(), "7");
+        assert_eq!(fs::read_to_string(apps.join("cgroup.subtree_control")).unwrap(), "+cpu");
+        assert!(!agent.join("agent").exists());
     }
 
     /// Version 2 is mounted beside version 1 here and there, without the controllers; killing works all the same.

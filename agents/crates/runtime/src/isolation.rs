@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use fairlead_base::Folders;
-use fairlead_base::cgroup::Cgroups;
+use fairlead_base::cgroup::{APPS_UNIT, Cgroups};
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -48,6 +48,11 @@ impl Isolation {
                 .iter()
                 .map(|missing| format!("{missing}, because this kernel has no control group for it.")),
         );
+        if cgroups.lacks_apps_unit() {
+            off.push(format!(
+                "The agent can't be started again while apps run, because systemd's unit {APPS_UNIT} does not run: start it, then restart the agent while no app runs."
+            ));
+        }
         let (landlock, seccomp) = (landlock_version() > 0, seccomp_known());
         if !landlock {
             off.push(

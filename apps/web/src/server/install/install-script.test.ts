@@ -49,6 +49,28 @@ test('a digest that is none is refused', () => {
   );
 });
 
+/** The lines of a unit that the script writes. */
+function unitOf(name: string): string[] {
+  const [, rest = ''] = installScript(parts).split(`cat >/etc/systemd/system/${name} <<UNIT\n`);
+  const [text = ''] = rest.split('\nUNIT\n');
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+test('the unit of apps bounds its own process alone, and neither unit ends what outlives it', () => {
+  const apps = unitOf('fairlead-apps.service');
+  // Each of these holds for a whole control group, and all apps are in this one.
+  const ofTheGroup = /^(Memory(?!Deny)|CPU|IO|Allowed|Device|IPAddress|PrivateDevices|ProtectClock|User|DynamicUser)/;
+  expect(apps.filter((line) => ofTheGroup.test(line))).toEqual([]);
+  expect(apps).toEqual(expect.arrayContaining(['Delegate=yes', 'KillMode=process', 'TasksMax=infinity']));
+  const agent = unitOf('fairlead-agent.service');
+  expect(agent).toContain('KillMode=process');
+  expect(agent.filter((line) => /^(Wants|After)=/.test(line) && line.includes('fairlead-apps.service'))).toHaveLength(
+    2,
+  );
+  // A folder that each start makes anew would part what lives on from what starts.
+  expect(agent.filter((line) => /^(PrivateTmp|RuntimeDirectory|BindsTo|Requires)=/.test(line))).toEqual([]);
+});
+
 test('a shell can parse it, and without a token it does nothing but say so', async () => {
   await withScript(async (path) => {
     await run('sh', ['-n', path]);

@@ -94,11 +94,44 @@ main() {
 
 start_agent() {
   if [ "$(id -u)" = 0 ] && [ -d /run/systemd/system ]; then
+    # The data folder may lie below a home; otherwise homes are nobody's business here.
+    case "$data" in
+      /home/* | /root/*) homes=read-only ;;
+      *) homes=yes ;;
+    esac
+    cat >/etc/systemd/system/fairlead-apps.service <<UNIT
+[Unit]
+Description=Control group of Fairlead's apps
+# Version 1 needs none of this.
+ConditionPathExists=/sys/fs/cgroup/cgroup.controllers
+
+[Service]
+# Keeps the group in which the agent puts apps, its proxy and their parents, so that the agent's own unit can be restarted
+# while they live. Nothing ever restarts this one, and they outlive it.
+Type=exec
+ExecStart=sleep infinity
+Delegate=yes
+KillMode=process
+OOMPolicy=continue
+OOMScoreAdjust=-1000
+TasksMax=infinity
+# Only what holds for the sleeper alone: limits, devices and addresses would hold for the apps as well.
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+PrivateNetwork=yes
+ProtectSystem=strict
+ProtectHome=yes
+RestrictAddressFamilies=none
+RestrictNamespaces=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+UNIT
     cat >/etc/systemd/system/fairlead-agent.service <<UNIT
 [Unit]
 Description=Fairlead agent
-After=network-online.target
-Wants=network-online.target
+After=network-online.target fairlead-apps.service
+Wants=network-online.target fairlead-apps.service
 # An agent that ends early is started again, however often: without it nothing new is applied.
 StartLimitIntervalSec=0
 
@@ -106,10 +139,36 @@ StartLimitIntervalSec=0
 ExecStart=$program run --data $data --https $https --http $http
 Restart=always
 RestartSec=1
-# Apps and the proxy outlive a restart of the agent, and it makes cgroups of its own for them.
+# Apps and the proxy outlive a restart of the agent. On version 1 of control groups they live in this unit's.
 KillMode=process
 Delegate=yes
+OOMPolicy=continue
+TasksMax=infinity
 LimitNOFILE=1048576
+# What it needs of root: to become the users of apps and to give them files, mounts, devices and limits, and low ports.
+CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID CAP_KILL
+CapabilityBoundingSet=CAP_SETGID CAP_SETUID CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_NET_BIND_SERVICE
+NoNewPrivileges=yes
+# All of this holds for apps and builds as well. No /tmp of the unit's own: each start would have another one, and what
+# lives on would have the former.
+ProtectSystem=strict
+ReadWritePaths=$data /tmp /var/tmp
+ProtectHome=$homes
+PrivateDevices=yes
+ProtectProc=invisible
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectClock=yes
+ProtectHostname=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=mnt ipc pid
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=~@clock @cpu-emulation @debug @module @obsolete @raw-io @reboot @swap
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target
