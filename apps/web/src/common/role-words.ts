@@ -39,7 +39,8 @@ export const PERMISSION_GROUPS: readonly {
   {
     title: 'Deployments',
     permissions: [
-      ['deployment.read', 'See deployments and logs'],
+      ['deployment.read', 'See deployments and builds'],
+      ['log.read', 'Read the logs of apps'],
       ['deployment.write', 'Deploy, roll back, cancel'],
       ['deployment.approve', "Approve others' deployments"],
       ['environment.write', 'Protect environments'],

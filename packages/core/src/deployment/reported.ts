@@ -15,7 +15,7 @@ import { instancesMax } from '../config/index.ts';
 import { clipText } from '../kernel/index.ts';
 import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
 import type { ReleasePlan } from '../release/index.ts';
-import { nameProblem } from '../secret/rules.ts';
+import { secretNameSchema } from '../secret/index.ts';
 import type { WorkOutcome } from './machine.ts';
 import type { StepState } from './schema.ts';
 import type { StepRow } from './steps.ts';
@@ -111,7 +111,7 @@ export function readArtifact(artifact: Artifact | undefined, override: readonly 
 
 /** Only what could be set: others are Fairlead's own, or no names. */
 function readNames(names: readonly string[]): string[] {
-  return [...new Set(names.filter((name) => nameProblem(name) === null))].slice(0, expectedNamesMax);
+  return [...new Set(names.filter((name) => secretNameSchema.safeParse(name).success))].slice(0, expectedNamesMax);
 }
 
 function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {

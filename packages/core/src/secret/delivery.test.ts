@@ -7,10 +7,10 @@ import { getApp, updateConfig } from '../app/index.ts';
 import { createDeployment, deploySecrets, rollbackApp } from '../deployment/index.ts';
 import { renderDesiredState } from '../server/index.ts';
 import { builtStatus, rolloutStatus, type TestWorld } from '../testing/index.ts';
-import { secretStage } from '../testing/secret-stage.ts';
 import { attachSecretGroup, createSecretGroup, createSecretSealer, deleteSecret, deleteSecretGroup } from './index.ts';
 import { serverSecretsBytesMax } from './rules.ts';
 import { type SealedSnapshot, withinMessage } from './seal-snapshots.ts';
+import { secretStage } from './testing.ts';
 
 let world: TestWorld;
 let appId: AppId;

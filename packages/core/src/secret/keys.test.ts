@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { type AppId, parseId } from '@fairlead/contract/ids';
 import { afterEach, expect, test } from 'vitest';
 import { builtStatus, type TestWorld } from '../testing/index.ts';
-import { secretStage } from '../testing/secret-stage.ts';
 import {
   addMasterKey,
   createSecretKeys,
@@ -20,6 +19,7 @@ import {
   rotateValues,
   updateSecrets,
 } from './index.ts';
+import { secretStage } from './testing.ts';
 
 let world: TestWorld;
 let appId: AppId;

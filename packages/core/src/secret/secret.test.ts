@@ -3,7 +3,6 @@
 import { type AppId, parseId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
 import type { TestWorld } from '../testing/index.ts';
-import { secretStage } from '../testing/secret-stage.ts';
 import {
   createSecretGroup,
   deleteSecret,
@@ -15,6 +14,7 @@ import {
   revealSecret,
 } from './index.ts';
 import { secretsMax } from './rules.ts';
+import { secretStage } from './testing.ts';
 
 let world: TestWorld;
 let appId: AppId;

@@ -107,7 +107,9 @@ function InvitationState({ invitation }: { readonly invitation: Invitation }) {
   if (invitation.mailed === false) return <StateText tone="warn">Not sent</StateText>;
   return (
     <StateText tone="idle" shape="ring">
-      Expires <RelativeTime at={invitation.expiresAt} />
+      <span>
+        Expires <RelativeTime at={invitation.expiresAt} />
+      </span>
     </StateText>
   );
 }

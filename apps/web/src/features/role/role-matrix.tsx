@@ -89,7 +89,7 @@ export function RoleMatrix({ roles }: { readonly roles: Roles }) {
                             data-box=""
                             aria-label={`${role.name}: ${label}`}
                             title={can(permission) ? undefined : "You don't hold this yourself"}
-                            className="size-4 accent-accent disabled:opacity-50"
+                            className="size-4 align-middle accent-accent disabled:opacity-50"
                             checked={ticked(role).has(permission)}
                             disabled={!mayChange || !can(permission)}
                             onChange={() => toggle(role, permission)}

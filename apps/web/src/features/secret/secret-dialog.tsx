@@ -14,16 +14,16 @@ export interface SecretDialogProps {
   readonly owner: SecretOwner;
   /** The one to change; null for a new one. */
   readonly secret: SecretView | null;
-  /** What a new one is called to begin with. */
+  /** Of a new one whose name is known; without it the reader names it. */
   readonly name?: string;
   readonly onClose: () => void;
 }
 
-export function SecretDialog({ owner, secret, name: initialName = '', onClose }: SecretDialogProps) {
+export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? '', onClose }: SecretDialogProps) {
   const formId = useId();
   const reread = useReread();
   const update = useUpdateSecrets();
-  const [name, setName] = useState(secret?.name ?? initialName);
+  const [name, setName] = useState(knownName);
   const [value, setValue] = useState('');
   const [delivery, setDelivery] = useState(secret?.delivery ?? 'environment');
   const [sealed, setSealed] = useState(secret?.sealed ?? true);
@@ -58,7 +58,7 @@ export function SecretDialog({ owner, secret, name: initialName = '', onClose }:
     <Dialog
       open
       onClose={onClose}
-      title={secret === null ? 'Add a secret' : `Change ${secret.name}`}
+      title={titleOf(secret, knownName)}
       detail="It reaches the app with its next deployment, or as soon as you apply it."
       footer={
         <>
@@ -76,13 +76,13 @@ export function SecretDialog({ owner, secret, name: initialName = '', onClose }:
       }
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        {secret === null ? (
+        {knownName === '' ? (
           <Field label="Name" error={nameError ?? undefined} hint="Capital letters, digits and _">
             {(control) => (
               <Input
                 {...control}
                 mono
-                autoFocus={initialName === ''}
+                autoFocus
                 autoComplete="off"
                 spellCheck={false}
                 placeholder="DATABASE_URL"
@@ -106,7 +106,7 @@ export function SecretDialog({ owner, secret, name: initialName = '', onClose }:
               {...control}
               mono
               rows={3}
-              autoFocus={initialName !== ''}
+              autoFocus={knownName !== ''}
               autoComplete="off"
               spellCheck={false}
               value={value}
@@ -143,4 +143,9 @@ export function SecretDialog({ owner, secret, name: initialName = '', onClose }:
       </form>
     </Dialog>
   );
+}
+
+function titleOf(secret: SecretView | null, knownName: string): string {
+  if (secret !== null) return `Change ${secret.name}`;
+  return knownName === '' ? 'Add a secret' : `Add ${knownName}`;
 }

@@ -86,7 +86,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
   };
   return (
     <li className="flex min-h-12 flex-wrap items-center gap-x-4 gap-y-1 border-line border-t px-4 py-2">
-      <code className="min-w-0 basis-56 truncate font-mono text-sm max-sm:flex-1" title={secret.name}>
+      <code className="min-w-0 basis-56 truncate lg:basis-96 font-mono text-sm max-sm:flex-1" title={secret.name}>
         {secret.name}
       </code>
       <span className="order-last flex min-w-0 basis-full flex-wrap items-center gap-x-2 gap-y-1 sm:order-none sm:flex-1 sm:basis-0">

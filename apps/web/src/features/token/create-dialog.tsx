@@ -10,7 +10,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs } from '../../api/types.ts';
-import { groupsOf, LIFETIMES, readRanges, type TokenPermission, verbOf } from './permissions.ts';
+import { groupsOf, LIFETIMES, readRanges, type TokenPermission } from './permissions.ts';
 
 export type NewToken = Inputs['token']['create'];
 
@@ -81,21 +81,23 @@ function CreateForm({ pending, error, onCreate }: Pick<CreateDialogProps, 'pendi
       </Field>
       <fieldset>
         <legend className="mb-1.5 font-medium">May</legend>
-        <div className="grid max-h-64 grid-cols-1 gap-x-6 gap-y-2 overflow-y-auto rounded-control border border-line p-3 sm:grid-cols-2">
-          {groupsOf(grantable).map(({ feature, permissions }) => (
-            <div key={feature} className="flex flex-wrap items-center gap-x-4 gap-y-1">
-              <span className="w-28 text-sm text-ink-faint">{feature}</span>
-              {permissions.map((permission) => (
-                <Checkbox
-                  key={permission}
-                  label={verbOf(permission)}
-                  aria-label={permission}
-                  checked={chosen.has(permission)}
-                  onChange={() => toggle(permission)}
-                />
-              ))}
-            </div>
-          ))}
+        <div className="max-h-72 overflow-y-auto rounded-control border border-line px-3 pt-3">
+          <div className="gap-x-6 sm:columns-2">
+            {groupsOf(grantable).map(({ title, permissions }) => (
+              <div key={title} className="flex break-inside-avoid flex-col gap-1.5 pb-3">
+                <span className="text-ink-faint text-sm">{title}</span>
+                {permissions.map(({ permission, label }) => (
+                  <Checkbox
+                    key={permission}
+                    label={label}
+                    title={permission}
+                    checked={chosen.has(permission)}
+                    onChange={() => toggle(permission)}
+                  />
+                ))}
+              </div>
+            ))}
+          </div>
         </div>
       </fieldset>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
-import { groupsOf, readRanges, verbOf } from './permissions.ts';
+import { groupsOf, readRanges } from './permissions.ts';
 
-test('permissions stand by feature, in their order', () => {
-  expect(groupsOf(['app.read', 'server.read', 'app.write'])).toEqual([
-    { feature: 'app', permissions: ['app.read', 'app.write'] },
-    { feature: 'server', permissions: ['server.read'] },
+test('what may be given stands by feature, in the words and the order of roles', () => {
+  expect(groupsOf(['server.read', 'app.write', 'app.read'])).toEqual([
+    {
+      title: 'Apps',
+      permissions: [
+        { permission: 'app.read', label: 'See apps' },
+        { permission: 'app.write', label: 'Make and change apps' },
+      ],
+    },
+    { title: 'Servers', permissions: [{ permission: 'server.read', label: 'See servers' }] },
   ]);
-  expect(verbOf('deployment.write')).toBe('write');
 });
 
 test('ranges may stand on lines or between commas', () => {

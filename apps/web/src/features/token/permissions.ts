@@ -1,25 +1,23 @@
 // What a token may carry, in the order and the words in which people choose it. Pure.
 import type { Inputs } from '../../api/types.ts';
+import { PERMISSION_GROUPS } from '../../common/role-words.ts';
 
 export type TokenPermission = Inputs['token']['create']['permissions'][number];
 
 export interface PermissionGroup {
-  readonly feature: string;
-  readonly permissions: readonly TokenPermission[];
+  readonly title: string;
+  readonly permissions: readonly { readonly permission: TokenPermission; readonly label: string }[];
 }
 
-/** By feature, in the order given. */
-export function groupsOf(permissions: readonly TokenPermission[]): PermissionGroup[] {
-  const groups = new Map<string, TokenPermission[]>();
-  for (const permission of permissions) {
-    const feature = permission.slice(0, permission.indexOf('.'));
-    groups.set(feature, [...(groups.get(feature) ?? []), permission]);
-  }
-  return [...groups].map(([feature, ofFeature]) => ({ feature, permissions: ofFeature }));
-}
-
-export function verbOf(permission: TokenPermission): string {
-  return permission.slice(permission.indexOf('.') + 1);
+/** Of these, by feature, as roles show them. */
+export function groupsOf(grantable: readonly TokenPermission[]): PermissionGroup[] {
+  return PERMISSION_GROUPS.map(({ title, permissions }) => ({
+    title,
+    permissions: permissions.flatMap(([known, label]) => {
+      const permission = grantable.find((each) => each === known);
+      return permission === undefined ? [] : [{ permission, label }];
+    }),
+  })).filter(({ permissions }) => permissions.length > 0);
 }
 
 /** One network or address a line, or between commas. */

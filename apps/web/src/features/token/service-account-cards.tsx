@@ -16,6 +16,7 @@ import type { Inputs, Outputs } from '../../api/types.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
+import { roleLabel } from '../../common/role-words.ts';
 import { useAction } from '../../common/use-action.ts';
 import { CreateDialog } from './create-dialog.tsx';
 import { TokenRows } from './token-rows.tsx';
@@ -24,12 +25,14 @@ import { useCreateServiceToken } from './use-create-token.ts';
 type ServiceAccount = Outputs['serviceAccount']['list']['items'][number];
 type Role = Inputs['serviceAccount']['create']['role'];
 
-const ROLES: readonly (readonly [Role, string])[] = [
-  ['viewer', 'Viewer: sees everything'],
-  ['developer', 'Developer: makes and changes apps'],
-  ['deployer', 'Deployer: deploys them, too'],
-  ['admin', 'Admin: everything but owning'],
-];
+interface RoleChoice {
+  readonly role: Role;
+  readonly label: string;
+  /** In a few words; null for a role that the organization made. */
+  readonly may: string | null;
+}
+
+const BUILT_IN: readonly Role[] = ['viewer', 'developer', 'deployer', 'admin'];
 
 export function ServiceAccountCards() {
   const { can } = useMe();
@@ -37,7 +40,10 @@ export function ServiceAccountCards() {
   const [making, setMaking] = useState(false);
   const accounts = useQuery(trpc.serviceAccount.list.queryOptions());
   const custom = useQuery({ ...trpc.role.list.queryOptions(), enabled: can('role.read') }).data?.custom ?? [];
-  const roles = [...ROLES, ...custom.map(({ id, name }) => [id, name] as const)];
+  const roles: RoleChoice[] = [...BUILT_IN, ...custom.map(({ id }) => id)].map((role) => ({
+    role,
+    ...roleLabel(role, custom),
+  }));
   const refresh = () => void accounts.refetch();
   return (
     <section className="flex flex-col gap-3">
@@ -78,7 +84,7 @@ export function ServiceAccountCards() {
 
 interface AccountCardProps {
   readonly account: ServiceAccount;
-  readonly roles: readonly (readonly [Role, string])[];
+  readonly roles: readonly RoleChoice[];
   readonly onChange: () => void;
 }
 
@@ -118,13 +124,13 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
                 value={account.role}
                 disabled={update.pending}
                 onChange={(event) => {
-                  const role = roles.find(([value]) => value === event.target.value)?.[0];
+                  const role = roles.find((choice) => choice.role === event.target.value)?.role;
                   if (role !== undefined) update.run({ serviceAccountId, role });
                 }}
-                className="w-44"
+                className="w-36"
               >
-                {roles.map(([value, label]) => (
-                  <option key={value} value={value}>
+                {roles.map(({ role, label }) => (
+                  <option key={role} value={role}>
                     {label}
                   </option>
                 ))}
@@ -198,11 +204,11 @@ function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { reado
             <Select
               {...control}
               value={role}
-              onChange={(event) => setRole(roles.find(([value]) => value === event.target.value)?.[0] ?? role)}
+              onChange={(event) => setRole(roles.find((choice) => choice.role === event.target.value)?.role ?? role)}
             >
-              {roles.map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
+              {roles.map(({ role: each, label, may }) => (
+                <option key={each} value={each}>
+                  {may === null ? label : `${label}: ${may}`}
                 </option>
               ))}
             </Select>

@@ -6,6 +6,7 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useState } from 'react';
 import type { Outputs } from '../../api/types.ts';
+import { permissionLabel } from '../../common/role-words.ts';
 
 export type Token = Outputs['token']['list']['items'][number];
 
@@ -45,8 +46,10 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
                 </span>
                 {ownerOf === undefined ? null : <Owner owner={ownerOf(token)} />}
               </Cell>
-              <Cell className="max-md:hidden" title={token.permissions.join(', ')}>
-                {token.permissions.length} {token.permissions.length === 1 ? 'thing' : 'things'}
+              <Cell className="max-w-80 max-md:hidden">
+                <span className="block truncate" title={mayOf(token)}>
+                  {mayOf(token)}
+                </span>
                 <span className="block text-sm text-ink-faint">{placeOf(token)}</span>
               </Cell>
               <Cell className="whitespace-nowrap text-ink-soft max-sm:hidden">
@@ -104,6 +107,10 @@ function Owner({ owner }: { readonly owner: TokenOwner | null }) {
       {owner.name} ({owner.email}){owner.isMember ? '' : ', who has left: it opens nothing'}
     </span>
   );
+}
+
+function mayOf({ permissions }: Token): string {
+  return permissions.map(permissionLabel).join(', ');
 }
 
 function placeOf({ projectId, environmentId }: Token): string {

@@ -7,9 +7,9 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
-import { listSecrets, type SecretItem, type SecretOwner, updateSecrets } from '../secret/index.ts';
 import { openSession } from '../server/index.ts';
-import { rolloutStatus, type TestWorld, testWorld } from './index.ts';
+import { rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { listSecrets, type SecretItem, type SecretOwner, updateSecrets } from './index.ts';
 
 export interface Begun {
   readonly world: TestWorld;
