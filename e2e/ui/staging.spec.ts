@@ -97,7 +97,7 @@ test('environments are listed with their apps, made and protected', async () => 
   await expect(row('Staging')).toContainText('1 app');
   await page.getByLabel('New environment').fill('Staging');
   await page.getByRole('button', { name: 'Make it' }).click();
-  await expect(page.getByText("There is already an environment with this name", { exact: false })).toBeVisible();
+  await expect(page.getByText('There is already an environment with this name', { exact: false })).toBeVisible();
   await page.getByLabel('New environment').fill('Preview');
   await page.getByRole('button', { name: 'Make it' }).click();
   await expect(row('Preview')).toContainText('No app yet');

@@ -45,6 +45,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   // What was typed as a password is dropped as soon as it was sent.
   const create = useMutation({ mutationFn: (wanted: NewApp) => makeApp(client, wanted), gcTime: 0 });
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
+  const [begins, setBegins] = useState(true);
   const [kind, setKind] = useState<SourceKind>('https');
   const [serverId, setServerId] = useState(() => (servers.find((each) => each.state === 'online') ?? servers[0])?.id);
   const [address, setAddress] = useState('');
@@ -121,6 +122,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           value={kind}
           refused={servers.some(canContain) ? {} : { image: NO_CONTAINERS }}
           onValue={(next) => {
+            setBegins(false);
             setKind(next);
             setAddress('');
             setWhole(null);
@@ -134,6 +136,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           key={kind}
           kind={kind}
           failure={failure}
+          begins={begins}
           address={address}
           onAddress={setAddress}
           onLeave={setWhole}

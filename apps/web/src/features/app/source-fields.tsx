@@ -10,6 +10,8 @@ import type { PickedSource } from './upload-folder.ts';
 export interface SourceFieldsProps {
   readonly kind: SourceKind;
   readonly failure: Failure | null;
+  /** Nobody has chosen a source yet: later, focus stays with whoever walks them. */
+  readonly begins: boolean;
   /** A repository or an image. */
   readonly address: string;
   readonly onAddress: (address: string) => void;
@@ -20,7 +22,7 @@ export interface SourceFieldsProps {
   readonly onPick: (picked: PickedSource) => void;
 }
 
-export function SourceFields({ kind, failure, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
+export function SourceFields({ kind, failure, begins, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
   if (kind === 'folder') {
     return <FolderField value={folder.picked} error={folder.pickError} onValue={folder.onPick} />;
   }
@@ -64,7 +66,7 @@ export function SourceFields({ kind, failure, address, onAddress, onLeave, ...fo
           <Input
             {...control}
             mono
-            autoFocus
+            autoFocus={begins}
             required
             spellCheck={false}
             type={isSsh ? 'text' : 'url'}

@@ -9,8 +9,9 @@ test('every call of the document is on the page, with its fields and an example'
   expect(entries).toHaveLength(told.length);
   const create = entries.find(({ id }) => id === 'app.create');
   expect(create).toMatchObject({ method: 'POST', path: '/api/v1/app/create', permission: 'app.write' });
-  expect(create?.input).toContainEqual({ name: 'repositoryUrl', type: 'string', required: true });
-  expect(create?.example).toContain('"repositoryUrl": "…"');
+  expect(create?.input).toContainEqual({ name: 'name', type: 'string', required: true });
+  expect(create?.input).toContainEqual({ name: 'repositoryUrl', type: 'string', required: false });
+  expect(create?.example).toContain('"name": "…"');
   const get = entries.find(({ id }) => id === 'app.get');
   expect(get?.example).toContain('/api/v1/app/get?slug=…');
   expect(get?.output.map(({ name }) => name)).toEqual(
