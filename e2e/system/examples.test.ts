@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test.each(EXAMPLES)('$name is found out, goes live and answers', { timeout: 240_000 }, async (example) => {
+test.each(EXAMPLES)('$name is found out, goes live and answers', { timeout: 480_000 }, async (example) => {
   const { name, runtime, says, healthPath } = example;
   const repository = await system.repositories.createExample(name, name);
   const { id, appId, state, failureMessage } = await system.createApp(name, repository, healthPath);

@@ -33,8 +33,8 @@ import { type Repositories, type Repository, serveRepositories } from './reposit
 export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
 const AGENT = 'agent';
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
-/** A first build may fetch its runtime. */
-const DEPLOY_TIMEOUT_MS = 180_000;
+/** A first build may fetch its runtime and compile what comes with it. */
+const DEPLOY_TIMEOUT_MS = 400_000;
 
 export interface SystemOptions {
   /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
