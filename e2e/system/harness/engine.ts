@@ -150,7 +150,9 @@ export async function startRegistry(prefix: readonly string[]): Promise<Registry
   // JSON is YAML too.
   writeFileSync(join(folder, 'config'), JSON.stringify(config));
   const [program = '', ...args] = [...prefix, '/usr/bin/docker-registry', 'serve', join(folder, 'config')];
-  const child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const log = join(folder, 'log');
+  const output = openSync(log, 'w');
+  const child = spawn(program, args, { stdio: ['ignore', output, output] });
   const close = async () => {
     await end(child);
     rmSync(folder, { recursive: true });
@@ -159,7 +161,7 @@ export async function startRegistry(prefix: readonly string[]): Promise<Registry
     const [curl = '', ...asked] = [...prefix, 'curl', '--silent', '--output', '/dev/null', `http://${host}/v2/`];
     const isUp = async () => child.exitCode !== null || (await run(curl, asked)).code === 0;
     await waitFor(isUp, { what: 'the registry', timeoutMs: 30_000 });
-    if (child.exitCode !== null) throw new Error('docker-registry ended');
+    if (child.exitCode !== null) throw new Error(`docker-registry ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
   } catch (error) {
     await close();
     throw error;
