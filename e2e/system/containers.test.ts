@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded } from './harness/apps.ts';
-import { type Engine, startEngine } from './harness/engine.ts';
+import { type Engine, type Registry, startEngine, startRegistry } from './harness/engine.ts';
 import { type Fleet, type FleetServer, openFleet } from './harness/fleet.ts';
 import type { Files } from './harness/repository.ts';
 import { System } from './harness/system.ts';
@@ -14,6 +14,7 @@ import { System } from './harness/system.ts';
 let system: System;
 let fleet: Fleet;
 let engine: Engine;
+let registry: Registry;
 let server: FleetServer;
 
 beforeAll(async () => {
@@ -21,13 +22,18 @@ beforeAll(async () => {
   fleet = await openFleet(system);
   server = await fleet.addServer('harbour', async ({ prefix }) => {
     engine = await startEngine(prefix);
-    return { environment: engine.environment, undo: engine.close };
+    registry = await startRegistry(prefix);
+    const undo = async () => {
+      await registry.close();
+      await engine.close();
+    };
+    return { environment: engine.environment, undo };
   });
 }, 180_000);
 afterAll(async () => {
   await fleet?.close();
   await system?.stop();
-});
+}, 120_000);
 
 const contained = (text: string): Files => ({
   ...loaded(text),
@@ -80,4 +86,19 @@ test('a new version takes over under load without a failed request, and a rollba
       (await engine.containers()).filter(({ Labels }) => Labels['dev.fairlead.app'] === first.appId).length === 1,
     { what: 'the end of the containers that were replaced', timeoutMs: 60_000 },
   );
+});
+
+test('an image of a registry with a password is pulled by its digest with what was sealed, and refused without', {
+  timeout: 300_000,
+}, async () => {
+  const image = await engine.publish(registry, 'shop', contained('published'));
+  const { login } = registry;
+  const wrong = await system.createImageApp('thief', image, { ...login, password: 'guessed' }, server.id);
+  expect(await system.deploy(wrong)).toMatchObject({ state: 'failed', failureCode: 'build.container_failed' });
+
+  const appId = await system.createImageApp('shop', image, login, server.id);
+  const deployment = await system.deploy(appId);
+  expect(deployment).toMatchObject({ state: 'live', failureMessage: null, commitSubject: image });
+  expect(await server.get('shop.localhost')).toEqual({ status: 200, body: 'published' });
+  expect((await system.log(deployment.id)).join('\n')).not.toContain(login.password);
 });

@@ -16,6 +16,7 @@ export const IP: DebianProgram = { file: '/usr/sbin/ip', packages: ['iproute2'] 
 export const OPENSSH: DebianProgram = { file: '/usr/bin/ssh-keygen', packages: ['openssh-client'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
 export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
+export const REGISTRY: DebianProgram = { file: '/usr/bin/docker-registry', packages: ['docker-registry'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };
 
 /** Installs what is missing; answers a line for the user when it cannot. */

@@ -15,6 +15,7 @@ import {
   NGINX,
   OPENSSH,
   OPENSSL,
+  REGISTRY,
   requirePrograms,
 } from './debian.ts';
 import { add, NOTHING, type Outcome } from './outcome.ts';
@@ -52,7 +53,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'rust',
     what: 'the agent’s crates',
-    needs: [BUSYBOX, DOCKER],
+    needs: [BUSYBOX, DOCKER, IP, REGISTRY],
     run: async () => {
       const outcome = await runCargoTest(['--workspace', '--exclude', CONTRACT_CRATE]);
       await printInstructions();
@@ -67,8 +68,8 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'system',
-    what: 'real gateway, worker, agent, git over HTTP, nginx',
-    needs: [CURL, IP, NGINX, OPENSSL],
+    what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
+    needs: [CURL, DOCKER, IP, NGINX, OPENSSL],
     run: async () => {
       await buildAgent('dev', silent);
       await buildWeb(silent);

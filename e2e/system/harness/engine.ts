@@ -7,8 +7,11 @@ import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ROOT, run } from '../../../tools/lib/command.ts';
+import { freePort } from '../../../tools/lib/free-ports.ts';
 import { nodeOf } from '../../../tools/lib/install.mjs';
 import { waitFor } from '../../../tools/lib/wait.ts';
+import type { Files } from './repository.ts';
+import type { RegistryLogin } from './system.ts';
 
 const DOCKERD = '/usr/sbin/dockerd';
 /** What `FROM` of examples/hello-dockerfile names. */
@@ -20,12 +23,22 @@ export interface EngineContainer {
   readonly State: string;
 }
 
+/** A registry of images that wants a password, in the same network. */
+export interface Registry {
+  /** As images' names begin. */
+  readonly host: string;
+  readonly login: RegistryLogin;
+  close(): Promise<void>;
+}
+
 export interface Engine {
   /** What an agent finds it by. */
   readonly environment: Readonly<Record<string, string>>;
   containers(): Promise<readonly EngineContainer[]>;
   /** What `docker inspect` shows of one. */
   inspect(id: string): Promise<unknown>;
+  /** Builds an image of these files on the base and pushes it, and forgets it here; answers what it is called by its digest. */
+  publish(registry: Registry, name: string, files: Files): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -44,7 +57,7 @@ export async function startEngine(prefix: readonly string[]): Promise<Engine> {
   ];
   const output = openSync(log, 'w');
   const child = spawn(program, args, { stdio: ['ignore', output, output] });
-  const ask = (method: string, path: string, body?: Readable) => askEngine(socket, method, path, body);
+  const ask: Ask = (method, path, body, headers) => askEngine(socket, method, path, body, headers);
   const close = async () => {
     await end(child);
     rmSync(folder, { recursive: true });
@@ -71,15 +84,13 @@ export async function startEngine(prefix: readonly string[]): Promise<Engine> {
     environment: { DOCKER_HOST: `unix://${socket}` },
     containers: async () => JSON.parse(await ask('GET', '/containers/json?all=true')) as EngineContainer[],
     inspect: async (id) => JSON.parse(await ask('GET', `/containers/${id}/json`)) as unknown,
+    publish: (registry, name, files) => publish(join(folder, 'context'), ask, { registry, name, files }),
     close,
   };
 }
 
 /** Node with the libraries it needs and the user that Node's own image has. */
-async function importBase(
-  root: string,
-  ask: (method: string, path: string, body?: Readable) => Promise<string>,
-): Promise<void> {
+async function importBase(root: string, ask: Ask): Promise<void> {
   const node = nodeOf(ROOT);
   const { code, output, stdout } = await run('ldd', [node]);
   if (code !== 0) throw new Error(`ldd: ${output}`);
@@ -100,9 +111,80 @@ async function importBase(
   await ask('POST', `/images/create?${query}`, tar.stdout);
 }
 
-function askEngine(socketPath: string, method: string, path: string, body?: Readable): Promise<string> {
+async function publish(
+  context: string,
+  ask: Ask,
+  { registry, name, files }: { readonly registry: Registry; readonly name: string; readonly files: Files },
+): Promise<string> {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(context, path)), { recursive: true });
+    writeFileSync(join(context, path), text);
+  }
+  const repository = `${registry.host}/${name}`;
+  const tar = spawn('tar', ['-C', context, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await ask('POST', `/build?${new URLSearchParams({ t: `${repository}:1` })}`, tar.stdout);
+  // The engine wants the alphabet of addresses, and the padding that they go without.
+  const auth = Buffer.from(JSON.stringify(registry.login)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+  const pushed = await ask('POST', `/images/${repository}/push?tag=1`, undefined, { 'x-registry-auth': auth });
+  const digest = /"Digest":"(sha256:[0-9a-f]{64})"/.exec(pushed)?.[1];
+  if (digest === undefined) throw new Error(`no digest: ${pushed}`);
+  await ask('DELETE', `/images/${repository}:1?force=true`);
+  return `${repository}@${digest}`;
+}
+
+/** Debian's registry, with one user. `prefix` as of the engine: it takes a registry of its own loopback without TLS. */
+export async function startRegistry(prefix: readonly string[]): Promise<Registry> {
+  const folder = mkdtempSync('/var/tmp/flr-');
+  const port = await freePort();
+  const host = `127.0.0.1:${port}`;
+  const users = join(folder, 'users');
+  // The password below, as bcrypt keeps it: nothing else is understood there.
+  writeFileSync(users, 'crane:$2b$05$abcdefghijklmnopqrstuuDixDlWTLS9/r7iUsNMXg1WxDd2zrf8G\n');
+  const config = {
+    version: 0.1,
+    log: { level: 'error' },
+    storage: { filesystem: { rootdirectory: join(folder, 'data') }, delete: { enabled: true } },
+    http: { addr: host },
+    auth: { htpasswd: { realm: 'test', path: users } },
+  };
+  // JSON is YAML too.
+  writeFileSync(join(folder, 'config'), JSON.stringify(config));
+  const [program = '', ...args] = [...prefix, '/usr/bin/docker-registry', 'serve', join(folder, 'config')];
+  const log = join(folder, 'log');
+  const output = openSync(log, 'w');
+  const child = spawn(program, args, { stdio: ['ignore', output, output] });
+  const close = async () => {
+    await end(child);
+    rmSync(folder, { recursive: true });
+  };
+  try {
+    const [curl = '', ...asked] = [...prefix, 'curl', '--silent', '--output', '/dev/null', `http://${host}/v2/`];
+    const isUp = async () => child.exitCode !== null || (await run(curl, asked)).code === 0;
+    await waitFor(isUp, { what: 'the registry', timeoutMs: 30_000 });
+    if (child.exitCode !== null) throw new Error(`docker-registry ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { host, login: { username: 'crane', password: 'harbour-pass' }, close };
+}
+
+type Ask = (
+  method: string,
+  path: string,
+  body?: Readable,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<string>;
+
+function askEngine(
+  socketPath: string,
+  method: string,
+  path: string,
+  body?: Readable,
+  given: Readonly<Record<string, string>> = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/x-tar' };
+    const headers = body === undefined ? given : { ...given, 'content-type': 'application/x-tar' };
     const asked = request({ socketPath, method, path, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => {

@@ -4,11 +4,18 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AppId, DeploymentId, ServerId } from '@fairlead/contract/ids';
-import type { AppDetail } from '@fairlead/core/app';
+import { type AppDetail, type CreatedApp, updateConfig } from '@fairlead/core/app';
+import { updateCredential } from '@fairlead/core/credential';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
-import { systemClock } from '@fairlead/core/kernel';
+import { type Ctx, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore, type LogStore } from '@fairlead/core/log';
-import { createSecretKeys, openMasterKeyFile, type UpdateSecretsInput, updateSecrets } from '@fairlead/core/secret';
+import {
+  createSecretKeys,
+  openMasterKeyFile,
+  type SecretKeys,
+  type UpdateSecretsInput,
+  updateSecrets,
+} from '@fairlead/core/secret';
 import type { ServerSummary } from '@fairlead/core/server';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { type Backup, backUp } from '../../../tools/backup/backup.ts';
@@ -35,6 +42,11 @@ const AGENT = 'agent';
 const FINISHED = new Set(['live', 'failed', 'cancelled', 'superseded']);
 /** A first build may fetch its runtime and compile what comes with it. */
 const DEPLOY_TIMEOUT_MS = 400_000;
+
+export interface RegistryLogin {
+  readonly username: string;
+  readonly password: string;
+}
 
 export interface SystemOptions {
   /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
@@ -188,7 +200,30 @@ export class System {
     healthPath = '',
     serverId?: ServerId,
   ): Promise<DeploymentDetail> {
-    const created = await this.product.verbs.createApp(
+    const created = await this.#create(slug, repository, { healthPath, serverId, deployNow: true });
+    if (created.deploymentId === null) throw new Error('the app was made without a deployment');
+    return this.finished(created.deploymentId);
+  }
+
+  /** The same of an image in a registry that wants a password; answers the app, not deployed yet. */
+  async createImageApp(slug: string, image: string, login: RegistryLogin, serverId: ServerId): Promise<AppId> {
+    // It is never cloned.
+    const repository = { url: 'https://nowhere.example/none.git' };
+    const { id: appId } = await this.#create(slug, repository, { healthPath: '/', serverId, deployNow: false });
+    await this.#act(async (ctx, keys) => {
+      await updateConfig(ctx, { appId, settings: { builder: 'image', image } });
+      await updateCredential(ctx, { appId, kind: 'registry', ...login }, keys);
+    });
+    return appId;
+  }
+
+  async #create(
+    slug: string,
+    repository: Pick<Repository, 'url'>,
+    options: { readonly healthPath: string; readonly serverId: ServerId | undefined; readonly deployNow: boolean },
+  ): Promise<CreatedApp> {
+    const { healthPath, serverId, deployNow } = options;
+    return this.product.verbs.createApp(
       {
         name: slug,
         repositoryUrl: repository.url,
@@ -198,12 +233,10 @@ export class System {
         command: [],
         serverId: serverId ?? (await this.serverId()),
         host: `${slug}.localhost`,
-        deployNow: true,
+        deployNow,
       },
       { controlHost: CONTROL_HOST, publicHost: '' },
     );
-    if (created.deploymentId === null) throw new Error('the app was made without a deployment');
-    return this.finished(created.deploymentId);
   }
 
   async deploy(appId: AppId): Promise<DeploymentDetail> {
@@ -258,12 +291,19 @@ export class System {
 
   /** Writes secrets of an app, which its next deployment takes. */
   async setSecrets(appId: AppId, items: UpdateSecretsInput['items']): Promise<void> {
+    await this.#act(async (ctx, keys) => {
+      await updateSecrets(ctx, { owner: { appId }, items }, keys);
+    });
+  }
+
+  /** What only somebody who is signed in does. */
+  async #act(work: (ctx: Ctx, keys: SecretKeys) => Promise<void>): Promise<void> {
     const { product, folders } = this.#parts;
     const { database, organizationId } = product;
     const keys = createSecretKeys(await openMasterKeyFile(join(folders.secrets, 'master-key')));
     const actor = { kind: 'system', reason: 'a test' } as const;
     await database.tenant(organizationId, (tx) =>
-      updateSecrets({ tx, organizationId, actor, clock: systemClock, log: quiet }, { owner: { appId }, items }, keys),
+      work({ tx, organizationId, actor, clock: systemClock, log: quiet }, keys),
     );
   }
 

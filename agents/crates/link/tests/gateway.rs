@@ -11,6 +11,7 @@ use fairlead_base::{CancellationToken, Folders};
 use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, LogRequest, SpoolLimits, enrol};
 use fairlead_model::DesiredState;
 use fairlead_wire::agent::{self, agent_envelope::Body as FromAgent, gateway_envelope::Body as FromGateway, push};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use fake::{Gateway, Peer, RECIPIENT, TOKEN};
@@ -101,6 +102,19 @@ async fn enrolment_pins_the_signing_key_and_a_second_one_is_refused() {
         sealing_recipient: RECIPIENT.into(),
     };
     assert!(enrol(&folders, again).await.unwrap_err().to_string().contains("srv_fake"));
+}
+
+#[tokio::test]
+async fn what_the_server_can_do_is_told_again_when_it_changes() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let agent = Agent::start(&config, &folders);
+    let first = gateway.session(4, 0).await;
+    assert_eq!(first.capabilities(), ["app"]);
+    agent.capabilities.send_replace(vec!["app".into(), "container".into()]);
+    let second = gateway.session(4, 0).await;
+    assert_eq!(second.capabilities(), ["app", "container"]);
+    agent.stop().await;
 }
 
 #[tokio::test]

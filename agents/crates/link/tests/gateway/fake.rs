@@ -26,8 +26,8 @@ pub(crate) struct Gateway {
     agent_key: Mutex<Vec<u8>>,
 }
 
-/// One accepted connection.
-pub(crate) struct Peer(WebSocketStream<TcpStream>);
+/// One accepted connection, and what the agent said that it can do.
+pub(crate) struct Peer(WebSocketStream<TcpStream>, Vec<String>);
 
 fn signer() -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[3; 32]).unwrap()
@@ -53,7 +53,7 @@ impl Gateway {
 
     pub(crate) async fn accept(&self) -> Peer {
         let (stream, _) = timeout(PATIENCE, self.listener.accept()).await.unwrap().unwrap();
-        Peer(tokio_tungstenite::accept_async(stream).await.unwrap())
+        Peer(tokio_tungstenite::accept_async(stream).await.unwrap(), Vec::new())
     }
 
     /// Takes one enrolment and checks that the agent holds the key it shows.
@@ -79,6 +79,7 @@ impl Gateway {
         let mut peer = self.accept().await;
         let FromAgent::Hello(hello) = peer.receive().await else { panic!("no hello") };
         assert_eq!(hello.server_id, "srv_fake");
+        peer.1 = hello.capabilities;
         sealing_is_theirs(hello.sealing, &self.agent_key.lock().unwrap());
         peer.send(FromGateway::Challenge(agent::Challenge { nonce: vec![5; 32] })).await;
         let FromAgent::Proof(proof) = peer.receive().await else { panic!("no proof") };
@@ -98,6 +99,11 @@ impl Gateway {
 }
 
 impl Peer {
+    /// What the agent said that it can do.
+    pub(crate) fn capabilities(&self) -> &[String] {
+        &self.1
+    }
+
     pub(crate) async fn receive(&mut self) -> FromAgent {
         loop {
             match timeout(PATIENCE, self.0.next()).await.unwrap().unwrap().unwrap() {

@@ -150,7 +150,7 @@ fn refused(listening: &[u16], port: u16, within: &str) -> Failure {
         return failure(
             "rollout.wrong_port",
             format!(
-                "The app listens on port {port}, but not on this server's loopback address. Listen on 0.0.0.0, :: or 127.0.0.1."
+                "The app listens on port {port}, but not where Fairlead asks it. Listen on 0.0.0.0 or ::; 127.0.0.1 is enough only outside of a container."
             ),
         );
     }

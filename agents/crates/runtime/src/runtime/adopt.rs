@@ -46,7 +46,13 @@ impl Driver {
                     Some(attached) => self.take_over(folder, spec, attached),
                     None => {
                         tracing::info!(instance = %id, %error, "did not outlive the last run");
-                        self.supervisor.clean(&spec).await;
+                        if spec.container.is_some() {
+                            // After a boot its engine may be long in coming; nothing else waits for that.
+                            let supervisor = self.supervisor.clone();
+                            tokio::spawn(async move { supervisor.clean(&spec).await });
+                        } else {
+                            self.supervisor.clean(&spec).await;
+                        }
                         self.clear(&folder);
                     }
                 },

@@ -21,7 +21,7 @@ use crate::secrets;
 /// Where a container finds those of its secrets that are files, and its volumes by their names.
 pub(crate) const SECRETS: &str = "/fairlead/secrets";
 pub(crate) const VOLUMES: &str = "/fairlead/volumes";
-/// Where it should listen when neither its image nor its settings say so.
+/// Where it should listen when its image doesn't say so.
 const PORT: u16 = 8080;
 /// How long what a container wrote last may take to come.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -137,10 +137,8 @@ async fn start(
             "The image says nothing about what it starts. Set a start command in the settings of the app.".to_owned()
         );
     }
-    // What the settings say goes before what the image says.
-    let set = spec.environment.get("PORT").and_then(|port| port.parse().ok());
     let has_port = spec.process == WEB && spec.hook.is_none();
-    let port = if has_port { set.or(image.port).unwrap_or(PORT) } else { 0 };
+    let port = if has_port { image.port.unwrap_or(PORT) } else { 0 };
     let mut order = order(spec, container, secrets, port);
     let mut made = begin(&engine, &order).await;
     // Some engines come without the program that would be its first process.
