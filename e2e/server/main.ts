@@ -261,7 +261,8 @@ systemctl restart fairlead-agent`);
     await guest.disconnect();
     await guest.reboot();
     await served();
-    return 'served from the saved state';
+    const restarts = (await guest.sh('systemctl show -p NRestarts --value fairlead-agent')).trim();
+    return `served from the saved state, the agent was started again ${restarts} times`;
   });
   await step('the control plane is back', async () => {
     await guest.connect(ports);

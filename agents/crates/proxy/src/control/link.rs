@@ -14,6 +14,10 @@ use super::{ProxyError, ProxyKeys, Sockets};
 /// How long a living proxy may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a new one may take to come up: right after a boot its program may have to come from a slow disk, and giving up
+/// only makes the next attempt compete with that.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How long all of an adoption may take.
 const ADOPT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -34,15 +38,19 @@ pub(crate) async fn command(channel: &Channel, body: proxy_command::Body) -> Res
     Ok(sent.map_err(|_| ProxyError::Silent)??)
 }
 
-/// Waits for the proxy's greeting; tells its process.
-pub(crate) async fn greet(channel: &mut Channel) -> Result<u32, ProxyError> {
+/// Waits for the greeting of a proxy that was just started; tells its process.
+pub(super) async fn greet_new(channel: &mut Channel) -> Result<u32, ProxyError> {
+    greet(channel, START_TIMEOUT).await
+}
+
+async fn greet(channel: &mut Channel, patience: Duration) -> Result<u32, ProxyError> {
     let hello = ProxyHello {
         protocol_version: LOCAL_PROTOCOL,
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
     };
     command(channel, proxy_command::Body::Hello(hello)).await?;
-    match event(channel).await? {
+    match event_within(channel, patience).await? {
         proxy_event::Body::Hello(hello) if local_protocol_accepted(hello.protocol_version) => Ok(hello.pid),
         proxy_event::Body::Hello(hello) => Err(ProxyError::Version { version: hello.protocol_version }),
         _ => Err(ProxyError::Protocol("the proxy did not greet")),
@@ -62,7 +70,7 @@ async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
         Err(error) => return Err(ProxyError::system("cannot reach the proxy's control socket")(error)),
     };
     let mut channel = Channel::new(stream);
-    let pid = greet(&mut channel).await?;
+    let pid = greet(&mut channel, ANSWER_TIMEOUT).await?;
     command(&channel, proxy_command::Body::TakeListeners(TakeListeners {})).await?;
     loop {
         // Statistics may come in between.
@@ -75,8 +83,12 @@ async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
 }
 
 pub(super) async fn event(channel: &mut Channel) -> Result<proxy_event::Body, ProxyError> {
+    event_within(channel, ANSWER_TIMEOUT).await
+}
+
+async fn event_within(channel: &mut Channel, patience: Duration) -> Result<proxy_event::Body, ProxyError> {
     loop {
-        let received = timeout(ANSWER_TIMEOUT, channel.receive()).await.map_err(|_| ProxyError::Silent)??;
+        let received = timeout(patience, channel.receive()).await.map_err(|_| ProxyError::Silent)??;
         // Without a body it is a kind of event that a newer proxy knows.
         if let Some(body) = received.ok_or(ProxyError::Protocol("the proxy closed the channel"))?.body {
             return Ok(body);

@@ -34,7 +34,7 @@ pub(super) async fn spawn(
     let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
     let begun = async {
         channel.send(&serve, &descriptors).await?;
-        Process::open(link::greet(&mut channel).await?)
+        Process::open(link::greet_new(&mut channel).await?)
     };
     match begun.await {
         Ok(process) => Ok((channel, child, process)),
