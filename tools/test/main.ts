@@ -69,7 +69,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
-    needs: [CURL, DOCKER, IP, NGINX, OPENSSL],
+    needs: [CURL, DOCKER, IP, NGINX, OPENSSL, REGISTRY],
     run: async () => {
       await buildAgent('dev', silent);
       await buildWeb(silent);
