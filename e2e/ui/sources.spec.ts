@@ -48,11 +48,11 @@ test('the sources are walked by the arrow keys, past what no server can do', asy
 test('a name and a domain follow the repository until somebody types them', async () => {
   await page.goto(NEW_APP);
   await page.getByLabel('Git repository').fill('https://git.example.test/ada/Corner_Shop.git');
-  await expect(page.getByLabel('Name')).toHaveValue('Corner_Shop');
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Corner_Shop');
   await expect(page.getByLabel('Domain')).toHaveValue('corner-shop.localhost');
   await page.getByLabel('Domain').fill('');
   await page.getByLabel('Git repository').fill('https://git.example.test/ada/other.git');
-  await expect(page.getByLabel('Name')).toHaveValue('other');
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('other');
   await expect(page.getByLabel('Domain')).toHaveValue('');
 });
 
@@ -80,7 +80,7 @@ test('a folder of this computer is packed, uploaded, built and live', async () =
   await expect(page.getByText('Choose the folder of the app, or a .tar.gz of it.')).toBeVisible();
   await page.getByLabel('Folder to upload').setInputFiles(join(ROOT, 'examples/hello-node'));
   await expect(page.getByText(/^hello-node: \d+ files/)).toBeVisible();
-  await page.getByLabel('Name').fill('Uploaded');
+  await page.getByLabel('Name', { exact: true }).fill('Uploaded');
   await look(page);
   await page.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
