@@ -20,9 +20,9 @@ afterAll(() => gateway.close());
 const endedWith = (code: string, closeCode = 1008) =>
   expect.objectContaining({ closeCode, error: expect.objectContaining({ code }) });
 
-function bump(): Promise<void> {
+async function bump(): Promise<void> {
   const organizationId = parseId('org', gateway.rows.organizationId);
-  return gateway.system((ctx) => bumpServer(forOrganization(ctx, organizationId), gateway.rows.serverId));
+  await gateway.system((ctx) => bumpServer(forOrganization(ctx, organizationId), gateway.rows.serverId));
 }
 
 function readState(signed: SignedState): DesiredState {
