@@ -96,6 +96,7 @@ impl PrepareRelease for Images {
         &'a self,
         _release: &'a ReleaseSpec,
         folder: &'a Path,
+        _fetching: &'a (dyn Fn() + Send + Sync + 'a),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         Box::pin(async move {
             std::fs::create_dir_all(folder).unwrap();

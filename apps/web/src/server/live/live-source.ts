@@ -34,6 +34,8 @@ export function createLiveSource(options: LiveSourceOptions): LiveSource {
       };
 
       const stopListening = await options.database.listen(changeChannel, { onNotice, onGap });
+      // What the page shows was read before this stream heard anything: at its first opening, and after each break.
+      onGap();
       const ended = new AbortController();
       const stop = AbortSignal.any([signal, ended.signal]);
       stop.addEventListener('abort', () => queue.end());
