@@ -3,12 +3,11 @@ import {
   attachDomain,
   attachDomainInputSchema,
   detachDomain,
-  detachDomainInputSchema,
   domainPageSchema,
   domainPolicySchema,
+  domainRefSchema,
   domainSchema,
   getDomain,
-  getDomainInputSchema,
   listDomains,
   listDomainsInputSchema,
   updateDomainPolicy,
@@ -30,7 +29,7 @@ export const domainRouter = router({
     .mutation(({ ctx, input }) => attachDomain(ctx.core, input, ctx.config)),
 
   get: memberProcedure('domain.read', { scope: byDomain })
-    .input(getDomainInputSchema)
+    .input(domainRefSchema)
     .output(domainPolicySchema)
     .query(({ ctx, input }) => getDomain(ctx.core, input, ctx.config)),
 
@@ -40,7 +39,7 @@ export const domainRouter = router({
     .mutation(({ ctx, input }) => updateDomainPolicy(ctx.core, input)),
 
   detach: memberProcedure('domain.write', { scope: byDomain })
-    .input(detachDomainInputSchema)
-    .output(detachDomainInputSchema)
+    .input(domainRefSchema)
+    .output(domainRefSchema)
     .mutation(({ ctx, input }) => detachDomain(ctx.core, input)),
 });

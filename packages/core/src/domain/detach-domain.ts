@@ -2,9 +2,9 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';
-import type { DetachDomainInput } from './schema.ts';
+import type { DomainRef } from './schema.ts';
 
-export async function detachDomain(ctx: Ctx, input: DetachDomainInput): Promise<DetachDomainInput> {
+export async function detachDomain(ctx: Ctx, input: DomainRef): Promise<DomainRef> {
   const { organizationId } = ctx;
   const { domainId } = input;
   const domain = await ctx.tx.domain.findFirst({

@@ -3,10 +3,10 @@ import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { policySchema } from '../traffic/index.ts';
 import type { AppLinks } from './rules.ts';
-import type { DomainPolicyView, GetDomainInput } from './schema.ts';
+import type { DomainPolicyView, DomainRef } from './schema.ts';
 import { loadDomains } from './store.ts';
 
-export async function getDomain(ctx: Ctx, { domainId }: GetDomainInput, links: AppLinks): Promise<DomainPolicyView> {
+export async function getDomain(ctx: Ctx, { domainId }: DomainRef, links: AppLinks): Promise<DomainPolicyView> {
   const [domain] = await loadDomains(ctx, { reach: wholeReach, id: domainId, limit: 1 }, links);
   const row = await ctx.tx.domain.findFirst({
     where: { id: domainId, organizationId: ctx.organizationId },

@@ -46,13 +46,11 @@ export const attachDomainInputSchema = z.object({
 });
 export type AttachDomainInput = z.infer<typeof attachDomainInputSchema>;
 
-export const detachDomainInputSchema = z.object({ domainId: domainIdSchema });
-export type DetachDomainInput = z.infer<typeof detachDomainInputSchema>;
+export const domainRefSchema = z.object({ domainId: domainIdSchema });
+export type DomainRef = z.infer<typeof domainRefSchema>;
 
 export const domainPolicySchema = domainSchema.extend({ policy: policySchema });
 export type DomainPolicyView = z.infer<typeof domainPolicySchema>;
 
-export const getDomainInputSchema = detachDomainInputSchema;
-export type GetDomainInput = z.infer<typeof getDomainInputSchema>;
-export const updateDomainPolicyInputSchema = getDomainInputSchema.extend({ policy: policyInputSchema });
+export const updateDomainPolicyInputSchema = domainRefSchema.extend({ policy: policyInputSchema });
 export type UpdateDomainPolicyInput = z.infer<typeof updateDomainPolicyInputSchema>;

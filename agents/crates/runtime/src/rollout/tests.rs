@@ -299,7 +299,7 @@ fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_kee
 fn every_reason_not_to_be_healthy_has_its_own_sentence() {
     for (probe, code, words) in [
         (ProbeFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
-        (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "loopback"),
+        (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "not where Fairlead asks"),
         (ProbeFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
         (ProbeFailure::Status(503), "rollout.unhealthy", "with 503"),
         (ProbeFailure::Broken, "rollout.unhealthy", "plain HTTP"),
