@@ -10,6 +10,7 @@ import { cloneDatabase, startTestCluster } from '@fairlead/db/testing/cluster';
 import * as securityText from '../../src/app/.well-known/security.txt/route.ts';
 import * as auditExport from '../../src/app/api/audit/export/route.ts';
 import * as auth from '../../src/app/api/auth/[...all]/route.ts';
+import * as upload from '../../src/app/api/deployment/upload/route.ts';
 import * as trpc from '../../src/app/api/trpc/[trpc]/route.ts';
 import * as http from '../../src/app/api/v1/[...path]/route.ts';
 import * as healthz from '../../src/app/healthz/route.ts';
@@ -22,6 +23,7 @@ const routes: RouteHandlers = {
   '.well-known/security.txt/route.ts': methodsOf(securityText),
   'api/audit/export/route.ts': methodsOf(auditExport),
   'api/auth/[...all]/route.ts': methodsOf(auth),
+  'api/deployment/upload/route.ts': methodsOf(upload),
   'api/trpc/[trpc]/route.ts': methodsOf(trpc),
   'api/v1/[...path]/route.ts': methodsOf(http),
   'healthz/route.ts': methodsOf(healthz),

@@ -64,8 +64,10 @@ async function watch(
     if (live.subscriptions.length > before) listening.resolve({ outcome: 'ok', text: 'listening' });
   };
   const first = (async (): Promise<Answer> => {
-    const events = (await call(input)) as AsyncIterable<unknown>;
-    const { value } = await events[Symbol.asyncIterator]().next();
+    const events = ((await call(input)) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+    const { value } = await events.next();
+    // Somebody who has heard enough leaves; the procedure lets go of what it holds.
+    await events.return?.();
     return { outcome: 'ok', text: JSON.stringify(value ?? null) };
   })().catch((error: unknown): Answer => ({ outcome: codeOf(error), text: `${codeOf(error)} ${String(error)}` }));
   const answer = await Promise.race([first, listening.promise]);
