@@ -29,7 +29,7 @@ export interface NewAppFormProps {
 }
 
 const canContain = ({ capabilities }: ServerSummary) => capabilities.includes('container');
-const NO_CONTAINERS = 'No server here has an agent that runs containers.';
+const NO_CONTAINERS = 'Needs Docker or Podman on a server; none here has it.';
 const builders = [
   { value: 'auto', label: 'Detect it' },
   { value: 'native', label: 'By its language' },
@@ -241,7 +241,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               hint={
                 servers.some(canContain)
                   ? 'The plan is on the deployment’s page.'
-                  : `Not by a Dockerfile: ${NO_CONTAINERS.replace('No', 'no')}`
+                  : `A Dockerfile ${NO_CONTAINERS.replace('Needs', 'needs')}`
               }
             >
               {(control) => (

@@ -27,7 +27,7 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
           onChange={(event) => set('basicAuth', event.target.checked ? { realm: '', users: [{ name: '' }] } : null)}
         />
         {policy.basicAuth === null ? null : <Users draft={draft} auth={policy.basicAuth} known={known} />}
-        <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
+        <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
           <RangesField
             label="Let in only"
             hint="Addresses or ranges, one a line. Empty: everybody."
@@ -83,7 +83,7 @@ function Users({ draft: { set, problem }, auth, known }: UsersProps) {
         </Line>
       ))}
       {rows.length === 0 ? <p className="text-bad-text text-sm">{problem('basicAuth.users')}</p> : null}
-      <div className="grid grid-cols-1 items-end gap-5 sm:grid-cols-2">
+      <div className="grid grid-cols-1 items-end gap-x-4 gap-y-5 sm:grid-cols-2">
         <TextField
           label="What browsers call it"
           error={problem('basicAuth.realm')}

@@ -11,10 +11,10 @@ const NUMBERS: readonly {
   readonly hint: string;
 }[] = [
   { name: 'clientRequestsPerSecond', label: 'Requests a second of one client', hint: 'By its address.' },
-  { name: 'clientBurst', label: 'At once beyond that', hint: 'Of one client.' },
-  { name: 'clientConcurrent', label: 'Under way of one client', hint: 'Not answered yet.' },
   { name: 'requestsPerSecond', label: 'Requests a second of all', hint: 'On each server.' },
-  { name: 'burst', label: 'At once beyond that', hint: 'Of all clients.' },
+  { name: 'clientBurst', label: 'One client at once beyond that', hint: 'Then its rate counts again.' },
+  { name: 'burst', label: 'All at once beyond that', hint: 'Then their rate counts again.' },
+  { name: 'clientConcurrent', label: 'Under way of one client', hint: 'Not answered yet.' },
   { name: 'concurrent', label: 'Under way of all', hint: 'On each server.' },
 ];
 

@@ -36,7 +36,7 @@ export function MaintenanceSection({ draft: { policy, set, problem } }: { readon
               page={maintenance}
               onPage={(page) => set('maintenance', page)}
             />
-            <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
+            <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
               <TextField
                 label="Type"
                 error={problem('maintenance.contentType')}
