@@ -130,7 +130,7 @@ UNIT
     cat >/etc/systemd/system/fairlead-agent.service <<UNIT
 [Unit]
 Description=Fairlead agent
-After=network-online.target fairlead-apps.service
+After=network-online.target fairlead-apps.service docker.service podman.socket
 Wants=network-online.target fairlead-apps.service
 # An agent that ends early is started again, however often: without it nothing new is applied.
 StartLimitIntervalSec=0
