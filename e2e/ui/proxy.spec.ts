@@ -1,8 +1,8 @@
 // The page of a domain in a browser: a policy that is refused says where, one that is saved is there after a reload and
 // without its passwords, and detaching a domain that has one asks first. Runs after product.spec.ts, which leaves the app.
 import { expect, type Page, test } from '@playwright/test';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -12,15 +12,7 @@ const HOST = 'guarded.localhost';
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
-  const context = await browser.newContext({ baseURL });
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin: baseURL },
-  });
-  expect(signedIn.ok()).toBe(true);
-  page = await context.newPage();
+  page = await openSignedIn(browser);
 });
 test.afterAll(() => page.context().close());
 

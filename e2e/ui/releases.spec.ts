@@ -1,8 +1,8 @@
 // The releases and the configuration of an app in a browser: one compared and brought back, a setting saved and told to be
 // waiting. Runs after product.spec.ts, which leaves two releases, the first of them live.
 import { expect, type Page, test } from '@playwright/test';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -11,15 +11,7 @@ const APP = '/my-organization/apps/hello';
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
-  const context = await browser.newContext({ baseURL });
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin: baseURL },
-  });
-  expect(signedIn.ok()).toBe(true);
-  page = await context.newPage();
+  page = await openSignedIn(browser);
 });
 test.afterAll(() => page.context().close());
 

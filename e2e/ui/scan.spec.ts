@@ -1,8 +1,8 @@
 // Every page looked at by axe, light and dark, and measured on a phone's width. Runs after product.spec.ts, which makes the
 // account and leaves deployments and a benchmark to look at.
 import { expect, type Page, test } from '@playwright/test';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { findFaults } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 const ORGANIZATION = '/my-organization';
 const WIDE = { width: 1440, height: 900 };
@@ -46,20 +46,8 @@ const DETAILS = [
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const context = await browser.newContext({
-    baseURL: process.env.FAIRLEAD_E2E_URL ?? '',
-    viewport: WIDE,
-    reducedMotion: 'reduce',
-  });
   // A failed test gets a new browser, and that one must be signed in too.
-  const origin = process.env.FAIRLEAD_E2E_URL ?? '';
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin },
-  });
-  expect(signedIn.ok()).toBe(true);
-  page = await context.newPage();
+  page = await openSignedIn(browser, { viewport: WIDE, reducedMotion: 'reduce' });
 });
 test.afterAll(() => page.context().close());
 

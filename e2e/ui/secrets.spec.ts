@@ -6,6 +6,7 @@ import { findRunning } from '@fairlead/db/embedded';
 import { expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -16,15 +17,7 @@ const LONG_NAME = 'THE_ADDRESS_OF_THE_DATABASE_THAT_HOLDS_WHAT_VISITORS_WROTE';
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
-  const context = await browser.newContext({ baseURL });
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin: baseURL },
-  });
-  expect(signedIn.ok()).toBe(true);
-  page = await context.newPage();
+  page = await openSignedIn(browser);
 });
 test.afterAll(() => page.context().close());
 

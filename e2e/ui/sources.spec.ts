@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
 import { ROOT } from '../../tools/lib/command.ts';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -14,15 +14,7 @@ const DEPLOYED = { timeout: 60_000 };
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
-  const context = await browser.newContext({ baseURL });
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin: baseURL },
-  });
-  expect(signedIn.ok()).toBe(true);
-  page = await context.newPage();
+  page = await openSignedIn(browser);
 });
 test.afterAll(() => page.context().close());
 

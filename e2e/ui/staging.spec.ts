@@ -1,8 +1,8 @@
 // An app in a second environment, in a browser: made, brought there with what is live, and looked at on every page by its
 // address. Runs after product.spec.ts.
 import { expect, type Page, test } from '@playwright/test';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -13,15 +13,7 @@ const PAGES = ['Deployments', 'Releases', 'Logs', 'Domains', 'Secrets', 'Configu
 let page: Page;
 
 test.beforeAll(async ({ browser }) => {
-  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
-  const context = await browser.newContext({ baseURL });
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin: baseURL },
-  });
-  expect(signedIn.ok()).toBe(true);
-  page = await context.newPage();
+  page = await openSignedIn(browser);
 });
 test.afterAll(() => page.context().close());
 

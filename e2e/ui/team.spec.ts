@@ -1,8 +1,8 @@
 // A team comes together in the browser: an organization of one's own, an invitation by link, somebody new who joins, another
 // role, the end of a membership, the announcement of the organization's end and its taking back.
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
@@ -14,16 +14,8 @@ let guest: Page;
 let link = '';
 
 test.beforeAll(async ({ browser }) => {
-  const baseURL = process.env.FAIRLEAD_E2E_URL ?? '';
-  const context = await browser.newContext({ baseURL });
-  const { email, password } = ADA;
-  const signedIn = await context.request.post('/api/auth/sign-in/email', {
-    data: { email, password },
-    headers: { origin: baseURL },
-  });
-  expect(signedIn.ok()).toBe(true);
-  owner = await context.newPage();
-  joiner = await browser.newContext({ baseURL });
+  owner = await openSignedIn(browser);
+  joiner = await browser.newContext({ baseURL: process.env.FAIRLEAD_E2E_URL ?? '' });
   guest = await joiner.newPage();
 });
 test.afterAll(async () => {
