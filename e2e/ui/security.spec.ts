@@ -44,31 +44,33 @@ async function signIn(): Promise<void> {
   await expect(overview()).toBeVisible();
 }
 
-/** A device that keeps passkeys. */
+/** A device that keeps passkeys, also while it is away. */
 interface Device {
-  /** Whether somebody touches it when it is asked. */
-  touch(isTouched: boolean): Promise<void>;
-  unplug(): Promise<void>;
+  bringBack(): Promise<void>;
+  takeAway(): Promise<void>;
 }
 
-async function addAuthenticator(transport: 'internal' | 'usb'): Promise<Device> {
+async function addDevice(): Promise<Device> {
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
-  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport,
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  const options = {
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+    automaticPresenceSimulation: true,
+  } as const;
+  let { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options });
+  const kept = async () => (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+  let passkeys: Awaited<ReturnType<typeof kept>> = [];
   return {
-    touch: async (enabled) => {
-      await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
+    bringBack: async () => {
+      ({ authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options }));
+      for (const credential of passkeys) await session.send('WebAuthn.addCredential', { authenticatorId, credential });
     },
-    unplug: async () => {
+    takeAway: async () => {
+      passkeys = await kept();
       await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
     },
   };
@@ -85,13 +87,12 @@ async function addPasskey(name: string): Promise<void> {
 test('several passkeys are added, named and removed, and one signs in', async () => {
   await signIn();
   await openAccount();
-  const laptop = await addAuthenticator('internal');
+  const laptop = await addDevice();
   await addPasskey('Laptop');
-  const stick = await addAuthenticator('usb');
-  // Both are asked, and the laptop would answer first that it is known already.
-  await laptop.touch(false);
+  // Both would be asked, and the laptop may answer first that it is known already.
+  await laptop.takeAway();
+  const stick = await addDevice();
   await addPasskey('Stick');
-  await laptop.touch(true);
   await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
   const rename = page.getByRole('dialog', { name: 'Rename the passkey' });
   await rename.getByLabel('Name').fill('Key ring');
@@ -102,7 +103,8 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await expect(card('Passkeys').getByText('Key ring')).toHaveCount(0);
 
   // It still holds what the account has forgotten, and the browser would pick from both.
-  await stick.unplug();
+  await stick.takeAway();
+  await laptop.bringBack();
   await page.context().clearCookies();
   await page.goto('/sign-in');
   await page.getByRole('button', { name: 'Use a passkey' }).click();
