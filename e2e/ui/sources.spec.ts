@@ -1,8 +1,10 @@
 // New apps of every source in a browser: a folder that is uploaded and goes live, a repository behind a deploy key, and an
 // image that no server here can run, which is said before anybody tries. Runs after product.spec.ts.
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
 import { ROOT } from '../../tools/lib/command.ts';
+import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
 import { look } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
@@ -96,4 +98,28 @@ test('the next version is uploaded from the app’s own page', async () => {
   await dialog.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(head()).toContainText('Live', DEPLOYED);
+});
+
+test('a large folder arrives whole, from a page and by a token, and from no foreign page', async () => {
+  const origin = process.env.FAIRLEAD_E2E_URL ?? '';
+  const dashboard = await signIn(origin, ADA);
+  const app = await dashboard.query<{ id: string }>('app.get', 'my-organization', { slug: 'uploaded' });
+  const grant = { name: 'uploads', permissions: ['deployment.write'] };
+  const { token } = await dashboard.call<{ token: string }>('token.create', grant, 'my-organization');
+  // It begins as a gzip does, which is all that is looked at here, and is larger than what a framework holds of a body.
+  const data = Buffer.alloc(12 * 2 ** 20, 'folder');
+  data.set([0x1f, 0x8b]);
+  const sent = { digest: `sha256:${createHash('sha256').update(data).digest('hex')}`, sizeBytes: data.length };
+  const fromPage = `/api/deployment/upload?organization=my-organization&appId=${app.id}`;
+  const upload = (path: string, headers: Record<string, string>) =>
+    page.request.post(path, { data, headers: { 'content-type': 'application/gzip', ...headers } });
+
+  const own = await upload(fromPage, { origin });
+  expect([own.status(), await own.json()]).toEqual([200, sent]);
+  expect(own.headers()).toMatchObject({ 'x-content-type-options': 'nosniff' });
+  const byToken = await upload(`/api/v1/deployment/upload?appId=${app.id}`, { authorization: `Bearer ${token}` });
+  expect([byToken.status(), await byToken.json()]).toEqual([200, sent]);
+  expect(byToken.headers()).toMatchObject({ 'x-content-type-options': 'nosniff' });
+  expect((await upload(fromPage, { origin: 'https://evil.example' })).status()).toBe(403);
+  expect((await upload(fromPage, { origin, 'sec-fetch-site': 'cross-site' })).status()).toBe(403);
 });

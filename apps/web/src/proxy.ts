@@ -1,24 +1,21 @@
-// Runs before every page and API call: refuses changes from foreign pages and sets the security headers.
+// Runs before every page and API call but uploads: refuses changes from foreign pages and sets the security headers.
 // Owns no session and no permission; the API's ladder does that.
 import { refusePage } from '@fairlead/api/rate-limit';
 import { type NextRequest, NextResponse } from 'next/server';
-import { ownOrigins, webEnv } from './server/env-of-process.ts';
-import { isForPrograms, mayChange } from './server/origin.ts';
+import { webEnv } from './server/env-of-process.ts';
+import { refuseForeign, withSecurityHeaders } from './server/guard.ts';
 import { rateLimit } from './server/rate-limit.ts';
-import { contentSecurityPolicy, securityHeaders } from './server/security-headers.ts';
+import { contentSecurityPolicy } from './server/security-headers.ts';
 
-export async function proxy(request: NextRequest): Promise<NextResponse> {
-  const { method, headers: sent, nextUrl } = request;
-  const change = { method, origin: sent.get('origin'), site: sent.get('sec-fetch-site') };
-  if (!isForPrograms(nextUrl.pathname) && !mayChange(change, ownOrigins())) {
-    return withHeaders(
-      NextResponse.json({ message: 'This request did not come from a page of this dashboard.' }, { status: 403 }),
-    );
-  }
-  if (isPage(nextUrl.pathname)) {
-    const refused = await refusePage(rateLimit(), sent, webEnv().FAIRLEAD_TRUSTED_PROXIES);
+export async function proxy(request: NextRequest): Promise<Response> {
+  const foreign = refuseForeign(request);
+  if (foreign !== null) return foreign;
+  if (isPage(request.nextUrl.pathname)) {
+    const refused = await refusePage(rateLimit(), request.headers, webEnv().FAIRLEAD_TRUSTED_PROXIES);
     if (refused !== null) {
-      return withHeaders(new NextResponse(refused.message, { status: refused.status, headers: refused.headers }));
+      return withSecurityHeaders(
+        new NextResponse(refused.message, { status: refused.status, headers: refused.headers }),
+      );
     }
   }
   const nonce = btoa(crypto.randomUUID());
@@ -27,7 +24,7 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   // Next reads the nonce from here and puts it on every script it writes.
   headers.set('content-security-policy', policy);
   headers.set('x-fairlead-path', request.nextUrl.pathname);
-  const response = withHeaders(NextResponse.next({ request: { headers } }));
+  const response = withSecurityHeaders(NextResponse.next({ request: { headers } }));
   response.headers.set('content-security-policy', policy);
   return response;
 }
@@ -37,12 +34,7 @@ function isPage(pathname: string): boolean {
   return !pathname.startsWith('/api/') && pathname !== '/healthz';
 }
 
-function withHeaders(response: NextResponse): NextResponse {
-  const headers = securityHeaders(webEnv().FAIRLEAD_PUBLIC_URL);
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-  return response;
-}
-
 export const config = {
-  matcher: [{ source: '/((?!_next/static|icon.svg).*)' }],
+  // Uploads are guarded by their routes (server/guard.ts).
+  matcher: [{ source: '/((?!_next/static|icon.svg|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
 };

@@ -233,6 +233,7 @@ const table = {
   'credential.not_found': missing('There is no such credential.'),
   'artifact.not_found': missing('There is no such artifact in the store.'),
   'artifact.digest_wrong': invalid('What was sent is not what its digest says. Send it again.'),
+  'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
   'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
   'log.unavailable': conflict('The server of this app is not connected, so its logs cannot be read now.'),
   'log.unsupported': conflict('The agent of this server cannot search its logs. Upgrade it.'),

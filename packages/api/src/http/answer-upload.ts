@@ -42,11 +42,13 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
   if (Number(request.headers.get('content-length') ?? 0) > artifactBytesMax || request.body === null) {
     throw new AppError(request.body === null ? 'artifact.upload_invalid' : 'request.too_large');
   }
+  const announced = request.headers.get('content-length');
   const wanted = digestHeader.safeParse(request.headers.get('x-fairlead-digest'));
   const added = await ctx.artifacts.add(organizationId, gzipOnly(request.body));
   if (added === null) throw new AppError('request.too_large', { bytesMax: artifactBytesMax });
   const digest = `sha256:${added.hex}`;
-  // What broke off looks like a shorter folder: whoever names the digest finds out here, not after a build.
+  // What broke off looks like a shorter folder: whoever tells its length or its digest finds out here, not after a build.
+  if (announced !== null && Number(announced) !== added.sizeBytes) throw new AppError('artifact.incomplete');
   if (wanted.success && wanted.data !== digest) throw new AppError('artifact.digest_wrong', { digest });
   await ctx.database.tenant(organizationId, (tx) =>
     recordArtifact({ ...core, tx }, { digest, kind: 'upload', sizeBytes: added.sizeBytes }),

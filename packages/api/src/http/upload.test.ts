@@ -43,6 +43,8 @@ test('what was uploaded is deployed by its digest', async () => {
 test('what is no tar.gz, broke off, or is for nobody’s app is refused', async () => {
   expect((await upload(Buffer.from('plain'))).status).toBe(400);
   expect((await upload(body, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).status).toBe(400);
+  const longer = { 'content-length': `${body.length + 1}` };
+  expect(await upload(body, { headers: longer })).toMatchObject({ status: 400, body: { code: 'artifact.incomplete' } });
   expect((await upload(body, { app: 'app_00000000000000000000' })).status).toBe(404);
   expect((await upload(body, { headers: { authorization: 'Bearer flt_wrong' } })).status).toBe(401);
   const unknown = { appId: appId as never, uploadDigest: `sha256:${'1'.repeat(64)}` };
