@@ -1,5 +1,5 @@
 //! Images of releases in the server's container engine: brought there from artifacts, named by whose they are, and removed by
-//! that name alone. Never touches an image that has no name of this data folder's.
+//! that name alone. Of others it touches only what builds of agents left a day ago.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};

@@ -9,7 +9,9 @@ use fairlead_model::{
 
 use super::*;
 
+mod failures;
 mod parts;
+mod restarts;
 mod secrets;
 
 /// A machine with a clock of its own, and everything it has asked for so far.
@@ -273,98 +275,6 @@ fn an_exchange_that_never_ends_does_not_keep_the_old_instance_past_its_drain_tim
 }
 
 #[test]
-fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_keeps_serving() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    let new = world.started(2);
-    let result = Err(ProbeFailure::Refused { listening: vec![8080] });
-    world.event(Event::Probed { instance: new.clone(), result });
-    world.pass(Duration::from_secs(30));
-    let failure = world.rollout(2).failure.unwrap();
-    assert_eq!(failure.code, "rollout.wrong_port");
-    assert!(failure.message.contains("didn't listen on port 20002 within 30 s. It listened on 8080"), "{failure:?}");
-    assert!(failure.message.contains("PORT"));
-    assert_eq!(world.stops(), std::slice::from_ref(&new));
-    assert_eq!(world.routes(), (vec![address(1)], vec![]));
-    assert!(world.actions.iter().any(|action| matches!(action, Action::Tail { instance, .. } if *instance == new)));
-
-    let started = world.actions.len();
-    world.event(Event::Exited { instance: new, exit: Exit::default() });
-    world.pass(Duration::from_secs(60));
-    let later = &world.actions[started..];
-    assert!(!later.iter().any(|action| matches!(action, Action::Start { .. })), "a failed rollout isn't tried again");
-}
-
-#[test]
-fn every_reason_not_to_be_healthy_has_its_own_sentence() {
-    for (probe, code, words) in [
-        (ProbeFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
-        (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "not where Fairlead asks"),
-        (ProbeFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
-        (ProbeFailure::Status(503), "rollout.unhealthy", "with 503"),
-        (ProbeFailure::Broken, "rollout.unhealthy", "plain HTTP"),
-    ] {
-        let mut world = World::serving_one();
-        world.desire(spec(Some(1), Some(2)));
-        let new = world.started(2);
-        world.event(Event::Probed { instance: new, result: Err(probe) });
-        world.pass(Duration::from_secs(30));
-        let failure = world.rollout(2).failure.unwrap();
-        assert_eq!(failure.code, code);
-        assert!(failure.message.contains(words), "{}", failure.message);
-    }
-}
-
-#[test]
-fn a_crash_loop_fails_the_rollout_after_six_crashes_and_says_how_the_app_ended() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    for crash in 1..=6 {
-        let new = world.started(2);
-        world.crash(&new);
-        if crash < 6 {
-            assert_eq!(world.rollout(2).state, WorkState::Running, "crash {crash}");
-            world.pass(Duration::from_secs(3));
-        }
-    }
-    let status = world.rollout(2);
-    assert_eq!(status.state, WorkState::Failed);
-    assert_eq!(status.steps.last().unwrap().state, StepState::Failed);
-    let failure = status.failure.unwrap();
-    assert_eq!(failure.code, "rollout.crash_loop");
-    assert!(failure.message.contains("exit code 1"), "{failure:?}");
-    assert_eq!(world.routes(), (vec![address(1)], vec![]));
-}
-
-#[test]
-fn a_program_that_is_not_there_fails_the_rollout_at_once() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    let instance = world.instance(2);
-    let exit = Exit { start_error: Some("There is no program `nodee`.".into()), ..Exit::default() };
-    world.event(Event::Exited { instance, exit });
-    let failure = world.rollout(2).failure.unwrap();
-    assert_eq!(
-        (failure.code.as_str(), failure.message.as_str()),
-        ("rollout.start_failed", "There is no program `nodee`.")
-    );
-}
-
-#[test]
-fn an_artifact_that_is_missing_fails_the_rollout_with_what_the_store_said() {
-    let mut state = AppState::new(key(), Record::default());
-    let now = Now { at: Duration::from_secs(1), unix_ms: 1 };
-    let mut new_instance = || InstanceId::parse("ins_1").unwrap();
-    let mut context = Context { now, new_instance: &mut new_instance };
-    let failure = Failure { code: "rollout.artifact_missing".into(), message: "gone".into() };
-    for event in [Event::Desired(Box::new(spec(None, Some(2)))), Event::PrepareFailed(release(2).id, failure.clone())] {
-        (state, _) = step(state, event, &mut context);
-    }
-    assert_eq!(state.rollouts().next().unwrap().failure, Some(failure));
-    assert!(state.instances().is_empty());
-}
-
-#[test]
 fn a_candidate_removed_midway_is_stopped_and_reported_as_cancelled() {
     let mut world = World::serving_one();
     world.desire(spec(Some(1), Some(2)));
@@ -457,97 +367,6 @@ fn one_failed_check_is_no_verdict_and_the_last_instance_keeps_its_route_even_whe
     assert!(!world.state().instances()[0].detail.is_empty());
     world.healthy(&instance, 1);
     assert_eq!(world.state().instances()[0].detail, "");
-}
-
-fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
-    Event::Adopt(Adopted {
-        secrets: None,
-        instance: instance.clone(),
-        release: release(number).id,
-        deployment: by.map(deployment),
-        pid: 7,
-        address: Some(([127, 0, 0, 1], u16::try_from(20_000 + number).unwrap()).into()),
-        started_unix_ms: 5,
-        restarts: 0,
-        drain_timeout: Duration::from_secs(30),
-        stop_grace: Duration::from_secs(10),
-    })
-}
-
-/// The agent dies and comes back: the record, and what still runs.
-fn restart(world: &World, running: &[(&InstanceId, u64, Option<u64>)]) -> World {
-    let mut next = World::new(world.state().record());
-    (next.made, next.at) = (100, world.at + Duration::from_secs(5));
-    for (instance, number, by) in running {
-        next.event(adopted(instance, *number, *by));
-    }
-    next
-}
-
-#[test]
-fn an_agent_that_restarts_adopts_what_runs_and_starts_nothing() {
-    let world = World::serving_one();
-    let mut next = restart(&world, &[(&world.instance(1), 1, None)]);
-    next.desire(spec(Some(1), None));
-    assert_eq!(next.actions, []);
-    assert_eq!(next.routes(), (vec![address(1)], vec![]), "it serves before its first check");
-}
-
-#[test]
-fn an_agent_that_restarts_midway_goes_on_with_the_same_candidate() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    let (old, new) = (world.instance(1), world.started(2));
-    let mut next = restart(&world, &[(&old, 1, None), (&new, 2, Some(2))]);
-    next.desire(spec(Some(1), Some(2)));
-    assert!(!next.actions.iter().any(|action| matches!(action, Action::Start { .. } | Action::Stop { .. })));
-    next.healthy(&new, 2);
-    next.confirm();
-    assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
-    next.at += Duration::from_secs(1);
-    next.in_flight(old.clone(), 0);
-    next.event(Event::Exited { instance: old, exit: Exit::default() });
-    assert_eq!(next.rollout(2).state, WorkState::Succeeded);
-}
-
-#[test]
-fn an_agent_that_restarts_after_the_switch_does_not_bring_the_old_release_back() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    let (old, new) = (world.instance(1), world.bring_up(2));
-    world.confirm();
-    let mut next = restart(&world, &[(&old, 1, None), (&new, 2, Some(2))]);
-    next.desire(spec(Some(1), Some(2)));
-    assert_eq!(next.routes(), (vec![address(2)], vec![address(1)]));
-    next.confirm();
-    next.pass(Duration::from_secs(31));
-    assert_eq!(next.stops(), std::slice::from_ref(&old));
-    next.event(Event::Exited { instance: old, exit: Exit::default() });
-    assert_eq!(next.rollout(2).state, WorkState::Succeeded);
-}
-
-#[test]
-fn a_rollout_that_had_failed_before_a_restart_is_not_tried_again() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    world.started(2);
-    world.pass(Duration::from_secs(31));
-    let mut next = restart(&world, &[(&world.instance(1), 1, None)]);
-    next.desire(spec(Some(1), Some(2)));
-    assert_eq!(next.actions, []);
-    assert_eq!(next.rollout(2).state, WorkState::Failed);
-}
-
-#[test]
-fn after_a_reboot_the_promoted_release_starts_although_desired_state_does_not_know_it_yet() {
-    let mut world = World::serving_one();
-    world.desire(spec(Some(1), Some(2)));
-    world.bring_up(2);
-    world.confirm();
-    let mut next = restart(&world, &[]);
-    next.desire(spec(Some(1), Some(2)));
-    next.instance(2);
-    assert!(!next.actions.iter().any(|a| matches!(a, Action::Start { release, .. } if release.number == 1)));
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! New releases that don't come up: what is said of them, and that the old one serves on.
+
+use super::*;
+
+#[test]
+fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_keeps_serving() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    let result = Err(ProbeFailure::Refused { listening: vec![8080] });
+    world.event(Event::Probed { instance: new.clone(), result });
+    world.pass(Duration::from_secs(30));
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(failure.code, "rollout.wrong_port");
+    assert!(failure.message.contains("didn't listen on port 20002 within 30 s. It listened on 8080"), "{failure:?}");
+    assert!(failure.message.contains("PORT"));
+    assert_eq!(world.stops(), std::slice::from_ref(&new));
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+    assert!(world.actions.iter().any(|action| matches!(action, Action::Tail { instance, .. } if *instance == new)));
+
+    let started = world.actions.len();
+    world.event(Event::Exited { instance: new, exit: Exit::default() });
+    world.pass(Duration::from_secs(60));
+    let later = &world.actions[started..];
+    assert!(!later.iter().any(|action| matches!(action, Action::Start { .. })), "a failed rollout isn't tried again");
+}
+
+#[test]
+fn every_reason_not_to_be_healthy_has_its_own_sentence() {
+    for (probe, code, words) in [
+        (ProbeFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
+        (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "not where Fairlead asks"),
+        (ProbeFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
+        (ProbeFailure::Status(503), "rollout.unhealthy", "with 503"),
+        (ProbeFailure::Broken, "rollout.unhealthy", "plain HTTP"),
+    ] {
+        let mut world = World::serving_one();
+        world.desire(spec(Some(1), Some(2)));
+        let new = world.started(2);
+        world.event(Event::Probed { instance: new, result: Err(probe) });
+        world.pass(Duration::from_secs(30));
+        let failure = world.rollout(2).failure.unwrap();
+        assert_eq!(failure.code, code);
+        assert!(failure.message.contains(words), "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_crash_loop_fails_the_rollout_after_six_crashes_and_says_how_the_app_ended() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    for crash in 1..=6 {
+        let new = world.started(2);
+        world.crash(&new);
+        if crash < 6 {
+            assert_eq!(world.rollout(2).state, WorkState::Running, "crash {crash}");
+            world.pass(Duration::from_secs(3));
+        }
+    }
+    let status = world.rollout(2);
+    assert_eq!(status.state, WorkState::Failed);
+    assert_eq!(status.steps.last().unwrap().state, StepState::Failed);
+    let failure = status.failure.unwrap();
+    assert_eq!(failure.code, "rollout.crash_loop");
+    assert!(failure.message.contains("exit code 1"), "{failure:?}");
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+}
+
+#[test]
+fn a_program_that_is_not_there_fails_the_rollout_at_once() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let instance = world.instance(2);
+    let exit = Exit { start_error: Some("There is no program `nodee`.".into()), ..Exit::default() };
+    world.event(Event::Exited { instance, exit });
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(
+        (failure.code.as_str(), failure.message.as_str()),
+        ("rollout.start_failed", "There is no program `nodee`.")
+    );
+}
+
+#[test]
+fn an_artifact_that_is_missing_fails_the_rollout_with_what_the_store_said() {
+    let mut state = AppState::new(key(), Record::default());
+    let now = Now { at: Duration::from_secs(1), unix_ms: 1 };
+    let mut new_instance = || InstanceId::parse("ins_1").unwrap();
+    let mut context = Context { now, new_instance: &mut new_instance };
+    let failure = Failure { code: "rollout.artifact_missing".into(), message: "gone".into() };
+    for event in [Event::Desired(Box::new(spec(None, Some(2)))), Event::PrepareFailed(release(2).id, failure.clone())] {
+        (state, _) = step(state, event, &mut context);
+    }
+    assert_eq!(state.rollouts().next().unwrap().failure, Some(failure));
+    assert!(state.instances().is_empty());
+}
