@@ -12,6 +12,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
+import { ServerOptions } from '../../common/server-options.tsx';
 import { makePlace, type NewPlace } from './make-place.ts';
 
 const NEW = 'new';
@@ -122,12 +123,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
           <Field label="Server" error={failure?.fields.serverId}>
             {(control) => (
               <Select {...control} value={serverId} onChange={(event) => setServerId(event.target.value)}>
-                {servers.map((server) => (
-                  <option key={server.id} value={server.id}>
-                    {server.name}
-                    {server.state === 'online' ? '' : ' (offline)'}
-                  </option>
-                ))}
+                <ServerOptions servers={servers} />
               </Select>
             )}
           </Field>

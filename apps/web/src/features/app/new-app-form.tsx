@@ -15,6 +15,7 @@ import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { ServerSummary, SourceBranches } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
+import { sayServer } from '../../common/server-options.tsx';
 import { suggestHost, suggestImageName, suggestName } from './app-form.ts';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
 import { makeApp, type NewApp } from './make-app.ts';
@@ -305,10 +306,6 @@ function FurtherServers({ servers, needContainers }: FurtherServersProps) {
       </fieldset>
     </details>
   );
-}
-
-function sayServer(server: ServerSummary): string {
-  return `${server.name}${server.state === 'online' ? '' : ' (offline)'}`;
 }
 
 /** Suggestions only: an address that cannot be asked may still be cloned by the server. */

@@ -13,6 +13,7 @@ import type { AppDetail } from '../../api/types.ts';
 import type { AppPlace } from '../../common/app-place.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
+import { ServerOptions } from '../../common/server-options.tsx';
 import { useAction } from '../../common/use-action.ts';
 
 export function ServersCard({ app, place }: { readonly app: AppDetail; readonly place: AppPlace }) {
@@ -80,12 +81,7 @@ export function ServersCard({ app, place }: { readonly app: AppDetail; readonly 
           <Field label="Add a server" className="flex-1">
             {(control) => (
               <Select {...control} value={chosen} onChange={(event) => setChosen(event.target.value)}>
-                {others.map((server) => (
-                  <option key={server.id} value={server.id}>
-                    {server.name}
-                    {server.state === 'online' ? '' : ' (offline)'}
-                  </option>
-                ))}
+                <ServerOptions servers={others} />
               </Select>
             )}
           </Field>

@@ -1,0 +1,14 @@
+// The servers of a select. One that is offline can be chosen: what it is asked waits for it.
+import type { ServerSummary } from '../api/types.ts';
+
+export function ServerOptions({ servers }: { readonly servers: readonly ServerSummary[] }) {
+  return servers.map((server) => (
+    <option key={server.id} value={server.id}>
+      {sayServer(server)}
+    </option>
+  ));
+}
+
+export function sayServer({ name, state }: Pick<ServerSummary, 'name' | 'state'>): string {
+  return state === 'online' ? name : `${name} (offline)`;
+}
