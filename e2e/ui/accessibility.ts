@@ -12,7 +12,9 @@ export async function findFaults(page: Page, where: string): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze();
   return violations
     .filter((violation) => SERIOUS.has(violation.impact ?? ''))
-    .flatMap(({ id, help, nodes }) => nodes.map((node) => `${where}: ${id}: ${help}: ${node.html.slice(0, 160)}`));
+    .flatMap(({ id, help, nodes }) =>
+      nodes.map((node) => `${where}: ${id}: ${node.any[0]?.message ?? help}: ${node.html.slice(0, 160)}`),
+    );
 }
 
 /** Looks at the page as it stands, dialogs and all: no fault in either theme, and nothing wider than a phone. */

@@ -3,7 +3,7 @@ import { toJson } from '@bufbuild/protobuf';
 import { DesiredStateSchema } from '@fairlead/contract/agent';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { policyInputSchema } from '../traffic/index.ts';
 import { attachDomain, getDomain, updateDomainPolicy } from './index.ts';
 
@@ -25,10 +25,12 @@ afterAll(() => db.drop());
 
 const update = (policy: object) =>
   world.tenant((ctx) => updateDomainPolicy(ctx, { domainId, policy: policyInputSchema.parse(policy) }));
-const lastAudit = () =>
-  world.system(({ tx }) =>
-    tx.auditEvent.findFirstOrThrow({ where: { action: 'domain.update_policy' }, orderBy: { id: 'desc' } }),
-  );
+async function lastAudit() {
+  const events = (await auditEventsOf(world)).filter(({ action }) => action === 'domain.update_policy');
+  const last = events.at(-1);
+  if (last === undefined) throw new Error('no policy was written down');
+  return last;
+}
 
 function opens(stored: string, password: string): boolean {
   const [kind, iterations, salt = '', hash] = stored.split(':');

@@ -8,7 +8,7 @@ import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { openSession } from '../server/index.ts';
-import { rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import { listSecrets, type SecretItem, type SecretOwner, updateSecrets } from './index.ts';
 
 export interface Begun {
@@ -55,13 +55,7 @@ export function secretStage(begin: (begun: Begun) => void) {
       if (found === undefined) throw new Error(`no secret ${name}`);
       return found.id;
     },
-    audit: () =>
-      world.system(({ tx }) =>
-        tx.auditEvent.findMany({
-          where: { organizationId: world.organizationId, action: { startsWith: 'secret.' } },
-          orderBy: { at: 'asc' },
-        }),
-      ),
+    audit: async () => (await auditEventsOf(world)).filter(({ action }) => action.startsWith('secret.')),
     /** What the agent says when it connects. */
     connect: async () => {
       const recipient = await identityToRecipient(identity);

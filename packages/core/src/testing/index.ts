@@ -28,7 +28,7 @@ import {
 import { renderDesiredState } from '../server/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
-export { auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
+export { auditEventsOf, auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
 
 export interface TestClock extends Clock {
   forward(ms: number): void;

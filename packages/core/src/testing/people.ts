@@ -42,12 +42,16 @@ export async function rolesOf(world: TestWorld): Promise<Map<string, string>> {
   return new Map(rows.map(({ userId, role }) => [userId, role]));
 }
 
+/** The events of the organization in the order they were written: at a clock that stands only the chain tells it. */
+export async function auditEventsOf(world: TestWorld) {
+  const { organizationId } = world;
+  return await world.system(async ({ tx }) => {
+    const links = await tx.auditLink.findMany({ where: { organizationId }, orderBy: { sequence: 'asc' } });
+    const events = new Map((await tx.auditEvent.findMany({ where: { organizationId } })).map((row) => [row.id, row]));
+    return links.flatMap(({ eventId }) => events.get(eventId) ?? []);
+  });
+}
+
 export async function auditOf(world: TestWorld): Promise<string[]> {
-  const rows = await world.system(({ tx }) =>
-    tx.auditEvent.findMany({
-      where: { organizationId: world.organizationId },
-      orderBy: [{ at: 'asc' }, { id: 'asc' }],
-    }),
-  );
-  return rows.map(({ action }) => action);
+  return (await auditEventsOf(world)).map(({ action }) => action);
 }
