@@ -22,7 +22,15 @@ const release: ReleaseRow = {
   settings: defaultSettings,
   plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], expectedNames: [] },
 };
-const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, scale: null, domains: [] };
+const placement = {
+  environmentId: 'env_1',
+  instances: 1,
+  live: null,
+  candidate: null,
+  scale: null,
+  traffic: defaultSettings.traffic,
+  domains: [],
+};
 const domainsOf = (...hosts: string[]) => hosts.map((host) => ({ host, policy: storedPolicySchema.parse({}) }));
 const rows: DesiredRows = {
   serverId: 'srv_1',

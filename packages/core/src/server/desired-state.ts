@@ -23,7 +23,7 @@ import {
 import type { HealthCheckSettings, Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
-import { routePolicy, type StoredPolicy } from '../traffic/index.ts';
+import { appTraffic, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 
 const healthIntervalMs = 500;
@@ -51,8 +51,9 @@ export interface PlacementRow {
   readonly instances: number;
   readonly live: ReleaseRow | null;
   readonly candidate: CandidateRow | null;
-  /** Of the newest settings: it follows the load, not the release. */
+  /** Of the newest settings: they follow the load, not the release. */
   readonly scale: Settings['scale'];
+  readonly traffic: Settings['traffic'];
   readonly domains: readonly DomainRow[];
 }
 
@@ -146,7 +147,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
     // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
-    ...(routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ? ['traffic'] : []),
+    ...(isTrafficRuled(routes, specs) ? ['traffic'] : []),
     ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
@@ -178,6 +179,13 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   });
 }
 
+function isTrafficRuled(routes: readonly RouteSpec[], apps: readonly AppSpec[]): boolean {
+  return (
+    routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ||
+    apps.some(({ traffic }) => traffic !== undefined)
+  );
+}
+
 /** What the agent must understand beside the oldest words. */
 function wordsOf(
   apps: readonly AppSpec[],
@@ -204,6 +212,7 @@ function wordsOf(
 
 function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
   const { live, candidate, scale } = row;
+  const traffic = capabilities.includes('traffic') ? appTraffic(row.traffic) : null;
   return create(AppSpecSchema, {
     appId: row.appId,
     environmentId: row.environmentId,
@@ -212,6 +221,7 @@ function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
     ...(live === null ? {} : { live: releaseSpec(live, capabilities) }),
     ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, capabilities) }),
     ...(scale === null || !capabilities.includes('scale') ? {} : { scale }),
+    ...(traffic === null ? {} : { traffic }),
   });
 }
 

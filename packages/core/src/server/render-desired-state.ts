@@ -172,7 +172,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
   const appsById = new Map(apps.map((app) => [app.id, app]));
   const domainsOf = Map.groupBy(domains, keyOf);
-  const scales = new Map(newest.map((row) => [keyOf(row), settingsSchema.parse(row.settings).scale]));
+  const newestOf = new Map(newest.map((row) => [keyOf(row), settingsSchema.parse(row.settings)]));
   const rollOf = new Map(rolls.map((roll) => [keyOf(roll.deployment), roll]));
   const formerById = new Map(formerReleases.map((release) => [release.id, release]));
   const candidateOf = (roll: (typeof rolls)[number] | undefined): CandidateRow | null => {
@@ -208,7 +208,8 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       instances: placement.instances,
       live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
       candidate: candidateOf(rollOf.get(keyOf(placement))),
-      scale: scales.get(keyOf(placement)) ?? null,
+      scale: newestOf.get(keyOf(placement))?.scale ?? null,
+      traffic: (newestOf.get(keyOf(placement)) ?? defaultSettings).traffic,
       domains: (domainsOf.get(keyOf(placement)) ?? []).map(({ host, policy }) => ({
         host,
         policy: storedPolicySchema.parse(policy),
