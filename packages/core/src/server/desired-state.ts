@@ -23,7 +23,7 @@ import {
 import type { HealthCheckSettings, Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
-import { appTraffic, routePolicy, type StoredPolicy } from '../traffic/index.ts';
+import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 
 const healthIntervalMs = 500;
@@ -125,6 +125,7 @@ export interface DesiredRows {
   readonly capabilities: readonly string[];
   readonly keptArtifacts: readonly string[];
   readonly deletedVolumes: readonly VolumeRow[];
+  readonly proxy: ProxySettings;
 }
 
 const benchmarkProtocols = {
@@ -141,13 +142,14 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isAtOrBelow(host, above))),
     ...rows.controlRoutes.map(controlRoute),
   ];
+  const proxy = proxySettings(rows.proxy);
   const specs = apps.map((app) => appSpec(app, rows.capabilities));
   const builds = rows.builds.map((build) => buildSpec(build, rows.capabilities));
   const requires = [
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
     // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
-    ...(isTrafficRuled(routes, specs) ? ['traffic'] : []),
+    ...(proxy !== null || isTrafficRuled(routes, specs) ? ['traffic'] : []),
     ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
@@ -161,6 +163,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     apps: specs,
     routes,
     builds,
+    ...(proxy === null ? {} : { proxy }),
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>

@@ -6,7 +6,7 @@ import { defaultSettings, type Settings, settingsSchema } from '../config/index.
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
-import { storedPolicySchema } from '../traffic/index.ts';
+import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
@@ -54,11 +54,12 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       epoch: number;
       number: bigint;
       recipient: string | null;
+      proxy: unknown;
       capabilities: string[];
     }[]
   >`
     SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
-           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (version === undefined) throw new AppError('server.not_found', { serverId });
   const { organizationId, capabilities } = version;
@@ -200,6 +201,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     capabilities,
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,
+    proxy: proxySettingsSchema.parse(version.proxy),
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map((placement) => ({
       appId: placement.appId,

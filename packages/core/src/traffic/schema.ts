@@ -1,5 +1,5 @@
-// Owns the shape of what the proxy does to the requests of a domain and of an app, and its bounds: those of the agent, which
-// refuses its whole state for one value that is out of them.
+// Owns the shape of what the proxy does to the requests of a domain, of an app and of a whole server, and its bounds: those
+// of the agent, which refuses its whole state for one value that is out of them.
 import { z } from 'zod';
 import { healthPathSchema } from '../kernel/process.ts';
 import { ipRangeSchema } from '../token/schema.ts';
@@ -264,3 +264,46 @@ export const appTrafficSchema = z.object({
     .default(null),
 });
 export type AppTrafficSettings = z.infer<typeof appTrafficSchema>;
+
+// ---------------------------------------------------------------------------------------------- of a server
+
+const kibibyte = 1024;
+
+/** What holds for the whole proxy of a server. Everything has a default: that of the agent. */
+export const proxySettingsSchema = z
+  .object({
+    /** Proxies in front of this one, whose word on a client's address counts. */
+    trustedProxies: rangesSchema,
+    /** Cloudflare's published addresses too. */
+    cloudflare: z.boolean().default(false),
+    /** Connections begin with a PROXY protocol header; any other is closed. */
+    proxyProtocol: z.boolean().default(false),
+    http3: z.boolean().default(true),
+    /** Of one client address to one core; 0: no bound. */
+    connectionsPerClient: wholeFrom(0, 1_000_000).default(1024),
+    accessLog: z
+      .object({
+        enabled: z.boolean().default(true),
+        format: z.enum(['json', 'combined']).default('json'),
+        /** Of a thousand requests that did not fail; those that did always are. */
+        samplePermille: wholeFrom(0, 1000).default(10),
+        /** Then another file is begun. */
+        fileBytesMax: z
+          .number()
+          .int()
+          .min(64 * kibibyte, 'A file has at least 64 KiB.')
+          .max(16 * kibibyte ** 3, 'A file has at most 16 GiB.')
+          .default(64 * kibibyte ** 2),
+        /** Closed files that are kept. */
+        filesMax: wholeFrom(1, 1000).default(5),
+      })
+      .prefault({}),
+  })
+  .refine(
+    ({ proxyProtocol, trustedProxies, cloudflare }) => !proxyProtocol || trustedProxies.length > 0 || cloudflare,
+    {
+      path: ['proxyProtocol'],
+      message: 'Name the proxies that speak it: nobody else may connect then.',
+    },
+  );
+export type ProxySettings = z.infer<typeof proxySettingsSchema>;

@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { fromJson } from '@bufbuild/protobuf';
 import { DesiredStateSchema } from '@fairlead/contract/agent';
 import { expect, test } from 'vitest';
-import { appTraffic, appTrafficSchema, policyInputSchema, routePolicy, storedPolicySchema } from './index.ts';
+import {
+  appTraffic,
+  appTrafficSchema,
+  policyInputSchema,
+  proxySettings,
+  proxySettingsSchema,
+  routePolicy,
+  storedPolicySchema,
+} from './index.ts';
 
 // The agent's parser takes the same file.
 const fixture = new URL('../../../contract/fixtures/messages/DesiredState.traffic.json', import.meta.url);
@@ -138,5 +146,33 @@ const wrongTraffic: readonly (readonly [string, object])[] = [
 
 test.each(wrongTraffic)('traffic: %s is refused where it is entered', (path, traffic) => {
   const refused = appTrafficSchema.safeParse(traffic);
+  expect(refused.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
+});
+
+test("a server's proxy is told what holds for all in words that the agent takes, and nothing when it is as ever", () => {
+  const settings = {
+    trustedProxies: ['10.0.0.0/8', '2001:db8::1'],
+    cloudflare: true,
+    proxyProtocol: true,
+    http3: false,
+    connectionsPerClient: 0,
+    accessLog: { format: 'combined', samplePermille: 1000, fileBytesMax: 2 ** 20, filesMax: 3 },
+  };
+  expect(state.proxy).toBeDefined();
+  expect(proxySettings(proxySettingsSchema.parse(settings))).toEqual(state.proxy);
+  expect(proxySettings(proxySettingsSchema.parse({}))).toBeNull();
+});
+
+const wrongProxy: readonly (readonly [string, object])[] = [
+  ['trustedProxies.0', { trustedProxies: ['10.0.0.0/33'] }],
+  ['proxyProtocol', { proxyProtocol: true }],
+  ['connectionsPerClient', { connectionsPerClient: -1 }],
+  ['accessLog.samplePermille', { accessLog: { samplePermille: 1001 } }],
+  ['accessLog.fileBytesMax', { accessLog: { fileBytesMax: 65_535 } }],
+  ['accessLog.filesMax', { accessLog: { filesMax: 0 } }],
+];
+
+test.each(wrongProxy)('of a server: %s is refused where it is entered', (path, settings) => {
+  const refused = proxySettingsSchema.safeParse(settings);
   expect(refused.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
 });
