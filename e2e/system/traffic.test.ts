@@ -1,6 +1,9 @@
-// How an app's requests reach its instances: what a person sets is what visitors meet, a moment later and without a deployment.
+// How an app's requests reach its instances, and what a whole server's proxy does: what a person sets is what visitors meet, a
+// moment later and without a deployment.
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { appTrafficSchema } from '@fairlead/core/traffic';
+import { join } from 'node:path';
+import { appTrafficSchema, proxySettingsSchema } from '@fairlead/core/traffic';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { TELLING } from './harness/apps.ts';
@@ -68,4 +71,24 @@ test('where nobody may wait, who comes too many is told to come again', async ()
     { what: 'the requests that were held', timeoutMs: 20_000 },
   );
   expect((await Promise.all(held)).map(({ status }) => status)).toContain(200);
+});
+
+test('a proxy in front is believed about the visitor once the server is told of it, and every request is written as asked', async () => {
+  const forwarded = { 'x-forwarded-for': '198.51.100.7' };
+  const clientOf = async () => (await ask(forwarded)).body.split(' ')[1];
+  expect(await clientOf()).toBe('127.0.0.1');
+  const proxy = proxySettingsSchema.parse({
+    trustedProxies: ['127.0.0.0/8'],
+    accessLog: { format: 'combined', samplePermille: 1000 },
+  });
+  await system.product.verbs.updateProxy({ serverId: await system.serverId(), proxy });
+  await waitFor(async () => (await clientOf())?.startsWith('198.51.100.7'), {
+    what: 'the address that the proxy in front tells',
+    timeoutMs: 20_000,
+  });
+  const log = join(system.agentFolder, 'logs/access.log');
+  await waitFor(() => /^198\.51\.100\.7 - - \[.+\] "GET \/ HTTP\/1\.1" 200 /m.test(readFileSync(log, 'utf8')), {
+    what: 'the request in the combined format',
+    timeoutMs: 20_000,
+  });
 });
