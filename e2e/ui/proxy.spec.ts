@@ -58,3 +58,35 @@ test('detaching a domain with a policy asks first', async () => {
   await page.getByRole('button', { name: 'Detach it' }).click();
   await expect(page.getByRole('link', { name: `The policy of ${HOST}` })).toHaveCount(0);
 });
+
+test('how requests reach the instances is set beside the scaling, and needs no deployment', async () => {
+  await page.goto(`${APP}/config`);
+  await page.getByRole('combobox', { name: 'A visitor stays with an instance' }).selectOption('By a cookie');
+  await page.getByRole('textbox', { name: 'Name of the cookie' }).fill('a b');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Enter the name of a cookie', { exact: false })).toBeVisible();
+  await look(page);
+  await page.getByRole('textbox', { name: 'Name of the cookie' }).fill('hello');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('The servers take it now.')).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole('textbox', { name: 'Name of the cookie' })).toHaveValue('hello');
+  await expect(page.getByText('traffic.sticky').first()).toBeVisible();
+});
+
+test("a server's proxy is set up on its page", async () => {
+  await page.goto('/my-organization/servers');
+  await page.getByRole('link', { name: 'local' }).first().click();
+  const form = page.getByRole('form', { name: 'Proxy' });
+  await form.getByRole('checkbox', { name: 'They begin connections', exact: false }).check();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await expect(form.getByText('Name the proxies that speak it', { exact: false })).toBeVisible();
+  await look(page);
+  await form.getByRole('checkbox', { name: 'They begin connections', exact: false }).uncheck();
+  await form.getByRole('textbox', { name: 'Proxies in front of it' }).fill('192.0.2.0/24');
+  await form.getByRole('combobox', { name: 'A line is' }).selectOption('A JSON object');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved', { exact: true })).toBeVisible();
+  await page.reload();
+  await expect(form.getByRole('textbox', { name: 'Proxies in front of it' })).toHaveValue('192.0.2.0/24');
+});

@@ -1,5 +1,6 @@
 // One HTTPS request to a local host name, with the local agent's own authority pinned. Must never accept another one.
 import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
 
 export interface PinnedRequest {
@@ -20,7 +21,17 @@ export interface PinnedResponse {
   readonly body: string;
 }
 
-export function requestPinned({
+export interface PinnedAnswer extends PinnedResponse {
+  readonly headers: IncomingHttpHeaders;
+}
+
+export async function requestPinned(wanted: PinnedRequest): Promise<PinnedResponse> {
+  const { status, body } = await answerPinned(wanted);
+  return { status, body };
+}
+
+/** The same, with the headers of the answer. */
+export function answerPinned({
   host,
   address,
   port,
@@ -28,7 +39,7 @@ export function requestPinned({
   caFile,
   timeoutMs = 5000,
   headers = {},
-}: PinnedRequest): Promise<PinnedResponse> {
+}: PinnedRequest): Promise<PinnedAnswer> {
   const options: RequestOptions = {
     // `.localhost` names are this machine, whatever its resolver says.
     host: address ?? '127.0.0.1',
@@ -45,7 +56,11 @@ export function requestPinned({
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+        resolve({
+          status: response.statusCode ?? 0,
+          body: Buffer.concat(chunks).toString('utf8'),
+          headers: response.headers,
+        }),
       );
       response.once('error', reject);
     });

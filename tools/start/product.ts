@@ -17,7 +17,7 @@ import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/
 import { readLog } from '@fairlead/core/log';
 import { listReleases } from '@fairlead/core/release';
 import { listSecrets } from '@fairlead/core/secret';
-import { createEnrolment, listServers } from '@fairlead/core/server';
+import { createEnrolment, listServers, updateProxy } from '@fairlead/core/server';
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
 
@@ -45,6 +45,7 @@ const VERBS = {
   createEnrolment,
   listServers,
   updateDomainPolicy,
+  updateProxy,
 };
 
 type Rest<V> = V extends (ctx: Ctx, ...rest: infer R) => unknown ? R : never;

@@ -19,6 +19,25 @@ export function answering(text: string): Files {
   };
 }
 
+/** Answers with its process's id and the client's address that it was told; `/held` only once the next request to it comes. */
+export const TELLING: Files = {
+  'package.json': manifest({ start: 'node server.js' }),
+  'server.js': [
+    "import { createServer } from 'node:http';",
+    'const held = [];',
+    'const server = createServer((request, response) => {',
+    "  const answer = () => response.end(process.pid + ' ' + request.headers['x-forwarded-for'] + ' ' + request.url);",
+    "  if (request.url === '/held') held.push(answer);",
+    '  else answer();',
+    "  if (request.url === '/free') for (const each of held.splice(0)) each();",
+    '});',
+    'server.keepAliveTimeout = 75_000;',
+    'server.listen(Number(process.env.PORT));',
+    "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
+    '',
+  ].join('\n'),
+};
+
 /** Answers with `text` and what it was given as the variable API_TOKEN and the file SIGNING_KEY. */
 export function answeringSecrets(text: string): Files {
   return {

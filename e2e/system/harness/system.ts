@@ -23,7 +23,12 @@ import { restore } from '../../../tools/backup/restore.ts';
 import { ROOT } from '../../../tools/lib/command.ts';
 import { freePorts } from '../../../tools/lib/free-ports.ts';
 import { pidsListeningOn } from '../../../tools/lib/listeners.ts';
-import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-request.ts';
+import {
+  answerPinned,
+  type PinnedAnswer,
+  type PinnedResponse,
+  requestPinned,
+} from '../../../tools/lib/pinned-request.ts';
 import { startTraffic, type Traffic } from '../../../tools/lib/traffic.ts';
 import { type Undo, undoAll } from '../../../tools/lib/undo.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
@@ -273,6 +278,12 @@ export class System {
   ): Promise<PinnedResponse> {
     const { https: port } = this.#parts.ports;
     return requestPinned({ host: `${slug}.localhost`, port, path, caFile: this.caFile, timeoutMs, headers });
+  }
+
+  /** The same, with the headers of the answer. */
+  answer(slug: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<PinnedAnswer> {
+    const { https: port } = this.#parts.ports;
+    return answerPinned({ host: `${slug}.localhost`, port, path, caFile: this.caFile, timeoutMs: 30_000, headers });
   }
 
   traffic(slug: string, path: string, connections = 4): Traffic {

@@ -391,6 +391,10 @@ const calls: Readonly<Record<Mutation, Call>> = {
     input: async () => ({ tokenId: (await caller().token.create({ name: 'Leaked', permissions: ['app.read'] })).id }),
   },
   'server.enrol': { action: 'server.enrol', input: async () => ({ name: 'berlin' }) },
+  'server.updateProxy': {
+    action: 'server.update_proxy',
+    input: async () => ({ serverId: api.world.serverId, proxy: { http3: false } }),
+  },
   'server.delete': {
     action: 'server.delete',
     input: async () => {
@@ -484,7 +488,7 @@ describe('the export', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line).action);
-    expect(actions).toEqual(['server.enrol', 'server.delete']);
+    expect(actions).toEqual(['server.enrol', 'server.update_proxy', 'server.delete']);
     expect(await (await download('&format=csv')).text()).toMatch(/^sequence,at,/);
   });
 

@@ -14,7 +14,10 @@ import {
   listServers,
   serverDetailSchema,
   serverListSchema,
+  updateProxy,
+  updateProxyInputSchema,
 } from '@fairlead/core/server';
+import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const serverRouter = router({
@@ -40,6 +43,11 @@ export const serverRouter = router({
     .input(getEnrolmentInputSchema)
     .output(enrolmentSchema)
     .query(({ ctx, input }) => getEnrolment(ctx.core, input)),
+
+  updateProxy: memberProcedure('server.write')
+    .input(updateProxyInputSchema)
+    .output(proxySettingsSchema)
+    .mutation(({ ctx, input }) => updateProxy(ctx.core, input)),
 
   delete: memberProcedure('server.delete')
     .input(deleteServerInputSchema)

@@ -43,7 +43,7 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
       createdAt: ctx.clock.now(),
     },
   });
-  if (changes.some(({ name }) => name === 'scale')) {
+  if (changes.some(({ name }) => name === 'scale' || name.startsWith('traffic.'))) {
     for (const { serverId } of place.servers) await bumpServer(ctx, serverId);
   }
   const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));

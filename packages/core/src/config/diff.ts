@@ -1,12 +1,16 @@
-// Owns what differs between two versions of settings. Pure. Variables are compared one by one, by their names.
+// Owns what differs between two versions of settings. Pure. Variables, and the parts of traffic, are compared one by one by
+// their names.
 import type { Difference, Settings } from './schema.ts';
 
 export function diffSettings(before: Settings, after: Settings): Difference[] {
-  const { variables: variablesBefore, ...plainBefore } = before;
-  const { variables: variablesAfter, ...plainAfter } = after;
+  const { variables: variablesBefore, traffic: trafficBefore, ...plainBefore } = before;
+  const { variables: variablesAfter, traffic: trafficAfter, ...plainAfter } = after;
+  const within = (whole: string, parts: Difference[]) =>
+    parts.map((each) => ({ ...each, name: `${whole}.${each.name}` }));
   return [
     ...diffRecords(plainBefore, plainAfter),
-    ...diffRecords(variablesBefore, variablesAfter).map((each) => ({ ...each, name: `variables.${each.name}` })),
+    ...within('traffic', diffRecords(trafficBefore, trafficAfter)),
+    ...within('variables', diffRecords(variablesBefore, variablesAfter)),
   ];
 }
 

@@ -43,6 +43,7 @@ async function notDeployed(
     select: { configId: true },
   });
   const of = await loadSettings(ctx, live.configId);
-  // It follows the load, not the release.
-  return diffSettings({ ...of, scale: settings.scale }, settings).map(({ name }) => name);
+  // They follow the load, not the release.
+  const { scale, traffic } = settings;
+  return diffSettings({ ...of, scale, traffic }, settings).map(({ name }) => name);
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
 import { rootFolderSchema } from '../source/schema.ts';
+import { appTrafficSchema } from '../traffic/schema.ts';
 
 export const instancesMax = 64;
 const second = 1_000;
@@ -158,6 +159,8 @@ export const settingsSchema = z.object({
   /** Asked for as long as an instance runs; three failures in a row restart it. Null: not asked. */
   liveness: healthCheckSchema.nullable().default(null),
   scale: scaleSchema.nullable().default(null),
+  /** How requests reach the instances. */
+  traffic: appTrafficSchema.prefault({}),
   /** Empty: those of fairlead.toml or a Procfile. */
   workers: z.array(workerSchema).max(20).refine(unique, 'Two processes have the same name.').default([]),
   volumes: z.array(volumeMountSchema).max(20).refine(unique, 'Two volumes have the same name.').default([]),
@@ -221,7 +224,7 @@ export const configSchema = z.object({
 });
 export type ConfigView = z.infer<typeof configSchema>;
 
-/** Only what is given changes. `scale` takes effect at once, everything else with the next deployment. */
+/** Only what is given changes. `scale` and `traffic` take effect at once, everything else with the next deployment. */
 export const updateConfigInputSchema = placeSchema.extend({
   settings: z.object(
     Object.fromEntries(

@@ -9,7 +9,7 @@ test('an owner may do everything, a viewer only read', () => {
 
 test('a developer deploys but neither deletes apps nor touches servers', () => {
   expect(can('developer', 'deployment.write')).toBe(true);
-  for (const permission of ['app.delete', 'server.enrol', 'server.delete'] as const)
+  for (const permission of ['app.delete', 'server.enrol', 'server.delete', 'server.write'] as const)
     expect(can('developer', permission)).toBe(false);
 });
 

@@ -1,6 +1,7 @@
 // Owns which words of desired state which agent understands. Pure. An agent refuses the whole state for one capability that
 // it lacks, so words that need one go only to agents that told it.
 import type { Settings } from '../config/index.ts';
+import { isPlainTraffic } from '../traffic/index.ts';
 
 type Needs = readonly (readonly [name: string, needed: boolean])[];
 
@@ -14,6 +15,7 @@ export function missingCapability(settings: Settings, capabilities: readonly str
     ['rollout', rollout.kind !== 'all'],
     ['hook', settings.releaseCommand !== null || settings.afterCommand !== null],
     ['scale', settings.scale !== null],
+    ['traffic', !isPlainTraffic(settings.traffic)],
   ]);
 }
 

@@ -7,7 +7,7 @@ import { defaultSettings } from '../config/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { storedPolicySchema } from '../traffic/index.ts';
+import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { type DesiredRows, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { renderDesiredState } from './index.ts';
 
@@ -22,7 +22,15 @@ const release: ReleaseRow = {
   settings: defaultSettings,
   plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], expectedNames: [] },
 };
-const placement = { environmentId: 'env_1', instances: 1, live: null, candidate: null, scale: null, domains: [] };
+const placement = {
+  environmentId: 'env_1',
+  instances: 1,
+  live: null,
+  candidate: null,
+  scale: null,
+  traffic: defaultSettings.traffic,
+  domains: [],
+};
 const domainsOf = (...hosts: string[]) => hosts.map((host) => ({ host, policy: storedPolicySchema.parse({}) }));
 const rows: DesiredRows = {
   serverId: 'srv_1',
@@ -35,6 +43,7 @@ const rows: DesiredRows = {
   capabilities: [],
   keptArtifacts: [],
   deletedVolumes: [],
+  proxy: proxySettingsSchema.parse({}),
 };
 
 test('an empty server needs nothing, and the message survives its own encoding', () => {

@@ -23,7 +23,7 @@ import {
 import type { HealthCheckSettings, Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import type { ReleasePlan } from '../release/index.ts';
-import { routePolicy, type StoredPolicy } from '../traffic/index.ts';
+import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 
 const healthIntervalMs = 500;
@@ -51,8 +51,9 @@ export interface PlacementRow {
   readonly instances: number;
   readonly live: ReleaseRow | null;
   readonly candidate: CandidateRow | null;
-  /** Of the newest settings: it follows the load, not the release. */
+  /** Of the newest settings: they follow the load, not the release. */
   readonly scale: Settings['scale'];
+  readonly traffic: Settings['traffic'];
   readonly domains: readonly DomainRow[];
 }
 
@@ -124,6 +125,7 @@ export interface DesiredRows {
   readonly capabilities: readonly string[];
   readonly keptArtifacts: readonly string[];
   readonly deletedVolumes: readonly VolumeRow[];
+  readonly proxy: ProxySettings;
 }
 
 const benchmarkProtocols = {
@@ -140,13 +142,14 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...apps.flatMap(appRoutes).filter(({ host }) => !reserved.some((above) => isAtOrBelow(host, above))),
     ...rows.controlRoutes.map(controlRoute),
   ];
+  const proxy = proxySettings(rows.proxy);
   const specs = apps.map((app) => appSpec(app, rows.capabilities));
   const builds = rows.builds.map((build) => buildSpec(build, rows.capabilities));
   const requires = [
     ...(apps.length > 0 ? ['app'] : []),
     ...(routes.length > 0 ? ['route'] : []),
     // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
-    ...(routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ? ['traffic'] : []),
+    ...(proxy !== null || isTrafficRuled(routes, specs) ? ['traffic'] : []),
     ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
@@ -160,6 +163,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     apps: specs,
     routes,
     builds,
+    ...(proxy === null ? {} : { proxy }),
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
@@ -176,6 +180,13 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
       }),
     ),
   });
+}
+
+function isTrafficRuled(routes: readonly RouteSpec[], apps: readonly AppSpec[]): boolean {
+  return (
+    routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ||
+    apps.some(({ traffic }) => traffic !== undefined)
+  );
 }
 
 /** What the agent must understand beside the oldest words. */
@@ -204,6 +215,7 @@ function wordsOf(
 
 function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
   const { live, candidate, scale } = row;
+  const traffic = capabilities.includes('traffic') ? appTraffic(row.traffic) : null;
   return create(AppSpecSchema, {
     appId: row.appId,
     environmentId: row.environmentId,
@@ -212,6 +224,7 @@ function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
     ...(live === null ? {} : { live: releaseSpec(live, capabilities) }),
     ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, capabilities) }),
     ...(scale === null || !capabilities.includes('scale') ? {} : { scale }),
+    ...(traffic === null ? {} : { traffic }),
   });
 }
 

@@ -1,6 +1,7 @@
 // Owns what the page of one server shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { proxySettingsSchema } from '../traffic/index.ts';
 import { diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
 import { loadServers } from './store.ts';
 
@@ -19,6 +20,7 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
     where: { id: input.serverId, organizationId },
     select: {
       disk: true,
+      proxy: true,
       desiredEpoch: true,
       desiredNumber: true,
       appliedEpoch: true,
@@ -36,6 +38,7 @@ export async function getServer(ctx: Ctx, input: GetServerInput): Promise<Server
   return {
     ...summary,
     disk: diskSchema.safeParse(row.disk).data ?? null,
+    proxy: proxySettingsSchema.parse(row.proxy),
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,
     apps: apps.map((app) => ({

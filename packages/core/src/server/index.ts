@@ -20,3 +20,4 @@ export { listSigningKeys, registerSigningKey, type SigningKeyRow } from './signi
 export { startNewEpoch } from './start-new-epoch.ts';
 export { loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';
+export { updateProxy } from './update-proxy.ts';

@@ -6,7 +6,7 @@ import { defaultSettings, type Settings, settingsSchema } from '../config/index.
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
-import { storedPolicySchema } from '../traffic/index.ts';
+import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
@@ -54,11 +54,12 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       epoch: number;
       number: bigint;
       recipient: string | null;
+      proxy: unknown;
       capabilities: string[];
     }[]
   >`
     SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
-           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (version === undefined) throw new AppError('server.not_found', { serverId });
   const { organizationId, capabilities } = version;
@@ -172,7 +173,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const keyOf = (row: { appId: string; environmentId: string }): string => `${row.appId}/${row.environmentId}`;
   const appsById = new Map(apps.map((app) => [app.id, app]));
   const domainsOf = Map.groupBy(domains, keyOf);
-  const scales = new Map(newest.map((row) => [keyOf(row), settingsSchema.parse(row.settings).scale]));
+  const newestOf = new Map(newest.map((row) => [keyOf(row), settingsSchema.parse(row.settings)]));
   const rollOf = new Map(rolls.map((roll) => [keyOf(roll.deployment), roll]));
   const formerById = new Map(formerReleases.map((release) => [release.id, release]));
   const candidateOf = (roll: (typeof rolls)[number] | undefined): CandidateRow | null => {
@@ -200,6 +201,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     capabilities,
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,
+    proxy: proxySettingsSchema.parse(version.proxy),
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map((placement) => ({
       appId: placement.appId,
@@ -208,7 +210,8 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       instances: placement.instances,
       live: placement.liveRelease === null ? null : releaseRow(placement.liveRelease),
       candidate: candidateOf(rollOf.get(keyOf(placement))),
-      scale: scales.get(keyOf(placement)) ?? null,
+      scale: newestOf.get(keyOf(placement))?.scale ?? null,
+      traffic: (newestOf.get(keyOf(placement)) ?? defaultSettings).traffic,
       domains: (domainsOf.get(keyOf(placement)) ?? []).map(({ host, policy }) => ({
         host,
         policy: storedPolicySchema.parse(policy),

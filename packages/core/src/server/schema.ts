@@ -2,6 +2,7 @@
 
 import { appIdSchema, enrolmentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { proxySettingsSchema } from '../traffic/schema.ts';
 
 /** Lower-case, because it becomes part of commands and file names people type. */
 export const serverNameSchema = z
@@ -75,6 +76,7 @@ export type ServerSummary = z.infer<typeof serverSummarySchema>;
 
 export const serverDetailSchema = serverSummarySchema.extend({
   disk: diskSchema.nullable(),
+  proxy: proxySettingsSchema,
   /** "epoch.number" */
   desiredVersion: z.string(),
   appliedVersion: z.string(),
@@ -94,6 +96,9 @@ export const serverListSchema = z.object({ items: z.array(serverSummarySchema) }
 
 export const getServerInputSchema = z.object({ serverId: serverIdSchema });
 export type GetServerInput = z.infer<typeof getServerInputSchema>;
+
+export const updateProxyInputSchema = getServerInputSchema.extend({ proxy: proxySettingsSchema });
+export type UpdateProxyInput = z.infer<typeof updateProxyInputSchema>;
 
 export const deleteServerInputSchema = z.object({ serverId: serverIdSchema, confirmName: z.string().max(200) });
 export type DeleteServerInput = z.infer<typeof deleteServerInputSchema>;

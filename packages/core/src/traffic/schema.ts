@@ -1,6 +1,7 @@
-// Owns the shape of what the proxy does to the requests of a domain, and its bounds: those of the agent, which refuses its
-// whole state for one value that is out of them.
+// Owns the shape of what the proxy does to the requests of a domain, of an app and of a whole server, and its bounds: those
+// of the agent, which refuses its whole state for one value that is out of them.
 import { z } from 'zod';
+import { healthPathSchema } from '../kernel/process.ts';
 import { ipRangeSchema } from '../token/schema.ts';
 
 const entriesMax = 100;
@@ -186,3 +187,123 @@ export const policyInputSchema = z.object({
     .default(null),
 });
 export type PolicyInput = z.infer<typeof policyInputSchema>;
+
+// ---------------------------------------------------------------------------------------------- of an app
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+const wholeFrom = (least: number, most: number) => {
+  const sentence = `Enter a whole number from ${least} to ${most.toLocaleString('en')}.`;
+  return z.number({ error: sentence }).int(sentence).min(least, sentence).max(most, sentence);
+};
+const timeUpTo = (leastMs: number, mostMs: number, sentence: string) =>
+  z.number({ error: sentence }).int(sentence).min(leastMs, sentence).max(mostMs, sentence);
+const anHourAtMost = (leastMs: number) => timeUpTo(leastMs, hour, 'Enter a time of at most an hour.');
+const probeTimeSchema = timeUpTo(100, 600 * second, 'Enter a time from a tenth of a second to ten minutes.');
+
+/** Ties a client to an instance. */
+const stickySchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('cookie'),
+    name: z
+      .string()
+      .trim()
+      .max(64)
+      .regex(/^[A-Za-z0-9_.-]+$/, 'Enter the name of a cookie: letters, digits, “_”, “-” and “.”.'),
+  }),
+  /** By its address; IPv6: its /64. */
+  z.object({ kind: z.literal('client') }),
+]);
+
+/** How requests of an app reach its instances. Everything has a default: that of the agent. */
+export const appTrafficSchema = z.object({
+  /** What instances speak. HTTP/2 is by prior knowledge: gRPC needs it. */
+  protocol: z.enum(['http1', 'http2']).default('http1'),
+  /** The less busy of two picked at random, or one after the other. */
+  balance: z.enum(['least_in_flight', 'round_robin']).default('least_in_flight'),
+  sticky: stickySchema.nullable().default(null),
+  /** How long an instance that joins others gets less than its share; 0: not at all. */
+  slowStartMs: anHourAtMost(0).default(0),
+  /** To one instance from one core. */
+  connectionsPerInstance: wholeFrom(1, 10_000).default(64),
+  /** Requests under way at one instance from one core; 0: as many as connections. */
+  inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
+  /** Requests of the app under way on one core; 0: no bound. */
+  inFlightMax: wholeFrom(0, 1_000_000).default(0),
+  /** Requests that may wait for an instance on one core; 0: nobody waits. */
+  queueMax: wholeFrom(0, 100_000).default(8192),
+  queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(10 * second),
+  /** From the end of a request to the head of its response. */
+  responseTimeoutMs: timeUpTo(1, 24 * hour, 'Enter a time from a millisecond to a day.').default(120 * second),
+  /** Refuse what has a low priority while requests wait for long. */
+  shedLoad: z.boolean().default(true),
+  /** Second attempts, as a share of the requests; 0: none. */
+  retryPercentMax: wholeFrom(0, 100).default(20),
+  /** When an instance that fails gets nothing for a while. */
+  ejection: z
+    .object({
+      /** In a row; 0: never. */
+      failures: wholeFrom(0, 1_000_000).default(5),
+      periodMs: timeUpTo(100, hour, 'Enter a time from a tenth of a second to an hour.').default(5 * second),
+      /** Of the app's instances that may be out at once. */
+      percentMax: wholeFrom(0, 100).default(50),
+    })
+    .prefault({}),
+  /** Asked of each instance by the proxy itself, again and again; null: nothing. */
+  probe: z
+    .object({
+      /** Must answer 2xx or 3xx; empty: a connection is enough. */
+      path: healthPathSchema.default('/'),
+      intervalMs: probeTimeSchema.default(5 * second),
+      timeoutMs: probeTimeSchema.default(2 * second),
+      healthyAfter: wholeFrom(1, 100).default(1),
+      unhealthyAfter: wholeFrom(1, 100).default(3),
+    })
+    .nullable()
+    .default(null),
+});
+export type AppTrafficSettings = z.infer<typeof appTrafficSchema>;
+
+// ---------------------------------------------------------------------------------------------- of a server
+
+const kibibyte = 1024;
+
+/** What holds for the whole proxy of a server. Everything has a default: that of the agent. */
+export const proxySettingsSchema = z
+  .object({
+    /** Proxies in front of this one, whose word on a client's address counts. */
+    trustedProxies: rangesSchema,
+    /** Cloudflare's published addresses too. */
+    cloudflare: z.boolean().default(false),
+    /** Connections begin with a PROXY protocol header; any other is closed. */
+    proxyProtocol: z.boolean().default(false),
+    http3: z.boolean().default(true),
+    /** Of one client address to one core; 0: no bound. */
+    connectionsPerClient: wholeFrom(0, 1_000_000).default(1024),
+    accessLog: z
+      .object({
+        enabled: z.boolean().default(true),
+        format: z.enum(['json', 'combined']).default('json'),
+        /** Of a thousand requests that did not fail; those that did always are. */
+        samplePermille: wholeFrom(0, 1000).default(10),
+        /** Then another file is begun. */
+        fileBytesMax: z
+          .number()
+          .int()
+          .min(64 * kibibyte, 'A file has at least 64 KiB.')
+          .max(16 * kibibyte ** 3, 'A file has at most 16 GiB.')
+          .default(64 * kibibyte ** 2),
+        /** Closed files that are kept. */
+        filesMax: wholeFrom(1, 1000).default(5),
+      })
+      .prefault({}),
+  })
+  .refine(
+    ({ proxyProtocol, trustedProxies, cloudflare }) => !proxyProtocol || trustedProxies.length > 0 || cloudflare,
+    {
+      path: ['proxyProtocol'],
+      message: 'Name the proxies that speak it: nobody else may connect then.',
+    },
+  );
+export type ProxySettings = z.infer<typeof proxySettingsSchema>;

@@ -2,11 +2,20 @@ import { readFileSync } from 'node:fs';
 import { fromJson } from '@bufbuild/protobuf';
 import { DesiredStateSchema } from '@fairlead/contract/agent';
 import { expect, test } from 'vitest';
-import { policyInputSchema, routePolicy, storedPolicySchema } from './index.ts';
+import {
+  appTraffic,
+  appTrafficSchema,
+  policyInputSchema,
+  proxySettings,
+  proxySettingsSchema,
+  routePolicy,
+  storedPolicySchema,
+} from './index.ts';
 
 // The agent's parser takes the same file.
 const fixture = new URL('../../../contract/fixtures/messages/DesiredState.traffic.json', import.meta.url);
-const [, route] = fromJson(DesiredStateSchema, JSON.parse(readFileSync(fixture, 'utf8'))).routes;
+const state = fromJson(DesiredStateSchema, JSON.parse(readFileSync(fixture, 'utf8')));
+const [, route] = state.routes;
 
 const full = storedPolicySchema.parse({
   servePlainHttp: true,
@@ -96,4 +105,74 @@ test('what people enter is taken as it is meant', () => {
   expect(policy.redirect).toEqual({ to: 'https://example.com/new?from=old', status: 308, keepPath: false });
   expect(policy.allow).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']);
   expect(policyInputSchema.parse({}).limits.concurrent).toBe(0);
+});
+
+test("an app's traffic is said in the words that the agent takes, and not at all when it is as ever", () => {
+  const traffic = {
+    protocol: 'http2',
+    balance: 'round_robin',
+    sticky: { kind: 'cookie', name: ' shop_instance ' },
+    slowStartMs: 30_000,
+    connectionsPerInstance: 32,
+    inFlightPerInstance: 8,
+    inFlightMax: 64,
+    queueMax: 0,
+    queueTimeoutMs: 2500,
+    responseTimeoutMs: 60_000,
+    shedLoad: false,
+    retryPercentMax: 0,
+    ejection: { failures: 3, periodMs: 1000, percentMax: 100 },
+    probe: { path: '/up', intervalMs: 1000, timeoutMs: 500, healthyAfter: 2, unhealthyAfter: 4 },
+  };
+  expect(state.apps[0]?.traffic).toBeDefined();
+  expect(appTraffic(appTrafficSchema.parse(traffic))).toEqual(state.apps[0]?.traffic);
+  expect(appTraffic(appTrafficSchema.parse({}))).toBeNull();
+});
+
+const wrongTraffic: readonly (readonly [string, object])[] = [
+  ['sticky.name', { sticky: { kind: 'cookie', name: 'a b' } }],
+  ['sticky.name', { sticky: { kind: 'cookie', name: '' } }],
+  ['sticky.kind', { sticky: { kind: 'header' } }],
+  ['slowStartMs', { slowStartMs: 3_600_001 }],
+  ['connectionsPerInstance', { connectionsPerInstance: 0 }],
+  ['queueMax', { queueMax: 100_001 }],
+  ['queueTimeoutMs', { queueTimeoutMs: 0 }],
+  ['responseTimeoutMs', { responseTimeoutMs: 0.5 }],
+  ['retryPercentMax', { retryPercentMax: 101 }],
+  ['ejection.periodMs', { ejection: { periodMs: 99 } }],
+  ['probe.path', { probe: { path: 'up' } }],
+  ['probe.unhealthyAfter', { probe: { unhealthyAfter: 0 } }],
+];
+
+test.each(wrongTraffic)('traffic: %s is refused where it is entered', (path, traffic) => {
+  const refused = appTrafficSchema.safeParse(traffic);
+  expect(refused.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
+});
+
+test("a server's proxy is told what holds for all in words that the agent takes, and nothing when it is as ever", () => {
+  const settings = {
+    trustedProxies: ['10.0.0.0/8', '2001:db8::1'],
+    cloudflare: true,
+    proxyProtocol: true,
+    http3: false,
+    connectionsPerClient: 0,
+    accessLog: { format: 'combined', samplePermille: 1000, fileBytesMax: 2 ** 20, filesMax: 3 },
+  };
+  expect(state.proxy).toBeDefined();
+  expect(proxySettings(proxySettingsSchema.parse(settings))).toEqual(state.proxy);
+  expect(proxySettings(proxySettingsSchema.parse({}))).toBeNull();
+});
+
+const wrongProxy: readonly (readonly [string, object])[] = [
+  ['trustedProxies.0', { trustedProxies: ['10.0.0.0/33'] }],
+  ['proxyProtocol', { proxyProtocol: true }],
+  ['connectionsPerClient', { connectionsPerClient: -1 }],
+  ['accessLog.samplePermille', { accessLog: { samplePermille: 1001 } }],
+  ['accessLog.fileBytesMax', { accessLog: { fileBytesMax: 65_535 } }],
+  ['accessLog.filesMax', { accessLog: { filesMax: 0 } }],
+];
+
+test.each(wrongProxy)('of a server: %s is refused where it is entered', (path, settings) => {
+  const refused = proxySettingsSchema.safeParse(settings);
+  expect(refused.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
 });

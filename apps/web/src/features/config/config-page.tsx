@@ -1,5 +1,6 @@
 'use client';
-// The settings of an app in one environment. One form, one Save: it makes a new version, which the next deployment takes.
+// The settings of an app in one environment. One form, one Save: it makes a new version, which the next deployment
+// takes; scaling and traffic, the servers at once.
 import { plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -24,6 +25,7 @@ import { RolloutSection } from './rollout-section.tsx';
 import { RunSection } from './run-section.tsx';
 import { ScaleSection } from './scale-section.tsx';
 import { ServersCard } from './servers-card.tsx';
+import { TrafficSections } from './traffic-section.tsx';
 
 export interface ConfigPageProps {
   readonly slug: string;
@@ -87,7 +89,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
       { appId: app.id, environmentId, settings: changes },
       {
         onSuccess: ({ number }) => {
-          toast({ title: `Saved as version ${number}`, detail: 'The next deployment takes it.' });
+          toast({ title: `Saved as version ${number}`, detail: taker(Object.keys(changes)) });
           void queryClient.invalidateQueries(trpc.config.pathFilter());
           void queryClient.invalidateQueries(trpc.app.pathFilter());
         },
@@ -101,6 +103,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
         <BuildSection draft={draft} place={place} />
         <RunSection draft={draft} />
         <ScaleSection draft={draft} />
+        <TrafficSections draft={draft} />
         <VariablesSection draft={draft} />
         <WorkersSection draft={draft} />
         <MountsSection draft={draft} />
@@ -120,6 +123,12 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
       )}
     </form>
   );
+}
+
+const AT_ONCE = new Set(['scale', 'traffic']);
+
+function taker(changed: readonly string[]): string {
+  return changed.every((name) => AT_ONCE.has(name)) ? 'The servers take it now.' : 'The next deployment takes it.';
 }
 
 function Version({ config }: { readonly config: Config }) {

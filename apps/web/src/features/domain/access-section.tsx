@@ -2,11 +2,11 @@
 // Who may come in: by a password, and by the address they come from.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { Checkbox, Field, Input, Textarea } from '@fairlead/ui/input';
+import { Checkbox, Field, Input } from '@fairlead/ui/input';
 import { Plus } from 'lucide-react';
-import { useState } from 'react';
 import { TextField } from '../../common/fields.tsx';
 import { Line, useRows } from '../../common/list-card.tsx';
+import { RangesField } from '../../common/ranges-field.tsx';
 import type { Draft, DraftUser } from './draft.ts';
 
 export interface AccessSectionProps {
@@ -106,35 +106,4 @@ function Users({ draft: { set, problem }, auth, known }: UsersProps) {
 /** An empty field is no password, and so keeps the one there is. */
 function withPassword({ name }: DraftUser, password: string): DraftUser {
   return password === '' ? { name } : { name, password };
-}
-
-interface RangesFieldProps {
-  readonly label: string;
-  readonly hint: string;
-  readonly error: string | undefined;
-  readonly value: readonly string[];
-  readonly onValue: (ranges: string[]) => void;
-}
-
-function RangesField({ value, onValue, ...field }: RangesFieldProps) {
-  // As it was typed: an empty line is where the next range is going to be.
-  const [text, setText] = useState(() => value.join('\n'));
-  return (
-    <Field {...field}>
-      {(control) => (
-        <Textarea
-          {...control}
-          mono
-          rows={3}
-          spellCheck={false}
-          value={text}
-          placeholder="192.0.2.0/24"
-          onChange={(event) => {
-            setText(event.target.value);
-            onValue(event.target.value.split(/[\s,]+/).filter((range) => range !== ''));
-          }}
-        />
-      )}
-    </Field>
-  );
 }

@@ -1,5 +1,6 @@
 'use client';
-// One server: how its machine is doing on one time axis, what runs on it, and what its agent says of itself.
+// One server: how its machine is doing on one time axis, what runs on it, what its agent says of itself, and how
+// its proxy is set up.
 import { IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
@@ -27,6 +28,7 @@ import { isRange, ranges, rereadEveryMs } from '../../common/ranges.ts';
 import { LookPill } from '../../common/state-view.tsx';
 import { serverLook } from '../../common/states.ts';
 import { useUrlFilter } from '../../common/use-url-state.ts';
+import { ProxyForm } from './proxy-form.tsx';
 import { ServerDisk } from './server-disk.tsx';
 import { ServerFacts } from './server-facts.tsx';
 
@@ -75,6 +77,7 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
           </Card>
           {server.disk === null ? null : <ServerDisk disk={server.disk} />}
           <ServerFacts server={server} />
+          <ProxyForm server={server} />
         </div>
       </Page>
     </LivePage>

@@ -1,0 +1,33 @@
+'use client';
+// Addresses and ranges of them, one a line.
+import { Field, Textarea } from '@fairlead/ui/input';
+import { useState } from 'react';
+import type { FieldText } from './fields.tsx';
+
+export interface RangesFieldProps extends FieldText {
+  readonly value: readonly string[];
+  readonly onValue: (ranges: string[]) => void;
+}
+
+export function RangesField({ value, onValue, ...field }: RangesFieldProps) {
+  // As it was typed: an empty line is where the next range is going to be.
+  const [text, setText] = useState(() => value.join('\n'));
+  return (
+    <Field {...field}>
+      {(control) => (
+        <Textarea
+          {...control}
+          mono
+          rows={3}
+          spellCheck={false}
+          value={text}
+          placeholder="192.0.2.0/24"
+          onChange={(event) => {
+            setText(event.target.value);
+            onValue(event.target.value.split(/[\s,]+/).filter((range) => range !== ''));
+          }}
+        />
+      )}
+    </Field>
+  );
+}

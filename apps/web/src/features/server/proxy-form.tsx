@@ -1,0 +1,182 @@
+'use client';
+// What holds for the whole proxy of a server: who is believed about a client's address, what is offered, what is written down.
+// Saved, it takes effect at once.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { Checkbox } from '@fairlead/ui/input';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerDetail } from '../../api/types.ts';
+import { ChoiceField, NumberField } from '../../common/fields.tsx';
+import { useMe } from '../../common/me.tsx';
+import { problemOf } from '../../common/problem-of.ts';
+import { RangesField } from '../../common/ranges-field.tsx';
+import { SaveBar } from '../../common/save-bar.tsx';
+
+type Proxy = ServerDetail['proxy'];
+
+interface Draft {
+  readonly proxy: Proxy;
+  readonly change: (part: Partial<Proxy>) => void;
+  /** The API's sentence for a field, by its path below `proxy`. */
+  readonly problem: (path: string) => string | undefined;
+}
+
+export function ProxyForm({ server }: { readonly server: ServerDetail }) {
+  const [edition, setEdition] = useState(0);
+  return <Form key={edition} server={server} onEnd={() => setEdition((count) => count + 1)} />;
+}
+
+function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd: () => void }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const update = useMutation(trpc.server.updateProxy.mutationOptions());
+  const [proxy, setProxy] = useState<Proxy>(server.proxy);
+  const [began] = useState<Proxy>(server.proxy);
+  const failure = update.error === null ? null : readFailure(update.error);
+  const draft: Draft = {
+    proxy,
+    change: (part) => setProxy((all) => ({ ...all, ...part })),
+    problem: (path) => (failure === null ? undefined : problemOf(failure.fields, 'proxy', path)),
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    update.mutate(
+      { serverId: server.id, proxy },
+      {
+        onSuccess: async () => {
+          toast({ title: 'Saved', detail: `${server.name} follows it as soon as it has it.` });
+          await queryClient.invalidateQueries(trpc.server.pathFilter());
+          onEnd();
+        },
+      },
+    );
+  };
+  const readOnly = !can('server.write');
+  return (
+    <form onSubmit={submit} noValidate aria-label="Proxy" className="flex flex-col gap-6">
+      <Card>
+        <CardHeader title="Proxy" detail="For all apps and domains here; takes effect as soon as it is saved" />
+        <fieldset
+          disabled={readOnly}
+          className="grid min-w-0 grid-cols-1 gap-x-8 border-line border-t lg:grid-cols-2 lg:divide-x lg:divide-line"
+        >
+          <InFront draft={draft} />
+          <AccessLog draft={draft} />
+        </fieldset>
+        {readOnly ? (
+          <p className="px-4 pb-4 text-ink-faint text-sm">
+            You may look at this; changing it needs the right to change servers.
+          </p>
+        ) : null}
+      </Card>
+      {readOnly ? null : (
+        <SaveBar changed={changedIn(began, proxy)} pending={update.isPending} failure={failure} onDiscard={onEnd} />
+      )}
+    </form>
+  );
+}
+
+function InFront({ draft: { proxy, change, problem } }: { readonly draft: Draft }) {
+  return (
+    <div className="flex min-w-0 flex-col gap-5 p-4">
+      <RangesField
+        label="Proxies in front of it"
+        hint="Their word on a visitor's address counts; nobody else's does."
+        error={problem('trustedProxies')}
+        value={proxy.trustedProxies}
+        onValue={(trustedProxies) => change({ trustedProxies })}
+      />
+      <Checkbox
+        label="Cloudflare is in front of it"
+        checked={proxy.cloudflare}
+        onChange={(event) => change({ cloudflare: event.target.checked })}
+      />
+      <div className="flex flex-col gap-1">
+        <Checkbox
+          label="They begin connections with a PROXY protocol header"
+          checked={proxy.proxyProtocol}
+          onChange={(event) => change({ proxyProtocol: event.target.checked })}
+        />
+        <p className={problem('proxyProtocol') === undefined ? 'text-ink-faint text-sm' : 'text-bad-text text-sm'}>
+          {problem('proxyProtocol') ?? 'Every connection from anybody else is closed then, visitors included.'}
+        </p>
+      </div>
+      <Checkbox
+        label="Offer HTTP/3"
+        checked={proxy.http3}
+        onChange={(event) => change({ http3: event.target.checked })}
+      />
+      <NumberField
+        label="Connections of one visitor"
+        hint="By the address, on each core. Proxies named above have no limit."
+        zero="No limit"
+        error={problem('connectionsPerClient')}
+        value={proxy.connectionsPerClient}
+        onValue={(connectionsPerClient) => change({ connectionsPerClient })}
+      />
+    </div>
+  );
+}
+
+function AccessLog({ draft: { proxy, change, problem } }: { readonly draft: Draft }) {
+  const { accessLog } = proxy;
+  const set = (part: Partial<Proxy['accessLog']>) => change({ accessLog: { ...accessLog, ...part } });
+  return (
+    <div className="flex min-w-0 flex-col gap-5 p-4 max-lg:border-line max-lg:border-t">
+      <Checkbox
+        label="Write an access log"
+        checked={accessLog.enabled}
+        onChange={(event) => set({ enabled: event.target.checked })}
+      />
+      {accessLog.enabled ? (
+        <>
+          <ChoiceField
+            label="A line is"
+            value={accessLog.format}
+            options={[
+              { value: 'json', label: 'A JSON object' },
+              { value: 'combined', label: 'In the combined format of web servers' },
+            ]}
+            onValue={(format) => set({ format })}
+          />
+          <NumberField
+            label="Requests that are written"
+            hint="Failures (5xx) always are."
+            unit="percent"
+            zero="Failures only"
+            error={problem('accessLog.samplePermille')}
+            value={accessLog.samplePermille}
+            onValue={(samplePermille) => set({ samplePermille })}
+          />
+          <NumberField
+            label="A file grows to"
+            unit="mebibytes"
+            error={problem('accessLog.fileBytesMax')}
+            value={accessLog.fileBytesMax}
+            onValue={(fileBytesMax) => set({ fileBytesMax })}
+          />
+          <NumberField
+            label="Older files that are kept"
+            hint="In logs/ of the agent's folder, as access.log.1 and so on."
+            min={1}
+            error={problem('accessLog.filesMax')}
+            value={accessLog.filesMax}
+            onValue={(filesMax) => set({ filesMax })}
+          />
+        </>
+      ) : (
+        <p className="text-ink-faint text-sm">Nothing of requests is written down.</p>
+      )}
+    </div>
+  );
+}
+
+function changedIn(before: Proxy, after: Proxy): number {
+  const names = Object.keys(after) as (keyof Proxy)[];
+  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])).length;
+}

@@ -1,0 +1,94 @@
+// How an app's requests reach its instances, and what a whole server's proxy does: what a person sets is what visitors meet, a
+// moment later and without a deployment.
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { appTrafficSchema, proxySettingsSchema } from '@fairlead/core/traffic';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { TELLING } from './harness/apps.ts';
+import { System } from './harness/system.ts';
+
+let system: System;
+beforeAll(async () => {
+  system = await System.start();
+  const deployment = await system.createApp('pair', await system.repositories.create('pair', TELLING));
+  expect(deployment).toMatchObject({ state: 'live' });
+  const { id: appId } = await system.app('pair');
+  await system.product.verbs.scaleApp({ appId, instances: 2 });
+});
+afterAll(() => system?.stop());
+
+const ask = (headers: Readonly<Record<string, string>> = {}) => system.answer('pair', '/', headers);
+const pidOf = ({ body }: { readonly body: string }) => body.split(' ')[0];
+
+async function update(traffic: object): Promise<void> {
+  const { id: appId } = await system.app('pair');
+  await system.product.verbs.updateConfig({ appId, settings: { traffic: appTrafficSchema.parse(traffic) } });
+}
+
+/** Core by core, requests without a cookie go around. */
+async function pidsOf(headers: Readonly<Record<string, string>> = {}): Promise<ReadonlySet<string | undefined>> {
+  const pids = new Set<string | undefined>();
+  for (let count = 0; count < availableParallelism() * 2 + 2; count += 1) pids.add(pidOf(await ask(headers)));
+  return pids;
+}
+
+test('a cookie keeps a visitor on one instance of two', async () => {
+  await update({ balance: 'round_robin', sticky: { kind: 'cookie', name: 'pair' } });
+  const cookie = await waitFor(async () => (await ask()).headers['set-cookie']?.[0]?.match(/^pair=[^;]+/)?.[0], {
+    what: 'a cookie',
+    timeoutMs: 20_000,
+  });
+  await waitFor(async () => (await pidsOf()).size === 2, { what: 'two instances that serve', timeoutMs: 60_000 });
+  expect((await pidsOf({ cookie })).size).toBe(1);
+});
+
+test('where nobody may wait, who comes too many is told to come again', async () => {
+  await update({ inFlightMax: 1, queueMax: 0 });
+  await waitFor(async () => (await ask()).headers['set-cookie'] === undefined, {
+    what: 'the bounds in place of the cookie',
+    timeoutMs: 20_000,
+  });
+  // More than there are cores, so one core at least gets two; none is answered by the app before `/free`.
+  let settled = 0;
+  const held = Array.from({ length: availableParallelism() + 1 }, () =>
+    system.answer('pair', '/held').finally(() => {
+      settled += 1;
+    }),
+  );
+  const first = await Promise.any(held);
+  expect(first.status).toBe(503);
+  expect(first.headers['retry-after']).toMatch(/^\d+$/);
+
+  // In turn: the idle one would get every `/free`.
+  await update({ balance: 'round_robin' });
+  await waitFor(
+    async () => {
+      await system.answer('pair', '/free');
+      return settled === held.length;
+    },
+    { what: 'the requests that were held', timeoutMs: 20_000 },
+  );
+  expect((await Promise.all(held)).map(({ status }) => status)).toContain(200);
+});
+
+test('a proxy in front is believed about the visitor once the server is told of it, and every request is written as asked', async () => {
+  const forwarded = { 'x-forwarded-for': '198.51.100.7' };
+  const clientOf = async () => (await ask(forwarded)).body.split(' ')[1];
+  expect(await clientOf()).toBe('127.0.0.1');
+  const proxy = proxySettingsSchema.parse({
+    trustedProxies: ['127.0.0.0/8'],
+    accessLog: { format: 'combined', samplePermille: 1000 },
+  });
+  await system.product.verbs.updateProxy({ serverId: await system.serverId(), proxy });
+  await waitFor(async () => (await clientOf())?.startsWith('198.51.100.7'), {
+    what: 'the address that the proxy in front tells',
+    timeoutMs: 20_000,
+  });
+  const log = join(system.agentFolder, 'logs/access.log');
+  await waitFor(() => /^198\.51\.100\.7 - - \[.+\] "GET \/ HTTP\/1\.1" 200 /m.test(readFileSync(log, 'utf8')), {
+    what: 'the request in the combined format',
+    timeoutMs: 20_000,
+  });
+});

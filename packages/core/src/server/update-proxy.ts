@@ -1,0 +1,32 @@
+// Owns what holds for the whole proxy of a server changing. It takes effect at once.
+import { type AuditFields, recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { isPlainProxy, type ProxySettings, proxySettingsSchema } from '../traffic/index.ts';
+import { bumpServer } from './bump-server.ts';
+import type { UpdateProxyInput } from './schema.ts';
+
+export async function updateProxy(ctx: Ctx, { serverId, proxy: after }: UpdateProxyInput): Promise<ProxySettings> {
+  const where = { id: serverId, organizationId: ctx.organizationId };
+  const server = await ctx.tx.server.findFirst({ where, select: { name: true, proxy: true } });
+  if (server === null) throw new AppError('server.not_found', { serverId });
+  const before = proxySettingsSchema.parse(server.proxy);
+  await ctx.tx.server.updateMany({ where, data: { proxy: isPlainProxy(after) ? {} : after } });
+  await bumpServer(ctx, serverId);
+  await recordAudit(ctx, {
+    action: 'server.update_proxy',
+    target: { kind: 'server', id: serverId, label: server.name },
+    ...changesOf(before, after),
+  });
+  await notifyChange(ctx, { kind: 'server', id: serverId });
+  return after;
+}
+
+/** Only what differs. */
+function changesOf(before: ProxySettings, after: ProxySettings): { before: AuditFields; after: AuditFields } {
+  const names = (Object.keys(after) as (keyof ProxySettings)[]).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  const side = (settings: ProxySettings) =>
+    Object.fromEntries(names.map((name) => [name, JSON.stringify(settings[name])]));
+  return { before: side(before), after: side(after) };
+}

@@ -1,0 +1,30 @@
+// Owns what holds for the whole proxy of a server, in the words of the agent. Pure.
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { LogFormat, type ProxySettings as Message, ProxySettingsSchema } from '@fairlead/contract/traffic';
+import { type ProxySettings, proxySettingsSchema } from './schema.ts';
+
+const plain = JSON.stringify(proxySettingsSchema.parse({}));
+
+const formats = { json: LogFormat.JSON, combined: LogFormat.COMBINED } as const;
+
+/** Nothing but defaults: every agent does so without a word. */
+export function isPlainProxy(settings: ProxySettings): boolean {
+  return JSON.stringify(proxySettingsSchema.parse(settings)) === plain;
+}
+
+/** Null for what every agent does without a word. */
+export function proxySettings(settings: ProxySettings): Message | null {
+  if (isPlainProxy(settings)) return null;
+  const { accessLog, http3, ...rest } = settings;
+  return create(ProxySettingsSchema, {
+    ...rest,
+    http3Off: !http3,
+    accessLog: {
+      off: !accessLog.enabled,
+      format: formats[accessLog.format],
+      samplePermille: accessLog.samplePermille,
+      fileBytesMax: BigInt(accessLog.fileBytesMax),
+      filesMax: accessLog.filesMax,
+    },
+  } satisfies MessageInitShape<typeof ProxySettingsSchema>);
+}
