@@ -94,6 +94,8 @@ export interface BuildRow {
   readonly withoutCache: boolean;
   readonly startCommand: readonly string[];
   readonly settings: Settings;
+  /** Those that are marked for builds; null for none. */
+  readonly secrets: Sealed | null;
   /** What opens the source; null for nothing. */
   readonly credentials: Sealed | null;
 }
@@ -147,7 +149,10 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(routes.length > 0 ? ['route'] : []),
     // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
     ...(routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect') ? ['traffic'] : []),
-    ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
+    ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ||
+    builds.some(({ secrets }) => secrets !== undefined)
+      ? ['secret']
+      : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
     ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
@@ -296,6 +301,7 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
     image: settings.builder === 'image' ? settings.image : '',
     uploadDigest: row.uploadDigest ?? '',
     withoutCache: row.withoutCache,
+    ...(row.secrets === null ? {} : { secrets: row.secrets }),
     ...(row.credentials === null ? {} : { credentials: row.credentials }),
   });
 }
