@@ -1,5 +1,5 @@
 // The life of planted secrets on a real server: an agent unseals them, an app is given them by environment and by file, and
-// tells them all in its log, also while the control plane is away and everything waits on the server's disk.
+// tells them all in its log, as its build does those that are marked for it, also while the control plane is away and everything waits on the server's disk.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { dumpTables } from '@fairlead/db/testing/cluster';
@@ -70,26 +70,32 @@ async function live(
   const names = { environment: environment.map(({ name }) => name), files: files.map(({ name }) => name) };
   const talk = (mark: string): Talk => ({ ...names, mark, gate: gates.url(mark) });
   const values = [...environment, ...files].map(({ value }) => value);
-  const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');
+  // Of each kind some are for builds too; that the others were not there is in the digest.
+  const marked = new Set(planted.filter((_, index) => index % 4 < 2).map(({ name }) => name));
+  const built = [...environment, ...files].flatMap(({ name, value }) => (marked.has(name) ? [[name, value]] : []));
 
   const repository = await system.repositories.create(SLUG, answering('no secrets yet'));
   const { appId } = await system.createApp(SLUG, repository);
   await system.setSecrets(appId, [
-    ...environment.map(({ name, value }) => ({ name, value, delivery: 'environment' as const })),
-    ...files.map(({ name, value }) => ({ name, value, delivery: 'file' as const })),
+    ...environment.map((secret) => ({ ...secret, delivery: 'environment' as const, atBuild: marked.has(secret.name) })),
+    ...files.map((secret) => ({ ...secret, delivery: 'file' as const, atBuild: marked.has(secret.name) })),
   ]);
   await repository.commit('Tell everything', talking(talk('told-once')));
   gates.open('told-once');
   const first = await system.deploy(appId);
   if (first.state !== 'live') throw new Error(`the talker is ${first.state}: ${first.failureMessage}`);
   // The search proves nothing if the secrets never went anywhere.
-  await waitFor(async () => (await system.get(SLUG)).body === digest, {
+  await waitFor(async () => (await system.get(SLUG)).body === `${digestOf(values)} ${digestOf(built)}`, {
     what: 'the secrets in the app',
     timeoutMs: 30_000,
   });
   requireOnTmpfs(await instanceOf(system), names.files);
   await waitForTold(join(system.agentFolder, 'logs'), 'told-once');
-  note('an app has them and told them; now one that tells them and dies while the control plane is away');
+  const ofBuild = told((await system.log(first.id)).join('\n'), 'told-once, built');
+  if (ofBuild === undefined) throw new Error('the build told nothing in its log');
+  note(
+    'an app and its build have them and told them; now one that tells them and dies while the control plane is away',
+  );
 
   await repository.commit('Tell everything and die', talking({ ...talk('told-twice'), dies: true }));
   const { deploymentId } = await system.product.verbs.createDeployment({ appId });
@@ -105,7 +111,15 @@ async function live(
     what: 'the last words in the log of the deployment',
     timeoutMs: 30_000,
   });
-  return [...spooled, { name: 'log of the deployment', bytes: Buffer.from(log) }];
+  return [
+    ...spooled,
+    { name: 'log of the build', bytes: Buffer.from(ofBuild) },
+    { name: 'log of the deployment', bytes: Buffer.from(log) },
+  ];
+}
+
+function digestOf(given: unknown): string {
+  return createHash('sha256').update(JSON.stringify(given)).digest('hex');
 }
 
 /** All files of the folder, once one of them has what the app told. */

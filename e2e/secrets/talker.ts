@@ -17,16 +17,35 @@ export interface Talk {
 }
 
 const listening: readonly string[] = [
-  "const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex');",
+  "const body = digestOf(values) + ' ' + readFileSync('built.txt', 'utf8');",
   'const server = createServer((request, response) => {',
   '  tell();',
-  '  response.end(digest);',
+  '  response.end(body);',
   '});',
   'server.listen(Number(process.env.PORT));',
   "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
 ];
 
-/** Answers with the digest of all its values, so that their arrival is known. */
+const digesting = "const digestOf = (given) => createHash('sha256').update(JSON.stringify(given)).digest('hex');";
+
+/** What a value looks like on its way out. */
+const telling: readonly string[] = [
+  'function tellOf(value) {',
+  "  console.log('as it is: ' + value);",
+  `  if (value.length > ${ENCODED_CHARACTERS_MAX}) return;`,
+  "  console.error('in JSON: ' + JSON.stringify({ value }));",
+  "  console.log('in an address: https://x.example.test/?q=' + encodeURIComponent(value));",
+  "  console.log('as a form: ' + new URLSearchParams({ value }));",
+  "  console.error('in base64: ' + Buffer.from(value).toString('base64'));",
+  "  console.log('as a password: ' + Buffer.from('user:' + value).toString('base64'));",
+  "  console.log('for addresses: ' + Buffer.from('a' + value).toString('base64url'));",
+  '}',
+];
+
+/**
+ * Answers with the digest of all its values, so that their arrival is known, and with that of those that its build was given,
+ * by name. The build tells them all.
+ */
 export function talking({ environment, files, gate, mark, dies = false }: Talk): Files {
   return {
     'package.json': JSON.stringify({
@@ -34,8 +53,19 @@ export function talking({ environment, files, gate, mark, dies = false }: Talk):
       version: '1.0.0',
       private: true,
       type: 'module',
-      scripts: { start: 'node server.js' },
+      scripts: { build: 'node build.js', start: 'node server.js' },
     }),
+    'build.js': [
+      "import { createHash } from 'node:crypto';",
+      "import { writeFileSync } from 'node:fs';",
+      digesting,
+      ...telling,
+      `const names = ${JSON.stringify([...environment, ...files])}.filter((name) => process.env[name] !== undefined);`,
+      'for (const name of names) tellOf(process.env[name]);',
+      `console.log(${JSON.stringify(`${mark}, built`)});`,
+      "writeFileSync('built.txt', digestOf(names.map((name) => [name, process.env[name]])));",
+      '',
+    ].join('\n'),
     'server.js': [
       "import { createHash } from 'node:crypto';",
       "import { readFileSync } from 'node:fs';",
@@ -43,17 +73,10 @@ export function talking({ environment, files, gate, mark, dies = false }: Talk):
       `const environment = ${JSON.stringify(environment)}.map((name) => process.env[name]);`,
       `const files = ${JSON.stringify(files)}.map((name) => readFileSync(process.env.FAIRLEAD_SECRETS + '/' + name, 'utf8'));`,
       'const values = [...environment, ...files];',
+      digesting,
+      ...telling,
       'function tell() {',
-      '  for (const value of values) {',
-      "    console.log('as it is: ' + value);",
-      `    if (value.length > ${ENCODED_CHARACTERS_MAX}) continue;`,
-      "    console.error('in JSON: ' + JSON.stringify({ value }));",
-      "    console.log('in an address: https://x.example.test/?q=' + encodeURIComponent(value));",
-      "    console.log('as a form: ' + new URLSearchParams({ value }));",
-      "    console.error('in base64: ' + Buffer.from(value).toString('base64'));",
-      "    console.log('as a password: ' + Buffer.from('user:' + value).toString('base64'));",
-      "    console.log('for addresses: ' + Buffer.from('a' + value).toString('base64url'));",
-      '  }',
+      '  for (const value of values) tellOf(value);',
       `  console.log(${JSON.stringify(mark)});`,
       '}',
       `await (await fetch(${JSON.stringify(gate)})).text();`,

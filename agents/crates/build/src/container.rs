@@ -35,7 +35,7 @@ pub(crate) async fn build(
     if !workshop.secrets.is_empty() {
         workshop.say(
             Step::Build,
-            "The secrets for builds are not given to a Dockerfile: they would stay readable in its layers.",
+            "The secrets that are marked for builds are not given to a Dockerfile: they would stay readable in the image.",
         );
     }
     workshop.say(Step::Build, format!("Building {file} with the container engine."));

@@ -13,6 +13,9 @@ pub(crate) fn open(
 ) -> Result<Vec<Secret>, BuildError> {
     let Some(sealed) = sealed else { return Ok(Vec::new()) };
     let refused = |why: &str| BuildError::Secrets(why.to_owned());
+    if sealed.is_held_back() {
+        return Err(refused("the control plane has no key that opens them, or there are too many at once"));
+    }
     let key = options.sealing.as_ref().ok_or_else(|| refused("this agent has no key for them"))?;
     let environment = spec.environment.clone().ok_or_else(|| refused("the build names no environment"))?;
     let of = AppKey { app: spec.app.clone(), environment };

@@ -3,6 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { findNewestConfig, requirePlace } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
+import { findBuildSnapshot } from '../secret/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
 import { takeSecrets } from './check-secrets.ts';
@@ -53,11 +54,12 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
   if (buildServerId === undefined) return waits;
   await lockSlots(ctx);
   if ((await findTakenSlots(ctx, { serverId: buildServerId, except: row.id })) !== null) return waits;
+  const { snapshotId, failure } = await takeSecrets(ctx, row, place.servers);
+  // Pulling an image runs nothing that could be given any.
+  const buildSnapshotId = settings.builder === 'image' ? null : await findBuildSnapshot(ctx, snapshotId);
   // Before a build that could not be rolled out.
-  const refusal =
-    (await takeSecrets(ctx, row, place.servers)).failure ??
-    (await checkBuild(ctx, { row, settings, place, buildServerId }));
-  return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId };
+  const refusal = failure ?? (await checkBuild(ctx, { row, settings, place, buildServerId, buildSnapshotId }));
+  return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId, buildSnapshotId };
 }
 
 /** What a release runs with was chosen when it was made. */

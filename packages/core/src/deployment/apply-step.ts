@@ -21,6 +21,8 @@ export interface StepFacts {
   /** The settings that it builds and runs with, chosen with this step. */
   readonly configId?: string | null;
   readonly buildServerId?: string;
+  /** The secrets that its build is given of. */
+  readonly buildSnapshotId?: string | null;
   readonly steps?: readonly StepRow[];
   readonly commit?: ReportedCommit | null;
   readonly artifact?: ReportedArtifact | null;
@@ -55,6 +57,7 @@ export async function applyStep(
       deadlineAt: machine.deadlineAt,
       ...(facts.configId === undefined ? {} : { configId: facts.configId }),
       ...(facts.buildServerId === undefined ? {} : { buildServerId: facts.buildServerId }),
+      ...(facts.buildSnapshotId === undefined ? {} : { buildSnapshotId: facts.buildSnapshotId }),
       ...(facts.leaseOwner === undefined ? {} : { leaseOwner: facts.leaseOwner }),
       ...(facts.leaseOwner !== undefined || heard || moved ? { leaseUntil: new Date(now.getTime() + leaseMs) } : {}),
       ...(moved && row.state === 'queued' && !finished ? { startedAt: now } : {}),

@@ -18,10 +18,12 @@ export interface BuildCheck {
   readonly settings: Settings;
   readonly place: Place;
   readonly buildServerId: string;
+  /** Its secrets, when some are marked for builds. */
+  readonly buildSnapshotId: string | null;
 }
 
 export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promise<Failure | null> {
-  const { row, settings, place, buildServerId } = check;
+  const { row, settings, place, buildServerId, buildSnapshotId } = check;
   const { tx, organizationId } = ctx;
   const app = await tx.app.findFirstOrThrow({
     where: { id: row.appId, organizationId },
@@ -37,8 +39,11 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
     isUpload: row.uploadDigest !== null,
     isSsh: app.repositoryUrl.startsWith('ssh:'),
     hasCredentials: app.credentials.length > 0,
+    hasSecrets: buildSnapshotId !== null,
   });
   if (missing !== null) return lacks(builder, missing);
+  const unopened = await checkSecrets(ctx, [{ serverId: buildServerId }], buildSnapshotId);
+  if (unopened !== null) return unopened;
   const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
   if (elsewhere && !builder.capabilities.includes('transfer')) return lacks(builder, 'transfer');
   return checkTargets(ctx, settings, place, buildServerId);

@@ -43,6 +43,16 @@ export async function createSnapshot(ctx: OrganizationCtx, place: SnapshotPlace)
   return { snapshotId: id, problem: null };
 }
 
+/** The snapshot when anything that it gives is marked for builds; else null. */
+export async function findBuildSnapshot(ctx: OrganizationCtx, snapshotId: string | null): Promise<string | null> {
+  if (snapshotId === null) return null;
+  const marked = await ctx.tx.secretSnapshotEntry.findFirst({
+    where: { snapshotId, organizationId: ctx.organizationId, exported: true, version: { atBuild: true } },
+    select: { versionId: true },
+  });
+  return marked === null ? null : snapshotId;
+}
+
 /** Whether the server has told the key that secrets are sealed to. */
 export async function canOpenSecrets(ctx: OrganizationCtx, serverId: string): Promise<boolean> {
   const server = await ctx.tx.server.findFirst({

@@ -1,7 +1,7 @@
 // The door to secrets.
 export { attachSecretGroup, detachSecretGroup } from './attach-secret-group.ts';
 export { createSecretGroup } from './create-secret-group.ts';
-export { canOpenSecrets, createSnapshot, type SnapshotResult } from './create-snapshot.ts';
+export { canOpenSecrets, createSnapshot, findBuildSnapshot, type SnapshotResult } from './create-snapshot.ts';
 export { createSecretKeys, type SecretKeys } from './data-key.ts';
 export { deleteSecret } from './delete-secret.ts';
 export { deleteSecretGroup } from './delete-secret-group.ts';

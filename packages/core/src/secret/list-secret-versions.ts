@@ -8,6 +8,7 @@ interface VersionRow {
   readonly number: number;
   readonly delivery: string;
   readonly sealed: boolean;
+  readonly atBuild: boolean;
   readonly references: string[];
   readonly createdAt: Date;
   readonly authorName: string | null;
@@ -17,8 +18,8 @@ interface VersionRow {
 export async function listSecretVersions(ctx: Ctx, input: SecretRef): Promise<SecretHistory> {
   const secret = await requireSecret(ctx, input.secretId);
   const rows = await ctx.tx.$queryRaw<VersionRow[]>`
-    SELECT version.id, version.number, version.delivery, version.sealed, version."references",
-           version.created_at AS "createdAt", author.name AS "authorName"
+    SELECT version.id, version.number, version.delivery, version.sealed, version.at_build AS "atBuild",
+           version."references", version.created_at AS "createdAt", author.name AS "authorName"
     FROM secret_version AS version LEFT JOIN "user" AS author ON author.id = version.author_user_id
     WHERE version.organization_id = ${ctx.organizationId} AND version.secret_id = ${secret.id}
     ORDER BY version.number DESC`;

@@ -16,15 +16,16 @@ export async function restoreSecret(ctx: Ctx, input: SecretVersionRef, keys: Sec
   if (secret.deletedAt !== null) await requireRoom(ctx, secret);
   const versions = await tx.secretVersion.findMany({
     where: { secretId: secret.id, organizationId },
-    select: { id: true, number: true, delivery: true, sealed: true },
+    select: { id: true, number: true, delivery: true, sealed: true, atBuild: true },
     orderBy: { number: 'desc' },
   });
   const old = versions.find(({ number }) => number === input.number);
   if (old === undefined) throw new AppError('secret.version_not_found', { secretId: secret.id, number: input.number });
   const number = (versions[0]?.number ?? 0) + 1;
   const text = (await keys.open(organizationId, await requireValue(ctx, old.id))).toString('utf8');
+  const { sealed, atBuild } = old;
   const delivery = deliverySchema.parse(old.delivery);
-  await createVersions(ctx, [{ secretId: secret.id, number, text, delivery, sealed: old.sealed }], keys);
+  await createVersions(ctx, [{ secretId: secret.id, number, text, delivery, sealed, atBuild }], keys);
   await tx.secret.update({ where: { id: secret.id }, data: { number, deletedAt: null } });
   await recordAudit(ctx, {
     action: 'secret.restore',

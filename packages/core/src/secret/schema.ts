@@ -42,6 +42,8 @@ export const secretItemSchema = z.object({
   delivery: deliverySchema.optional(),
   /** True: this value is never shown again. A new secret is sealed unless it says otherwise. */
   sealed: z.boolean().optional(),
+  /** True: builds are given it too. A new secret is for running instances alone unless it says otherwise. */
+  atBuild: z.boolean().optional(),
   expiresAt: z.date().nullable().optional(),
 });
 export type SecretItem = z.infer<typeof secretItemSchema>;
@@ -70,6 +72,7 @@ export const secretSchema = z.object({
   number: z.number().int(),
   delivery: deliverySchema,
   sealed: z.boolean(),
+  atBuild: z.boolean(),
   references: z.array(z.string()),
   expiresAt: z.date().nullable(),
   updatedAt: z.date(),
@@ -121,6 +124,7 @@ export const secretVersionSchema = z.object({
   number: z.number().int(),
   delivery: deliverySchema,
   sealed: z.boolean(),
+  atBuild: z.boolean(),
   references: z.array(z.string()),
   authorName: z.string().nullable(),
   createdAt: z.date(),

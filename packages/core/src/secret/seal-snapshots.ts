@@ -13,6 +13,8 @@ import { type EntryRow, loadValues } from './store.ts';
 
 /** Sealing adds names, delivery and the age format; the agent takes 16 MiB in all. */
 const sealedBytesMax = serverSecretsBytesMax + 2 * 1024 * 1024;
+/** Of all builds under way on a server, beside the above. */
+const sealedBuildBytesMax = 1.5 * 1024 * 1024;
 
 export interface SealedSnapshot {
   /** An age file; with a problem, what no key opens, so that no new instance starts with it. */
@@ -32,6 +34,12 @@ export interface SecretSealer {
    * Throws secret.server_cannot_open; the state is not rendered then.
    */
   seal(ctx: OrganizationCtx, target: SealTarget, snapshotIds: readonly string[]): Promise<Map<string, SealedSnapshot>>;
+  /** What is marked for builds in these snapshots, by id; nothing is kept, and what does not fit or open is held back. */
+  sealForBuilds(
+    ctx: OrganizationCtx,
+    target: SealTarget,
+    snapshotIds: readonly string[],
+  ): Promise<Map<string, SealedSnapshot>>;
   /** What opens the sources of builds, by app. Nothing is kept: builds are short. */
   sealCredentials(
     ctx: OrganizationCtx,
@@ -52,13 +60,19 @@ export function createSecretSealer(keys: SecretKeys): SecretSealer {
       const known = cache.get(serverId);
       const kept = known?.recipient === recipient ? known.snapshots : new Map<string, SealedSnapshot>();
       const missing = snapshotIds.filter((id) => !kept.has(id));
-      const fresh = await sealSnapshots(ctx, keys, recipient, missing);
+      const fresh = await sealSnapshots(ctx, keys, recipient, missing, 'all');
       // Only what was asked for stays: older releases of this server are gone from its state.
       const sealed = new Map([...kept, ...fresh].filter(([id]) => snapshotIds.includes(id)));
       // What failed is tried again each time: its key may be back.
       const good = new Map([...sealed].filter(([, { problem }]) => problem === null));
       cache.set(serverId, { recipient, snapshots: good });
       return withinMessage(sealed, snapshotIds);
+    },
+    sealForBuilds: async (ctx, { serverId, recipient }, snapshotIds) => {
+      if (snapshotIds.length === 0) return new Map();
+      if (recipient === null) throw new AppError('secret.server_cannot_open', { serverId });
+      const sealed = await sealSnapshots(ctx, keys, recipient, snapshotIds, 'at_build');
+      return withinMessage(sealed, snapshotIds, sealedBuildBytesMax);
     },
     sealCredentials: (ctx, { recipient }, places) =>
       recipient === null ? Promise.resolve(new Map()) : sealCredentials(ctx, keys, recipient, places),
@@ -77,13 +91,14 @@ function heldBack(version: string, problem: SecretsProblem): SealedSnapshot {
 export function withinMessage(
   sealed: ReadonlyMap<string, SealedSnapshot>,
   snapshotIds: readonly string[],
+  bytesMax = sealedBytesMax,
 ): Map<string, SealedSnapshot> {
   let bytes = 0;
   const within = new Map<string, SealedSnapshot>();
   for (const id of snapshotIds) {
     const snapshot = sealed.get(id);
     if (snapshot === undefined) throw new AppError('secret.undecryptable', { snapshotId: id });
-    const fits = bytes + snapshot.sealed.length <= sealedBytesMax;
+    const fits = bytes + snapshot.sealed.length <= bytesMax;
     within.set(id, fits ? snapshot : heldBack(id, 'no_room'));
     if (fits) bytes += snapshot.sealed.length;
   }
@@ -95,6 +110,7 @@ async function sealSnapshots(
   keys: SecretKeys,
   recipient: string,
   snapshotIds: readonly string[],
+  which: 'all' | 'at_build',
 ): Promise<Map<string, SealedSnapshot>> {
   const sealed = new Map<string, SealedSnapshot>();
   if (snapshotIds.length === 0) return sealed;
@@ -105,7 +121,13 @@ async function sealSnapshots(
       appId: true,
       environmentId: true,
       entries: {
-        select: { versionId: true, scope: true, name: true, exported: true, version: { select: { delivery: true } } },
+        select: {
+          versionId: true,
+          scope: true,
+          name: true,
+          exported: true,
+          version: { select: { delivery: true, atBuild: true } },
+        },
         orderBy: [{ scope: 'asc' }, { name: 'asc' }],
       },
     },
@@ -128,7 +150,7 @@ async function sealSnapshots(
       environmentId,
       version: id,
       secrets: entries.flatMap(({ versionId, name, exported, version }) =>
-        exported
+        exported && (which === 'all' || version.atBuild)
           ? [
               {
                 name,

@@ -101,6 +101,7 @@ export interface CurrentRow {
   readonly versionId: string;
   readonly delivery: string;
   readonly sealed: boolean;
+  readonly atBuild: boolean;
   readonly references: string[];
   readonly sizeBytes: number;
   readonly createdAt: Date;
@@ -116,8 +117,8 @@ export async function loadCurrent(
   const { appId, environmentId } = 'appId' in where ? where : { appId: null, environmentId: null };
   return ctx.tx.$queryRaw<CurrentRow[]>`
     SELECT secret.id, secret.group_id AS "groupId", secret.name, secret.number, secret.expires_at AS "expiresAt",
-           version.id AS "versionId", version.delivery, version.sealed, version."references",
-           version.size_bytes AS "sizeBytes", version.created_at AS "createdAt", author.name AS "authorName"
+           version.id AS "versionId", version.delivery, version.sealed, version.at_build AS "atBuild",
+           version."references", version.size_bytes AS "sizeBytes", version.created_at AS "createdAt", author.name AS "authorName"
     FROM secret
     JOIN secret_version AS version ON version.secret_id = secret.id AND version.number = secret.number
     LEFT JOIN "user" AS author ON author.id = version.author_user_id
@@ -133,6 +134,7 @@ export function viewOf(row: CurrentRow): SecretView {
     number: row.number,
     delivery: deliverySchema.parse(row.delivery),
     sealed: row.sealed,
+    atBuild: row.atBuild,
     references: row.references,
     expiresAt: row.expiresAt,
     updatedAt: row.createdAt,

@@ -46,7 +46,14 @@ interface KnownRow {
   readonly expiresAt: Date | null;
   readonly deletedAt: Date | null;
   readonly newest: number;
-  readonly version: { readonly id: string; readonly delivery: Delivery; readonly sealed: boolean };
+  readonly version: VersionColumns & { readonly id: string };
+}
+
+/** What is said of a version beside its value. */
+interface VersionColumns {
+  readonly delivery: Delivery;
+  readonly sealed: boolean;
+  readonly atBuild: boolean;
 }
 
 async function loadShelf(ctx: Ctx, { appId, environmentId, groupId }: Shelf): Promise<KnownRow[]> {
@@ -58,7 +65,10 @@ async function loadShelf(ctx: Ctx, { appId, environmentId, groupId }: Shelf): Pr
       number: true,
       expiresAt: true,
       deletedAt: true,
-      versions: { select: { id: true, number: true, delivery: true, sealed: true }, orderBy: { number: 'desc' } },
+      versions: {
+        select: { id: true, number: true, delivery: true, sealed: true, atBuild: true },
+        orderBy: { number: 'desc' },
+      },
     },
   });
   return rows.map(({ versions, ...row }) => {
@@ -68,7 +78,12 @@ async function loadShelf(ctx: Ctx, { appId, environmentId, groupId }: Shelf): Pr
     return {
       ...row,
       newest: versions[0]?.number ?? row.number,
-      version: { id: version.id, sealed: version.sealed, delivery: deliverySchema.parse(version.delivery) },
+      version: {
+        id: version.id,
+        sealed: version.sealed,
+        atBuild: version.atBuild,
+        delivery: deliverySchema.parse(version.delivery),
+      },
     };
   });
 }
@@ -101,15 +116,13 @@ async function findSameValues(
   return same;
 }
 
-interface Change {
+interface Change extends VersionColumns {
   readonly kind: 'added' | 'changed';
   readonly name: string;
   readonly secretId: string;
   /** What there was, also when it was deleted. */
   readonly row: KnownRow | null;
   readonly number: number;
-  readonly delivery: Delivery;
-  readonly sealed: boolean;
   readonly expiresAt: Date | null;
   readonly isSameExpiry: boolean;
   readonly isSameVersion: boolean;
@@ -123,6 +136,7 @@ function changeOf(item: SecretItem, row: KnownRow | undefined, isSameValue: bool
   if (isNew && value === undefined)
     throw new AppError('input.invalid', { name, problem: 'A new secret needs a value.' });
   const sealed = item.sealed ?? (isNew ? true : row.version.sealed);
+  const atBuild = item.atBuild ?? (isNew ? false : row.version.atBuild);
   const delivery = item.delivery ?? (isNew ? 'environment' : row.version.delivery);
   const expiresAt = item.expiresAt === undefined ? (isNew ? null : row.expiresAt) : item.expiresAt;
   if (!isNew && row.version.sealed && !sealed && value === undefined) throw new AppError('secret.sealed', { name });
@@ -131,6 +145,7 @@ function changeOf(item: SecretItem, row: KnownRow | undefined, isSameValue: bool
     !isNew &&
     (value === undefined || isSameValue) &&
     sealed === row.version.sealed &&
+    atBuild === row.version.atBuild &&
     delivery === row.version.delivery;
   const isSameExpiry = !isNew && expiresAt?.getTime() === row.expiresAt?.getTime();
   if (isSameVersion && isSameExpiry) return null;
@@ -142,6 +157,7 @@ function changeOf(item: SecretItem, row: KnownRow | undefined, isSameValue: bool
     number: isSameVersion ? row.number : (row?.newest ?? 0) + 1,
     delivery,
     sealed,
+    atBuild,
     expiresAt,
     isSameExpiry,
     isSameVersion,
@@ -172,10 +188,10 @@ async function writeSecrets(ctx: Ctx, shelf: Shelf, changes: readonly Change[]):
 
 async function versionsOf(ctx: Ctx, changes: readonly Change[], keys: SecretKeys): Promise<NewVersion[]> {
   const versions: NewVersion[] = [];
-  for (const { secretId, number, delivery, sealed, value, row, isSameVersion } of changes) {
+  for (const { secretId, number, delivery, sealed, atBuild, value, row, isSameVersion } of changes) {
     if (isSameVersion) continue;
     const text = value ?? (await currentText(ctx, row, keys));
-    versions.push({ secretId, number, text, delivery, sealed });
+    versions.push({ secretId, number, text, delivery, sealed, atBuild });
   }
   return versions;
 }
@@ -206,12 +222,10 @@ async function audit(ctx: Ctx, shelf: Shelf, changes: readonly Change[], result:
   });
 }
 
-export interface NewVersion {
+export interface NewVersion extends VersionColumns {
   readonly secretId: string;
   readonly number: number;
   readonly text: string;
-  readonly delivery: Delivery;
-  readonly sealed: boolean;
 }
 
 export async function createVersions(ctx: Ctx, versions: readonly NewVersion[], keys: SecretKeys): Promise<void> {
@@ -239,9 +253,9 @@ export async function createVersions(ctx: Ctx, versions: readonly NewVersion[], 
 function auditFields(
   { appId, groupId }: { readonly appId: string | null; readonly groupId: string | null },
   version: number,
-  { delivery, sealed }: { readonly delivery: string; readonly sealed: boolean },
+  { delivery, sealed, atBuild }: VersionColumns,
   expiresAt: Date | null,
 ) {
   const owner = appId === null ? { group: parseId('scg', groupId ?? '') } : { app: appId };
-  return { ...owner, version, delivery, sealed, expiresAt: expiresAt?.toISOString() ?? null };
+  return { ...owner, version, delivery, sealed, atBuild, expiresAt: expiresAt?.toISOString() ?? null };
 }

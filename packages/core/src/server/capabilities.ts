@@ -23,17 +23,19 @@ export interface BuildSource {
   readonly isUpload: boolean;
   readonly isSsh: boolean;
   readonly hasCredentials: boolean;
+  /** Some are marked for builds. */
+  readonly hasSecrets: boolean;
 }
 
 /** The same of building. */
 export function missingBuildCapability(
   settings: Settings,
   capabilities: readonly string[],
-  { isUpload, isSsh, hasCredentials }: BuildSource,
+  { isUpload, isSsh, hasCredentials, hasSecrets }: BuildSource,
 ): string | null {
   const { builder } = settings;
   return firstMissing(capabilities, [
-    ['build.plan', needsPlan(settings) || isUpload || isSsh || hasCredentials],
+    ['build.plan', needsPlan(settings) || isUpload || isSsh || hasCredentials || hasSecrets],
     ['transfer', isUpload],
     ['container', builder === 'image' || builder === 'dockerfile'],
   ]);

@@ -95,6 +95,8 @@ export interface BuildRow {
   readonly withoutCache: boolean;
   readonly startCommand: readonly string[];
   readonly settings: Settings;
+  /** Those that are marked for builds; null for none. */
+  readonly secrets: Sealed | null;
   /** What opens the source; null for nothing. */
   readonly credentials: Sealed | null;
 }
@@ -150,7 +152,10 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(routes.length > 0 ? ['route'] : []),
     // Left out where it is not understood, a page behind a password would be open to all: such an agent takes nothing.
     ...(proxy !== null || isTrafficRuled(routes, specs) ? ['traffic'] : []),
-    ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ? ['secret'] : []),
+    ...(apps.some(({ live, candidate }) => live?.secrets || candidate?.release.secrets) ||
+    builds.some(({ secrets }) => secrets !== undefined)
+      ? ['secret']
+      : []),
     ...(rows.builds.length > 0 ? ['build'] : []),
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
     ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
@@ -309,6 +314,7 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
     image: settings.builder === 'image' ? settings.image : '',
     uploadDigest: row.uploadDigest ?? '',
     withoutCache: row.withoutCache,
+    ...(row.secrets === null ? {} : { secrets: row.secrets }),
     ...(row.credentials === null ? {} : { credentials: row.credentials }),
   });
 }

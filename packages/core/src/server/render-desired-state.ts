@@ -112,6 +112,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       ref: true,
       uploadDigest: true,
       withoutCache: true,
+      buildSnapshotId: true,
       config: { select: { settings: true } },
     },
     orderBy: { id: 'asc' },
@@ -151,6 +152,11 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const snapshotIds = new Set(releases.flatMap((release) => release?.secretSnapshotId ?? []));
   const target = { serverId, recipient: version.recipient };
   const sealed = await input.sealer.seal(scoped, target, [...snapshotIds]);
+  const buildSecrets = await input.sealer.sealForBuilds(
+    scoped,
+    target,
+    building.flatMap(({ buildSnapshotId }) => buildSnapshotId ?? []),
+  );
   const credentials = await input.sealer.sealCredentials(
     scoped,
     target,
@@ -217,15 +223,24 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
         policy: storedPolicySchema.parse(policy),
       })),
     })),
-    builds: building.flatMap(({ id, appId, config, ...row }) => {
+    builds: building.flatMap(({ id, appId, config, buildSnapshotId, ...row }) => {
       const app = appsById.get(appId);
       if (app === undefined) return [];
       const settings = settingsOf(config);
       const { repositoryUrl, rootFolder } = app;
       const startCommand = settings.startCommand.length > 0 ? settings.startCommand : app.command;
-      const opens = credentials.get(appId) ?? null;
       return [
-        { ...row, deploymentId: id, appId, repositoryUrl, rootFolder, settings, startCommand, credentials: opens },
+        {
+          ...row,
+          deploymentId: id,
+          appId,
+          repositoryUrl,
+          rootFolder,
+          settings,
+          startCommand,
+          secrets: buildSecrets.get(buildSnapshotId ?? '') ?? null,
+          credentials: credentials.get(appId) ?? null,
+        },
       ];
     }),
     benchmarks: runs.map((run) => ({

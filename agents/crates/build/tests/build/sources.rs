@@ -40,6 +40,11 @@ async fn credentials_that_are_not_of_this_app_open_nothing() {
     let environment = Some(EnvironmentId::parse("env_a").unwrap());
     let closed = BuildSpec { credentials: Some(sealed), environment, ..spec(host.url("private.git"), "main") };
     server.fails(&closed, "build.secrets_unreadable", "no key for them").await;
+
+    host.repository("open.git", &[("index.html", "x")]);
+    let held_back = SealedSecrets { sealed: vec![0], version: "v1".into() };
+    let held = BuildSpec { secrets: Some(held_back), ..spec(host.url("open.git"), "main") };
+    server.fails(&held, "build.secrets_unreadable", "the control plane has no key that opens them").await;
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
   const [value, setValue] = useState('');
   const [delivery, setDelivery] = useState(secret?.delivery ?? 'environment');
   const [sealed, setSealed] = useState(secret?.sealed ?? true);
+  const [atBuild, setAtBuild] = useState(secret?.atBuild ?? false);
   const [expires, setExpires] = useState(secret?.expiresAt?.toISOString().slice(0, 10) ?? '');
   const nameError = name === '' ? null : nameProblem(name);
   const keepsValue = secret !== null && value === '';
@@ -41,6 +42,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
             name,
             delivery,
             sealed,
+            atBuild,
             expiresAt: expires === '' ? null : new Date(`${expires}T00:00:00Z`),
             ...(keepsValue ? {} : { value }),
           },
@@ -138,6 +140,17 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
           checked={sealed}
           onChange={(event) => setSealed(event.target.checked)}
         />
+        <div className="flex flex-col gap-1.5">
+          <Checkbox
+            label="Also at build time"
+            aria-describedby={`${formId}-at-build`}
+            checked={atBuild}
+            onChange={(event) => setAtBuild(event.target.checked)}
+          />
+          <p id={`${formId}-at-build`} className="text-ink-faint text-sm">
+            The commands of a build get it as a variable, but not a Dockerfile: it would stay readable in the image.
+          </p>
+        </div>
         {cannotUnseal ? <ErrorNote>A sealed value stays sealed. Give it a new value to unseal it.</ErrorNote> : null}
         {update.error === null ? null : <ErrorNote>{readFailure(update.error).message}</ErrorNote>}
       </form>

@@ -103,6 +103,7 @@ function SecretRow({ secret, onOpen }: { readonly secret: SecretView; readonly o
           </>
         )}
         {secret.sealed ? <Badge>sealed</Badge> : null}
+        {secret.atBuild ? <Badge>build</Badge> : null}
         {secret.delivery === 'file' ? <Badge>file</Badge> : null}
         {secret.expiresAt === null ? null : <Expiry at={secret.expiresAt} />}
       </span>
