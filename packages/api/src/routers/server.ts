@@ -14,18 +14,21 @@ import {
   listServers,
   serverDetailSchema,
   serverListSchema,
+  upgradeServer,
+  upgradeServerInputSchema,
 } from '@fairlead/core/server';
 import { memberProcedure, router } from '../ladder.ts';
+import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
   list: memberProcedure('server.read')
     .output(serverListSchema)
-    .query(({ ctx }) => listServers(ctx.core)),
+    .query(async ({ ctx }) => listServers(ctx.core, await ctx.config.agentOffers.list())),
 
   get: memberProcedure('server.read')
     .input(getServerInputSchema)
     .output(serverDetailSchema)
-    .query(({ ctx, input }) => getServer(ctx.core, input)),
+    .query(async ({ ctx, input }) => getServer(ctx.core, input, await ctx.config.agentOffers.list())),
 
   enrol: memberProcedure('server.enrol')
     .input(enrolServerInputSchema)
@@ -40,6 +43,15 @@ export const serverRouter = router({
     .input(getEnrolmentInputSchema)
     .output(enrolmentSchema)
     .query(({ ctx, input }) => getEnrolment(ctx.core, input)),
+
+  upgrade: memberProcedure('server.upgrade')
+    .input(upgradeServerInputSchema)
+    .output(getServerInputSchema)
+    .mutation(async ({ ctx, input }) => {
+      const { serverId, offer } = await upgradeServer(ctx.core, input, await ctx.config.agentOffers.list());
+      await storeAgent(ctx, offer);
+      return { serverId };
+    }),
 
   delete: memberProcedure('server.delete')
     .input(deleteServerInputSchema)

@@ -35,6 +35,7 @@ const rows: DesiredRows = {
   capabilities: [],
   keptArtifacts: [],
   deletedVolumes: [],
+  agent: null,
 };
 
 test('an empty server needs nothing, and the message survives its own encoding', () => {

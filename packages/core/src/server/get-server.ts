@@ -1,7 +1,7 @@
 // Owns what the page of one server shows.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
+import { type AgentOffer, diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
 import { loadServers } from './store.ts';
 
 interface AppRow {
@@ -12,9 +12,13 @@ interface AppRow {
   readonly environmentName: string;
 }
 
-export async function getServer(ctx: Ctx, input: GetServerInput): Promise<ServerDetail> {
+export async function getServer(
+  ctx: Ctx,
+  input: GetServerInput,
+  offers: readonly AgentOffer[] = [],
+): Promise<ServerDetail> {
   const { organizationId } = ctx;
-  const [summary] = await loadServers(ctx, { id: input.serverId });
+  const [summary] = await loadServers(ctx, offers, { id: input.serverId });
   const row = await ctx.tx.server.findFirst({
     where: { id: input.serverId, organizationId },
     select: {

@@ -13,6 +13,7 @@ export { getEnrolment } from './get-enrolment.ts';
 export { getServer } from './get-server.ts';
 export { listServers } from './list-servers.ts';
 export { type OpenedSession, type OpenSessionInput, openSession } from './open-session.ts';
+export { recordAgent } from './record-agent.ts';
 export { renderDesiredState } from './render-desired-state.ts';
 export { enrolmentCommand, isConnected } from './rules.ts';
 export * from './schema.ts';
@@ -20,3 +21,5 @@ export { listSigningKeys, registerSigningKey, type SigningKeyRow } from './signi
 export { startNewEpoch } from './start-new-epoch.ts';
 export { loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';
+export { agentOfferFor } from './upgrade.ts';
+export { upgradeServer } from './upgrade-server.ts';

@@ -10,6 +10,7 @@ import { storedPolicySchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
+import { wantedAgent } from './upgrade.ts';
 
 export interface RenderInput {
   readonly serverId: string;
@@ -55,10 +56,11 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       number: bigint;
       recipient: string | null;
       capabilities: string[];
+      upgrade: unknown;
     }[]
   >`
     SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
-           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, upgrade
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (version === undefined) throw new AppError('server.not_found', { serverId });
   const { organizationId, capabilities } = version;
@@ -200,6 +202,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     capabilities,
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,
+    agent: capabilities.includes('upgrade') ? wantedAgent(version.upgrade) : null,
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map((placement) => ({
       appId: placement.appId,
