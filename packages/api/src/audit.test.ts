@@ -4,7 +4,7 @@ import { newId, parseId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type AppRouter, answerAuditExport } from './index.ts';
 import { apiRouter } from './router.ts';
-import { origin, startTestApi, type TestApi } from './testing/index.ts';
+import { origin, startTestApi, type TestApi, testAgent } from './testing/index.ts';
 
 // A person's own account belongs to no organization and so to no audit log: what happens to it is written to account_event,
 // which packages/auth's tests hold.
@@ -395,6 +395,30 @@ const calls: Readonly<Record<Mutation, Call>> = {
     action: 'server.update_proxy',
     input: async () => ({ serverId: api.world.serverId, proxy: { http3: false } }),
   },
+  'server.upgrade': {
+    action: 'server.upgrade',
+    input: async () => {
+      const { serverId } = api.world;
+      await api.world.system(({ tx, clock }) =>
+        tx.server.update({
+          where: { id: serverId },
+          data: {
+            connectedGateway: 'here#1',
+            lastSeenAt: clock.now(),
+            capabilities: ['upgrade'],
+            hostInfo: { arch: 'x86_64' },
+          },
+        }),
+      );
+      return { serverId };
+    },
+    after: async () => {
+      const hex = testAgent.digest.slice('sha256:'.length);
+      const { organizationId } = api.world;
+      expect(await api.parts.artifacts.size({ organizationId, hex })).toBe(testAgent.sizeBytes);
+      expect(await api.world.system(({ tx }) => tx.artifact.count({ where: { digest: testAgent.digest } }))).toBe(1);
+    },
+  },
   'server.delete': {
     action: 'server.delete',
     input: async () => {
@@ -488,7 +512,7 @@ describe('the export', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line).action);
-    expect(actions).toEqual(['server.enrol', 'server.update_proxy', 'server.delete']);
+    expect(actions).toEqual(['server.enrol', 'server.update_proxy', 'server.upgrade', 'server.delete']);
     expect(await (await download('&format=csv')).text()).toMatch(/^sequence,at,/);
   });
 

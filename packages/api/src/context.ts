@@ -7,6 +7,7 @@ import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { SecretKeys } from '@fairlead/core/secret';
+import type { AgentOffer } from '@fairlead/core/server';
 import type { ActiveToken } from '@fairlead/core/token';
 import type { Database } from '@fairlead/db';
 import type { Mailer } from '@fairlead/mail';
@@ -22,6 +23,12 @@ export interface AgentDownload {
   readonly sha256: string;
 }
 
+/** The programs that servers may run instead of theirs. */
+export interface AgentOffers {
+  list(): Promise<readonly AgentOffer[]>;
+  read(offer: AgentOffer): AsyncIterable<Uint8Array>;
+}
+
 export interface ApiConfig extends HostPolicy {
   /** The address people open, without a slash at its end: links in mails lead there. */
   readonly publicUrl: string;
@@ -31,6 +38,7 @@ export interface ApiConfig extends HostPolicy {
   readonly trustedProxies: readonly string[];
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
+  readonly agentOffers: AgentOffers;
 }
 
 /** Parts of the process, the same for every request. */

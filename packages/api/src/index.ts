@@ -8,6 +8,7 @@ export const createCaller = createCallerFactory(apiRouter);
 export { answerRequest } from './answer-request.ts';
 export {
   type AgentDownload,
+  type AgentOffers,
   type ApiConfig,
   type ApiContext,
   type ApiParts,

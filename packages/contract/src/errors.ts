@@ -269,6 +269,14 @@ const table = {
   'server.in_use': conflict('Apps still live on this server. Delete or move them first.'),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
+  'server.upgrade_unsupported': conflict(
+    'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',
+  ),
+  'server.upgrade_under_way': conflict('The agent of this server is being upgraded already. Wait for it to end.'),
+  'server.upgrade_current': conflict('This server runs the agent that this control plane offers already.'),
+  'server.upgrade_none': conflict(
+    'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
+  ),
   'enrolment.not_found': missing('There is no such enrolment.'),
 
   'benchmark.not_found': missing('There is no such benchmark run.'),
@@ -417,6 +425,25 @@ const table = {
     retryable: true,
   }),
   'rollout.cancelled': failed('The roll-out was cancelled.'),
+  'upgrade.fetch_failed': failed('The new agent could not be fetched. The former one runs on; try again.', {
+    retryable: true,
+  }),
+  'upgrade.check_failed': failed('The new agent can not work on this server. The former one runs on.'),
+  'upgrade.crashed': failed(
+    'The new agent ended again and again before the control plane knew it. The former one runs again; the log of the server says more.',
+  ),
+  'upgrade.silent': failed(
+    'The new agent did not reach the control plane in time, so the former one runs again. The log of the server says more.',
+    { retryable: true },
+  ),
+  'upgrade.replaced': failed('Another agent was installed on the server before the new one had proved itself.'),
+  'upgrade.unavailable': failed(
+    'The agent is not where it was installed, so nothing could start it again. Run the install command on the server once.',
+  ),
+  'upgrade.lost': failed('The server did not tell how the upgrade ended. Check that it is connected, then try again.', {
+    retryable: true,
+  }),
+
   'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
   'log.busy': failed('This server searches its logs for others already. Try again in a moment.', { retryable: true }),
   'log.unreadable': failed("The server could not read the app's logs. The detail beside it says why.", {

@@ -43,7 +43,7 @@ import {
   revealSecret,
   updateSecrets,
 } from './secret/index.ts';
-import { createEnrolment, deleteServer, getEnrolment, getServer, listServers } from './server/index.ts';
+import { createEnrolment, deleteServer, getEnrolment, getServer, listServers, upgradeServer } from './server/index.ts';
 import { type TestWorld, testWorld } from './testing/index.ts';
 
 let db: TestDatabase;
@@ -109,6 +109,7 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   detachDomain: ['domain.not_found', (ctx) => detachDomain(ctx, { domainId: parseId('dom', foreignDomainId) })],
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
+  upgradeServer: ['server.not_found', (ctx) => upgradeServer(ctx, { serverId: server() }, [])],
   getEnrolment: [
     'enrolment.not_found',
     (ctx) => getEnrolment(ctx, { enrolmentId: parseId('enr', foreignEnrolmentId) }),

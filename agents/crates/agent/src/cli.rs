@@ -27,6 +27,12 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Serve a folder of files over HTTP on the port that PORT names, as static sites are.
     Static(StaticArgs),
+    /// Say whether this program could take over as the agent of this server.
+    #[command(hide = true)]
+    Trial(TrialArgs),
+    /// Watch an agent on trial, whose process is standard input.
+    #[command(hide = true)]
+    Guard(GuardArgs),
     /// Print the version.
     Version,
 }
@@ -105,6 +111,26 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrialArgs {
+    /// The agent's data folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuardArgs {
+    /// The agent's data folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// The program on trial, by its digest.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) agent: String,
+    /// Be the one that watches, not the one that starts it.
+    #[arg(long)]
+    pub(crate) watch: bool,
 }
 
 #[derive(Debug, Args)]

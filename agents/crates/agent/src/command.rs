@@ -63,6 +63,6 @@ fn hash_password() -> Outcome {
 }
 
 /// A runtime for a command that waits for a few things on one thread.
-fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
 }

@@ -6,6 +6,7 @@ mod command;
 mod host_info;
 mod metrics;
 mod run;
+mod upgrade;
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -22,6 +23,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// This agent's version, as it is reported and printed.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How a control plane finds the version in a program that it can't run, being another machine's. Kept as it is written here.
+#[used]
+static VERSION_MARK: &str = concat!("fairlead-agent-version=", env!("CARGO_PKG_VERSION"), ";");
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -42,6 +47,8 @@ fn main() -> ExitCode {
         Command::Bench(args) => command::bench(args),
         Command::Check(args) => command::check(args),
         Command::Static(args) => command::serve_static(args),
+        Command::Trial(args) => upgrade::trial(args),
+        Command::Guard(args) => upgrade::guard(args),
         Command::Version => {
             println!("fairlead-agent {VERSION}");
             Ok(ExitCode::SUCCESS)

@@ -18,6 +18,7 @@ mod router;
 mod routes;
 mod samples;
 mod unsent;
+mod upgrades;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -43,6 +44,7 @@ use crate::cli::RunArgs;
 use crate::command::Outcome;
 use crate::host_info;
 use crate::metrics::Metrics;
+use crate::upgrade;
 
 use app_logs::AppLogs;
 use benchmarks::Benchmarks;
@@ -55,6 +57,7 @@ use reconciler::{Reconciler, Sources};
 use release::ArtifactReleases;
 use router::{Routed, Router};
 use samples::Samples;
+use upgrades::Upgrades;
 
 /// Ports given to instances; below the kernel's own range for outgoing connections.
 const INSTANCE_PORTS: std::ops::RangeInclusive<u16> = 20_000..=29_999;
@@ -79,16 +82,31 @@ pub(crate) fn main(args: RunArgs) -> Outcome {
         .into());
     }
     folders.create()?;
-    let _lock = lock(&folders)?;
+    let lock = lock(&folders)?;
+    upgrade::lead(&folders)?;
     end_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build()?;
-    let outcome = runtime.block_on(run(args, folders));
+    let ended = runtime.block_on(run(args, folders.clone()));
     // An unpacking under way must not hold the exit back; it starts anew after a restart.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    outcome
+    match ended? {
+        Ended::Stopped => Ok(ExitCode::SUCCESS),
+        Ended::HandsOver => {
+            drop(lock);
+            Err(upgrade::start_over(&folders))
+        }
+    }
 }
 
-async fn run(args: RunArgs, folders: Folders) -> Outcome {
+/// Why `run` ended.
+enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// Another program takes the process over; apps and proxy go on.
+    HandsOver,
+}
+
+async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let shutdown = shutdown::on_signal()?;
     let config: AgentConfig = config::read(&folders.config())?;
     let (control_url, ca_file) = (config.control_url.clone(), config.control_ca_file.clone());
@@ -101,7 +119,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     // Made here as well: an agent of an older version has none yet.
     let sealing = Arc::new(SealingKey::open_or_create(&folders.sealing_key())?);
     let engine = Engine::usual();
-    let (capabilities, engine_watch) = engine::watch(engine.clone()).await;
+    let (capabilities, engine_watch) = engine::watch(engine.clone(), upgrade::is_possible()).await;
     let (link, ends) = Link::open(LinkOptions {
         capabilities,
         config,
@@ -145,8 +163,20 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     if let Some(state) = &saved {
         apps.apply(state.apps.clone());
     }
+    let (agent_end, agent) = watch::channel(None);
+    let (busy_end, busy) = watch::channel(true);
+    let hand_over = fairlead_base::CancellationToken::new();
+    let upgrades = Upgrades {
+        folders: folders.clone(),
+        store: store.clone(),
+        desired: ends.desired.clone(),
+        connected: ends.connected,
+        busy,
+        report: agent_end,
+        hand_over: hand_over.clone(),
+    };
     let (keeper, stats) = ProxyKeeper::start(KeeperOptions {
-        program,
+        program: program.clone(),
         control_path: folders.proxy_socket(),
         https: args.listen.https,
         http: args.listen.http,
@@ -199,6 +229,8 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         access_log: folders.logs().join("access.log"),
     };
     let router = tokio::spawn(router.run());
+    // An agent on trial proves itself only from here on, where a proxy and all apps are its own.
+    let upgrades = tokio::spawn(upgrades.run(program));
     let link_shutdown = fairlead_base::CancellationToken::new();
     let mut link = tokio::spawn(link.run(link_shutdown.clone()));
 
@@ -214,6 +246,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         lines,
         pushes: ends.pushes,
         report: ends.report,
+        busy: busy_end,
         applied: saved,
         folders: folders.clone(),
     };
@@ -227,10 +260,13 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
         build_events,
         benchmark_events,
         disk: disk_report,
+        agent,
     };
-    reconciler.run(sources, shutdown).await;
+    reconciler.run(sources, shutdown.clone(), hand_over.clone()).await;
+    let hands_over = hand_over.is_cancelled() && !shutdown.is_cancelled();
 
     unsent.abort();
+    upgrades.abort();
     app_logs.abort();
     engine_watch.abort();
     disk.abort();
@@ -240,7 +276,7 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     {
         tracing::error!(%error, "the router did not end in order");
     }
-    if args.stop_apps_on_exit {
+    if args.stop_apps_on_exit && !hands_over {
         // The reconciler and the router held the others.
         if let Some(keeper) = Arc::into_inner(keeper) {
             keeper.stop(EXIT_DRAIN_TIMEOUT).await;
@@ -252,8 +288,8 @@ async fn run(args: RunArgs, folders: Folders) -> Outcome {
     stopped("log collector", tokio::time::timeout(LINK_STOP_TIMEOUT, collector).await);
     link_shutdown.cancel();
     stopped("link", tokio::time::timeout(LINK_STOP_TIMEOUT, &mut link).await);
-    tracing::info!("stopped");
-    Ok(ExitCode::SUCCESS)
+    tracing::info!(hands_over, "stopped");
+    Ok(if hands_over { Ended::HandsOver } else { Ended::Stopped })
 }
 
 /// Ends what a killed `run` left of builds that nobody asks for any more. Before any build starts: it knows them by their folders.

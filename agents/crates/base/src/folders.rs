@@ -31,6 +31,7 @@ impl Folders {
             (self.volumes(), 0o711),
             (self.caches(), 0o711),
             (self.toolchains(), 0o755),
+            (self.agents(), 0o711),
             (self.authority(), 0o700),
             (self.run(), 0o700),
             (self.logs(), 0o700),
@@ -127,6 +128,16 @@ impl Folders {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte);
         let valid = name.len() <= 100 && name.contains('@') && !name.starts_with('.') && name.bytes().all(plain);
         valid.then(|| self.toolchains().join(name).join("bin"))
+    }
+
+    /// Programs of the agent itself by the hex of their digest, beside the one that was installed.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
+    /// Which of them runs, and which is on trial.
+    pub fn agent_record(&self) -> PathBuf {
+        self.state().join("agent.json")
     }
 
     /// The local certificate authority: `ca.pem` and `ca.key`.

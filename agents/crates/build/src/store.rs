@@ -80,9 +80,20 @@ impl Store {
 
     /// Fetches an artifact to `to`, going on where an earlier attempt ended. Waits for a link that is down.
     pub async fn fetch(&self, digest: &str, to: &Path, cancel: &CancellationToken) -> Result<(), TransferError> {
+        self.fetch_within(digest, BYTES_MAX, to, cancel).await
+    }
+
+    /// The same of what has a known size.
+    pub async fn fetch_within(
+        &self,
+        digest: &str,
+        bytes_max: u64,
+        to: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), TransferError> {
         let mut patience = Patience::new(self.token.clone());
         loop {
-            match self.fetch_once(digest, to, cancel).await {
+            match self.fetch_once(digest, bytes_max, to, cancel).await {
                 Ok(()) => return Ok(()),
                 Err(error) => patience.after(error, cancel).await?,
             }
@@ -121,10 +132,16 @@ impl Store {
         self.token.clone()
     }
 
-    async fn fetch_once(&self, digest: &str, to: &Path, cancel: &CancellationToken) -> Result<(), TransferError> {
+    async fn fetch_once(
+        &self,
+        digest: &str,
+        bytes_max: u64,
+        to: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), TransferError> {
         let (url, token) = self.ask(digest)?;
         let proof = Digest::sha256(digest).ok_or(TransferError::Digest)?;
-        let what = Receive { url: &url, token: &token, bytes_max: BYTES_MAX };
+        let what = Receive { url: &url, token: &token, bytes_max };
         self.client.file(what, Some(&proof), to, cancel).await.map_err(ended)
     }
 

@@ -35,14 +35,13 @@ impl Digest {
 
     /// Whether a file is what it should be. Reads it whole.
     pub fn is_of(&self, path: &Path) -> io::Result<bool> {
-        let mut context = Self::context(Some(self));
-        let (mut file, mut piece) = (File::open(path)?, vec![0; 1 << 17]);
-        loop {
-            match file.read(&mut piece)? {
-                0 => return Ok(self.is(context)),
-                count => context.update(&piece[..count]),
-            }
-        }
+        read(path, Self::context(Some(self))).map(|context| self.is(context))
+    }
+
+    /// The lower-case hex of a file's SHA-256. Reads it whole.
+    pub fn hex_of(path: &Path) -> io::Result<String> {
+        let digest = read(path, Self::context(None))?.finish();
+        Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// To hash what comes; of some kind where nothing is known.
@@ -52,5 +51,15 @@ impl Digest {
 
     pub(crate) fn is(&self, context: Context) -> bool {
         context.finish().as_ref() == self.bytes
+    }
+}
+
+fn read(path: &Path, mut context: Context) -> io::Result<Context> {
+    let (mut file, mut piece) = (File::open(path)?, vec![0; 1 << 17]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(context),
+            count => context.update(&piece[..count]),
+        }
     }
 }

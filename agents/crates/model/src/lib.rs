@@ -22,8 +22,8 @@ pub use state::{
     VolumeMount,
 };
 pub use status::{
-    Artifact, BenchmarkStatus, BuildStatus, Commit, Failure, InstanceState, InstanceStatus, LogLine, LogStream,
-    Manifest, RolloutStatus, Step, StepState, StepStatus, WorkState,
+    AgentStatus, Artifact, BenchmarkStatus, BuildStatus, Commit, Failure, InstanceState, InstanceStatus, LogLine,
+    LogStream, Manifest, RolloutStatus, Step, StepState, StepStatus, UpgradeStatus, UpgradeStep, WorkState,
 };
 pub use traffic::{
     AccessLog, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction, HeaderRule, HealthProbe,

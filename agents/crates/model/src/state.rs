@@ -75,6 +75,8 @@ pub struct AgentRelease {
     pub digest: String,
     /// Its size.
     pub size_bytes: u64,
+    /// Grows with every request: a program that failed is tried again only by a newer one.
+    pub attempt: u32,
 }
 
 /// An app as it should live on this server.

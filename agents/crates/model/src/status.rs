@@ -249,6 +249,53 @@ pub struct BenchmarkStatus {
     pub failure: Option<Failure>,
 }
 
+/// The steps of an agent's upgrade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpgradeStep {
+    /// Get the program.
+    Fetch,
+    /// Let it look at this server.
+    Check,
+    /// Let builds, roll-outs and benchmarks end.
+    Wait,
+    /// Run it, until it has proved itself.
+    Start,
+}
+
+impl UpgradeStep {
+    /// The step's name on the wire and on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fetch => "fetch",
+            Self::Check => "check",
+            Self::Wait => "wait",
+            Self::Start => "start",
+        }
+    }
+}
+
+/// What becomes of the agent that desired state names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpgradeStatus {
+    /// Which request.
+    pub attempt: u32,
+    /// Where it is.
+    pub state: WorkState,
+    /// What is done, or was last.
+    pub step: UpgradeStep,
+    /// Set when it failed.
+    pub failure: Option<Failure>,
+}
+
+/// The agent's own program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentStatus {
+    /// `sha256:<hex>` of it.
+    pub digest: String,
+    /// None without a request.
+    pub upgrade: Option<UpgradeStatus>,
+}
+
 /// Who wrote a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStream {

@@ -46,7 +46,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 18] = [
+pub const CAPABILITIES: [&str; 19] = [
     "app",
     "benchmark",
     "benchmark.http3",
@@ -63,6 +63,7 @@ pub const CAPABILITIES: [&str; 18] = [
     "toolchain",
     "traffic",
     "transfer",
+    "upgrade",
     "volume",
     "worker",
 ];

@@ -14,6 +14,9 @@ use prost::Message;
 use crate::secret::is_name;
 use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings, redirect, route_policy};
 
+/// No agent is larger, with all its names for a debugger.
+const AGENT_BYTES_MAX: u64 = 2 << 30;
+
 /// Parses the bytes whose signature was checked. `server` is who this agent is.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
     let message = agent::DesiredState::decode(bytes).map_err(|error| wrong("state", error.to_string()))?;
@@ -213,7 +216,8 @@ fn agent_release(spec: agent::AgentRelease) -> Result<AgentRelease, StateError> 
     if spec.version.is_empty() || spec.version.len() > 64 || !spec.version.bytes().all(plain) {
         return Err(wrong("agent.version", "is not a version"));
     }
-    Ok(AgentRelease { version: spec.version, digest: spec.digest, size_bytes: spec.size_bytes })
+    within("agent", "size_bytes", spec.size_bytes, 1, AGENT_BYTES_MAX)?;
+    Ok(AgentRelease { version: spec.version, digest: spec.digest, size_bytes: spec.size_bytes, attempt: spec.attempt })
 }
 
 fn health_check(at: &str, health: agent::HealthCheck) -> Result<HealthCheck, StateError> {

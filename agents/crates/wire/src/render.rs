@@ -23,6 +23,8 @@ pub struct ReportParts<'a> {
     pub volumes: Vec<(model::VolumeKey, u64)>,
     /// The disk, once it was looked at.
     pub disk: Option<agent::DiskStatus>,
+    /// The agent's own program, once it is known.
+    pub agent: Option<model::AgentStatus>,
 }
 
 /// A report as it is sent; `report_id` is given by the link.
@@ -37,7 +39,18 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         benchmarks: parts.benchmarks.into_iter().map(benchmark).collect(),
         volumes: parts.volumes.into_iter().map(volume).collect(),
         disk: parts.disk,
+        agent: parts.agent.map(agent_status),
     }
+}
+
+fn agent_status(status: model::AgentStatus) -> agent::AgentStatus {
+    let upgrade = status.upgrade.map(|upgrade| agent::UpgradeStatus {
+        attempt: upgrade.attempt,
+        state: work(upgrade.state),
+        step: upgrade.step.name().into(),
+        failure: upgrade.failure.map(failure),
+    });
+    agent::AgentStatus { digest: status.digest, upgrade }
 }
 
 fn volume((volume, used_bytes): (model::VolumeKey, u64)) -> agent::VolumeStatus {

@@ -66,6 +66,7 @@ export const PERMISSION_GROUPS: readonly {
     permissions: [
       ['server.read', 'See servers'],
       ['server.enrol', 'Add servers'],
+      ['server.upgrade', 'Upgrade the agents of servers'],
       ['server.write', 'Change servers'],
       ['server.delete', 'Delete servers'],
     ],

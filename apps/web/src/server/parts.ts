@@ -10,7 +10,7 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { connectionBudgets, createDatabase } from '@fairlead/db';
 import { createOutbound } from '@fairlead/outbound';
-import { agentDownload } from './agent-download.ts';
+import { agentDownload, agentOffers } from './agent-download.ts';
 import type { WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
@@ -92,6 +92,7 @@ async function createParts(): Promise<WebParts> {
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,
       agentDownload: () => agentDownload(env, binaries),
+      agentOffers: agentOffers(binaries),
     },
   };
 }

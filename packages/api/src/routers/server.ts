@@ -16,19 +16,22 @@ import {
   serverListSchema,
   updateProxy,
   updateProxyInputSchema,
+  upgradeServer,
+  upgradeServerInputSchema,
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../ladder.ts';
+import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
   list: memberProcedure('server.read')
     .output(serverListSchema)
-    .query(({ ctx }) => listServers(ctx.core)),
+    .query(async ({ ctx }) => listServers(ctx.core, await ctx.config.agentOffers.list())),
 
   get: memberProcedure('server.read')
     .input(getServerInputSchema)
     .output(serverDetailSchema)
-    .query(({ ctx, input }) => getServer(ctx.core, input)),
+    .query(async ({ ctx, input }) => getServer(ctx.core, input, await ctx.config.agentOffers.list())),
 
   enrol: memberProcedure('server.enrol')
     .input(enrolServerInputSchema)
@@ -48,6 +51,14 @@ export const serverRouter = router({
     .input(updateProxyInputSchema)
     .output(proxySettingsSchema)
     .mutation(({ ctx, input }) => updateProxy(ctx.core, input)),
+  upgrade: memberProcedure('server.upgrade')
+    .input(upgradeServerInputSchema)
+    .output(getServerInputSchema)
+    .mutation(async ({ ctx, input }) => {
+      const { serverId, offer } = await upgradeServer(ctx.core, input, await ctx.config.agentOffers.list());
+      await storeAgent(ctx, offer);
+      return { serverId };
+    }),
 
   delete: memberProcedure('server.delete')
     .input(deleteServerInputSchema)

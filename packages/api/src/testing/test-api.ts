@@ -1,11 +1,14 @@
 // A whole API on a database of its own for tests: real auth, real verbs, a live source that tests feed.
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type AuthOptions, createAuth } from '@fairlead/auth';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
+import type { AgentOffer } from '@fairlead/core/server';
 import { rotateSetupToken } from '@fairlead/core/setup';
 import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
 import type { TestDatabase } from '@fairlead/db/testing/cluster';
@@ -56,6 +59,16 @@ export const emptyRepository: Outbound = {
     }),
 };
 
+const agentProgram = Buffer.from('another agent');
+
+/** What this control plane offers to servers. */
+export const testAgent: AgentOffer = {
+  target: 'linux-x64',
+  version: '9.9.9',
+  digest: `sha256:${createHash('sha256').update(agentProgram).digest('hex')}`,
+  sizeBytes: agentProgram.length,
+};
+
 const password = 'correct horse battery';
 
 /** Takes the database: it is dropped with the API. */
@@ -90,6 +103,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       trustedProxies: ['10.0.0.0/8'],
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
+      agentOffers: { list: async () => [testAgent], read: () => Readable.from([agentProgram]) },
       agentDownload: () => Promise.resolve({ url: `${origin}/install/agent.sh`, sha256: 'ab'.repeat(32) }),
     },
     clock: world.clock,

@@ -1,4 +1,4 @@
-// Owns who may read and write which artifact: a server reads what is released on it or was sent for it to build, and writes
+// Owns who may read and write which artifact: a server reads what is released on it, was sent for it to build, or is the agent that it should be, and writes
 // only what a build of its own has named or made. Must never answer for another organization.
 import { createHash } from 'node:crypto';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
@@ -54,6 +54,10 @@ async function mayRead(ctx: OrganizationCtx, serverId: string, digest: string): 
       SELECT 1 FROM deployment
       WHERE deployment.organization_id = ${organizationId} AND deployment.upload_digest = ${digest}
         AND deployment.build_server_id = ${serverId} AND deployment.state = 'building'
+    ) OR EXISTS (
+      SELECT 1 FROM server
+      WHERE server.organization_id = ${organizationId} AND server.id = ${serverId}
+        AND server.upgrade->>'digest' = ${digest} AND server.upgrade->>'state' = 'running'
     ) AS readable`;
   return found?.readable ?? false;
 }
@@ -83,7 +87,7 @@ async function mayWrite(ctx: OrganizationCtx, { serverId, digest, deploymentId }
 
 export interface StoredArtifact {
   readonly digest: string;
-  readonly kind: 'build' | 'upload';
+  readonly kind: 'build' | 'upload' | 'agent';
   readonly sizeBytes: number;
 }
 

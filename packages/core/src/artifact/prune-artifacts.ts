@@ -1,4 +1,4 @@
-// Owns the end of artifacts that nothing needs: neither a kept release nor a deployment under way. A grace lies between, in
+// Owns the end of artifacts that nothing needs: neither a kept release nor a deployment or upgrade under way. A grace lies between, in
 // which whoever needs one again finds it.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -30,7 +30,11 @@ async function findNeeded(ctx: OrganizationCtx): Promise<Set<string>> {
     where: { organizationId, state: { in: ['queued', 'building', 'releasing', 'rolling_out'] } },
     select: { uploadDigest: true, release: { select: { artifactDigest: true } } },
   });
+  const agents = await tx.$queryRaw<{ digest: string }[]>`
+    SELECT upgrade->>'digest' AS digest FROM server
+    WHERE organization_id = ${organizationId} AND upgrade->>'state' = 'running'`;
   return new Set([
+    ...agents.map(({ digest }) => digest),
     ...kept.map(({ artifactDigest }) => artifactDigest),
     ...underWay.flatMap(({ uploadDigest, release }) => [uploadDigest ?? [], release?.artifactDigest ?? []].flat()),
   ]);

@@ -11,7 +11,7 @@ import {
   type OrganizationCtx,
   type SystemCtx,
 } from '../kernel/index.ts';
-import type { DiskView } from '../server/index.ts';
+import { type DiskView, recordAgent } from '../server/index.ts';
 import { recordVolumes } from '../volume/index.ts';
 
 export interface RecordReportInput {
@@ -52,6 +52,7 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
   await recordBenchmarks(scope, { serverId, statuses: report.benchmarks });
   await recordInstances(scope, serverId, report.instances);
   await recordVolumes(scope, { serverId, volumes: report.volumes });
+  if (report.agent !== undefined) await recordAgent(scope, { serverId, status: report.agent });
 
   const applied = report.applied ?? { epoch: server.appliedEpoch, number: server.appliedNumber };
   const refusedReason = report.refused === undefined ? null : refusal(report.refused);

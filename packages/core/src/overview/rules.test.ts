@@ -24,6 +24,9 @@ const server: ServerSummary = {
   cpuSparkline: [],
   diskWarning: null,
   capabilities: [],
+  agentDigest: null,
+  offeredAgent: null,
+  upgrade: null,
   createdAt: new Date(),
 };
 const nothing = { servers: [server], failed: [], unhealthy: [], expiring: [], now: new Date('2026-11-20T00:00:00Z') };

@@ -47,6 +47,7 @@ export const permissionSchema = z.enum([
   'server.delete',
   'server.enrol',
   'server.read',
+  'server.upgrade',
   'server.write',
   'token.read',
   'token.write',

@@ -44,6 +44,7 @@ const rows: DesiredRows = {
   keptArtifacts: [],
   deletedVolumes: [],
   proxy: proxySettingsSchema.parse({}),
+  agent: null,
 };
 
 test('an empty server needs nothing, and the message survives its own encoding', () => {

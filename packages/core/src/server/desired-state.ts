@@ -115,6 +115,13 @@ export interface ControlRoute {
   readonly address: string;
 }
 
+export interface AgentRow {
+  readonly version: string;
+  readonly digest: string;
+  readonly sizeBytes: number;
+  readonly attempt: number;
+}
+
 export interface DesiredRows {
   readonly serverId: string;
   readonly epoch: number;
@@ -128,6 +135,8 @@ export interface DesiredRows {
   readonly keptArtifacts: readonly string[];
   readonly deletedVolumes: readonly VolumeRow[];
   readonly proxy: ProxySettings;
+  /** The agent that somebody asked for; null: the one that runs. */
+  readonly agent: AgentRow | null;
 }
 
 const benchmarkProtocols = {
@@ -160,6 +169,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(rows.benchmarks.length > 0 ? ['benchmark'] : []),
     ...(rows.benchmarks.some(({ plan }) => plan.protocols.includes('http3')) ? ['benchmark.http3'] : []),
     ...wordsOf(specs, builds, rows.deletedVolumes),
+    ...(rows.agent !== null ? ['upgrade'] : []),
   ];
   return create(DesiredStateSchema, {
     version: { epoch: rows.epoch, number: rows.number },
@@ -171,6 +181,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ...(proxy === null ? {} : { proxy }),
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
+    ...(rows.agent === null ? {} : { agent: { ...rows.agent, sizeBytes: BigInt(rows.agent.sizeBytes) } }),
     benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
       create(BenchmarkSpecSchema, {
         ...ids,

@@ -2,7 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { proxySettingsSchema } from '../traffic/index.ts';
-import { diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
+import { type AgentOffer, diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
 import { loadServers } from './store.ts';
 
 interface AppRow {
@@ -13,9 +13,13 @@ interface AppRow {
   readonly environmentName: string;
 }
 
-export async function getServer(ctx: Ctx, input: GetServerInput): Promise<ServerDetail> {
+export async function getServer(
+  ctx: Ctx,
+  input: GetServerInput,
+  offers: readonly AgentOffer[] = [],
+): Promise<ServerDetail> {
   const { organizationId } = ctx;
-  const [summary] = await loadServers(ctx, { id: input.serverId });
+  const [summary] = await loadServers(ctx, offers, { id: input.serverId });
   const row = await ctx.tx.server.findFirst({
     where: { id: input.serverId, organizationId },
     select: {

@@ -1,8 +1,8 @@
 // Owns the list of servers.
 import type { Ctx } from '../kernel/index.ts';
-import type { ServerSummary } from './schema.ts';
+import type { AgentOffer, ServerSummary } from './schema.ts';
 import { loadServers } from './store.ts';
 
-export async function listServers(ctx: Ctx): Promise<{ items: ServerSummary[] }> {
-  return { items: await loadServers(ctx) };
+export async function listServers(ctx: Ctx, offers: readonly AgentOffer[] = []): Promise<{ items: ServerSummary[] }> {
+  return { items: await loadServers(ctx, offers) };
 }

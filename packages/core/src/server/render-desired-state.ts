@@ -10,6 +10,7 @@ import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { storedPlanSchema } from './schema.ts';
+import { wantedAgent } from './upgrade.ts';
 
 export interface RenderInput {
   readonly serverId: string;
@@ -56,10 +57,11 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       recipient: string | null;
       proxy: unknown;
       capabilities: string[];
+      upgrade: unknown;
     }[]
   >`
     SELECT organization_id AS "organizationId", is_local AS "isLocal", desired_epoch AS "epoch", desired_number AS "number",
-           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy
+           sealing_recipient AS "recipient", coalesce(capabilities, '{}') AS capabilities, proxy, upgrade
     FROM server WHERE id = ${serverId} FOR SHARE`;
   if (version === undefined) throw new AppError('server.not_found', { serverId });
   const { organizationId, capabilities } = version;
@@ -208,6 +210,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,
     proxy: proxySettingsSchema.parse(version.proxy),
+    agent: capabilities.includes('upgrade') ? wantedAgent(version.upgrade) : null,
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map((placement) => ({
       appId: placement.appId,

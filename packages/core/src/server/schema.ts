@@ -43,6 +43,43 @@ export const diskSchema = z.object({
 });
 export type DiskView = z.infer<typeof diskSchema>;
 
+export const agentTargetSchema = z.enum(['linux-x64', 'linux-arm64']);
+export type AgentTarget = z.infer<typeof agentTargetSchema>;
+
+/** A program that this control plane has for servers of one kind. */
+export interface AgentOffer {
+  readonly target: AgentTarget;
+  readonly version: string;
+  /** "sha256:…" */
+  readonly digest: string;
+  readonly sizeBytes: number;
+}
+
+export const upgradeStepSchema = z.enum(['fetch', 'check', 'wait', 'start']);
+
+/** The last request for another agent. */
+export const upgradeSchema = z.object({
+  /** Grows with every request of a server. */
+  attempt: z.number().int().positive(),
+  version: z.string(),
+  digest: z.string(),
+  sizeBytes: z.number(),
+  state: z.enum(['running', 'succeeded', 'failed']),
+  step: upgradeStepSchema,
+  failureCode: z.string().nullable(),
+  /** A whole sentence. */
+  failureMessage: z.string().nullable(),
+  requestedAt: z.date(),
+  finishedAt: z.date().nullable(),
+});
+export type UpgradeView = z.infer<typeof upgradeSchema>;
+
+/** As it lies in the server's row. */
+export const storedUpgradeSchema = upgradeSchema.extend({
+  requestedAt: z.coerce.date(),
+  finishedAt: z.coerce.date().nullable(),
+});
+
 export const serverSummarySchema = z.object({
   id: serverIdSchema,
   name: z.string(),
@@ -71,6 +108,11 @@ export const serverSummarySchema = z.object({
   diskWarning: z.string().nullable(),
   /** What its agent can do beside the oldest things, as it last told. */
   capabilities: z.array(z.string()),
+  /** Of its agent's program, "sha256:…"; null for an agent that tells none. */
+  agentDigest: z.string().nullable(),
+  /** What this control plane has for it where that is another program than the one that runs; null: nothing else. */
+  offeredAgent: z.object({ version: z.string(), digest: z.string() }).nullable(),
+  upgrade: upgradeSchema.nullable(),
 });
 export type ServerSummary = z.infer<typeof serverSummarySchema>;
 
@@ -102,6 +144,9 @@ export type UpdateProxyInput = z.infer<typeof updateProxyInputSchema>;
 
 export const deleteServerInputSchema = z.object({ serverId: serverIdSchema, confirmName: z.string().max(200) });
 export type DeleteServerInput = z.infer<typeof deleteServerInputSchema>;
+
+export const upgradeServerInputSchema = z.object({ serverId: serverIdSchema });
+export type UpgradeServerInput = z.infer<typeof upgradeServerInputSchema>;
 
 export const enrolServerInputSchema = z.object({ name: serverNameSchema });
 export type EnrolServerInput = z.infer<typeof enrolServerInputSchema>;

@@ -3,7 +3,8 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
 import { serverState } from './rules.ts';
-import { diskSchema, hostInfoSchema, type ServerSummary } from './schema.ts';
+import { type AgentOffer, diskSchema, hostInfoSchema, type ServerSummary } from './schema.ts';
+import { otherAgentFor, upgradeView } from './upgrade.ts';
 
 const sparklineMinutes = 30;
 
@@ -23,7 +24,11 @@ interface LatestRow {
 }
 
 /** Servers of the organization by name, or the one asked for. */
-export async function loadServers(ctx: Ctx, where: { readonly id?: string } = {}): Promise<ServerSummary[]> {
+export async function loadServers(
+  ctx: Ctx,
+  offers: readonly AgentOffer[] = [],
+  where: { readonly id?: string } = {},
+): Promise<ServerSummary[]> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.server.findMany({
     where: { organizationId: ctx.organizationId, ...where },
@@ -71,6 +76,9 @@ export async function loadServers(ctx: Ctx, where: { readonly id?: string } = {}
       createdAt: row.createdAt,
       diskWarning: diskSchema.safeParse(row.disk).data?.warning || null,
       capabilities: row.capabilities,
+      agentDigest: row.agentDigest,
+      offeredAgent: otherAgentFor(row, offers),
+      upgrade: upgradeView(row.upgrade, now),
     };
   });
 }

@@ -59,7 +59,7 @@ export interface TestWorld {
   createApp(name: string, changes?: { host?: string; deployNow?: boolean }): Promise<CreatedTestApp>;
   /** What the worker does with the deployment's job. */
   advance(deploymentId: string, workerId?: string): Promise<void>;
-  report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks'>>): Promise<void>;
+  report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent'>>): Promise<void>;
   /** Builds and rolls out as a healthy agent reports it. */
   finish(deploymentId: string): Promise<void>;
   desired(): ReturnType<typeof renderDesiredState>;

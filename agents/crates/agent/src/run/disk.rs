@@ -175,7 +175,7 @@ impl Disk {
 }
 
 /// Free for this user, and in all.
-fn space(path: &Path) -> io::Result<(u64, u64)> {
+pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let disk = rustix::fs::statvfs(path)?;
     Ok((disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_blocks.saturating_mul(disk.f_frsize)))
 }

@@ -14,9 +14,9 @@ const ASK_PAUSE: Duration = Duration::from_secs(20);
 const MISSED_MAX: u32 = 6;
 
 /// What this server can do, and the task that keeps it true.
-pub(super) async fn watch(engine: Engine) -> (watch::Receiver<Vec<String>>, JoinHandle<()>) {
+pub(super) async fn watch(engine: Engine, upgrades: bool) -> (watch::Receiver<Vec<String>>, JoinHandle<()>) {
     let mut answers = engine.answers().await;
-    let (told, receiver) = watch::channel(capabilities(answers));
+    let (told, receiver) = watch::channel(capabilities(answers, upgrades));
     let task = tokio::spawn(async move {
         let mut missed = 0;
         loop {
@@ -26,14 +26,18 @@ pub(super) async fn watch(engine: Engine) -> (watch::Receiver<Vec<String>>, Join
             if now != answers {
                 answers = now;
                 tracing::info!(answers, "the container engine");
-                told.send_replace(capabilities(answers));
+                told.send_replace(capabilities(answers, upgrades));
             }
         }
     });
     (receiver, task)
 }
 
-fn capabilities(containers: bool) -> Vec<String> {
-    let here = CAPABILITIES.iter().filter(|name| containers || **name != "container");
+fn capabilities(containers: bool, upgrades: bool) -> Vec<String> {
+    let here = CAPABILITIES.iter().filter(|name| match **name {
+        "container" => containers,
+        "upgrade" => upgrades,
+        _ => true,
+    });
     here.map(|name| (*name).to_owned()).collect()
 }

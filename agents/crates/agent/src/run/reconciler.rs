@@ -8,7 +8,9 @@ use std::time::Duration;
 use fairlead_base::{CancellationToken, Folders};
 use fairlead_bench::{ProxyTarget, Targets};
 use fairlead_link::{Desired, PushSender};
-use fairlead_model::{BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, diff};
+use fairlead_model::{
+    AgentStatus, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
+};
 use fairlead_proxy::ProxyKeeper;
 use fairlead_runtime::{Runtime, View};
 use fairlead_tls::LocalAuthority;
@@ -47,6 +49,7 @@ pub(crate) struct Sources {
     pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
     pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
     pub(crate) disk: watch::Receiver<DiskReport>,
+    pub(crate) agent: watch::Receiver<Option<AgentStatus>>,
 }
 
 /// Who is told what to do.
@@ -62,14 +65,16 @@ pub(crate) struct Reconciler {
     pub(crate) lines: mpsc::Sender<DeploymentLine>,
     pub(crate) pushes: PushSender,
     pub(crate) report: watch::Sender<Option<agent::Report>>,
+    /// Told whether a build, a roll-out or a benchmark is under way.
+    pub(crate) busy: watch::Sender<bool>,
     /// The state whose apps the runtime knows; none before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
     pub(crate) folders: Folders,
 }
 
 impl Reconciler {
-    /// Runs until `shutdown`; builds and benchmarks under way are ended, apps and proxy are left alone.
-    pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken) {
+    /// Runs until `shutdown` or `hand_over`; builds and benchmarks under way are ended, apps and proxy are left alone.
+    pub(crate) async fn run(mut self, mut from: Sources, shutdown: CancellationToken, hand_over: CancellationToken) {
         self.apply(&mut from);
         let mut proxy_speaks = true;
         let mut report_at = Some(Instant::now() + REPORT_DELAY);
@@ -78,10 +83,12 @@ impl Reconciler {
             let frame_at = Instant::from_std(self.samples.last()) + patience;
             let changed = tokio::select! {
                 () = shutdown.cancelled() => break,
+                () = hand_over.cancelled() => break,
                 Ok(()) = from.desired.changed() => { self.apply(&mut from); true }
                 Ok(()) = from.view.changed() => true,
                 Ok(()) = from.routed.changed() => true,
                 Ok(()) = from.disk.changed() => true,
+                Ok(()) = from.agent.changed() => true,
                 Some(stats) = from.stats.recv() => {
                     proxy_speaks = true;
                     self.count_in_flight(&stats, from.routed.borrow().generation);
@@ -238,6 +245,7 @@ impl Reconciler {
             refused: desired.refused.or(problem),
             instances: self.samples.with_uses(&view.instances),
             rollouts: view.rollouts.clone(),
+            agent: from.agent.borrow().clone(),
             ..ReportParts::default()
         };
         if let Some(state) = &desired.state {
@@ -246,6 +254,11 @@ impl Reconciler {
             parts.builds = self.builds.statuses(state, &self.local);
             parts.benchmarks = self.benchmarks.statuses(state, &self.local);
         }
+        let states = parts.builds.iter().map(|build| build.state);
+        let states = states.chain(parts.rollouts.iter().map(|rollout| rollout.state));
+        let mut states = states.chain(parts.benchmarks.iter().map(|benchmark| benchmark.state));
+        let busy = states.any(|state| state == WorkState::Running);
+        self.busy.send_if_modified(|told| std::mem::replace(told, busy) != busy);
         self.report.send_replace(Some(fairlead_wire::report(parts)));
     }
 }

@@ -281,6 +281,9 @@ pub struct AgentRelease {
     pub digest: ::prost::alloc::string::String,
     #[prost(uint64, tag = "3")]
     pub size_bytes: u64,
+    /// Grows with every request for this server: a program that failed is tried again only by a newer one.
+    #[prost(uint32, tag = "4")]
+    pub attempt: u32,
 }
 /// An app as it should live on this server. `live` is the last known good release and keeps serving while
 /// `candidate` is rolled out beside it.
@@ -622,6 +625,31 @@ pub struct Report {
     pub volumes: ::prost::alloc::vec::Vec<VolumeStatus>,
     #[prost(message, optional, tag = "9")]
     pub disk: ::core::option::Option<DiskStatus>,
+    #[prost(message, optional, tag = "10")]
+    pub agent: ::core::option::Option<AgentStatus>,
+}
+/// The agent's own program, and what becomes of the one that desired state names.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AgentStatus {
+    /// "sha256:<hex>" of the program that runs.
+    #[prost(string, tag = "1")]
+    pub digest: ::prost::alloc::string::String,
+    /// Absent without an AgentRelease in desired state.
+    #[prost(message, optional, tag = "2")]
+    pub upgrade: ::core::option::Option<UpgradeStatus>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpgradeStatus {
+    /// Of the AgentRelease.
+    #[prost(uint32, tag = "1")]
+    pub attempt: u32,
+    #[prost(enumeration = "WorkState", tag = "2")]
+    pub state: i32,
+    /// "fetch", "check", "wait" (for builds, roll-outs and benchmarks to end) or "start".
+    #[prost(string, tag = "3")]
+    pub step: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "4")]
+    pub failure: ::core::option::Option<Failure>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VolumeStatus {

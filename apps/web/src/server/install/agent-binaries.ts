@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 
 export const agentTargets = ['linux-x64', 'linux-arm64'] as const;
 export type AgentTarget = (typeof agentTargets)[number];
@@ -15,6 +14,8 @@ export interface AgentBinary {
   readonly sizeBytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
+  /** As the program itself says; empty for one that does not. */
+  readonly version: string;
 }
 
 export interface AgentBinaries {
@@ -41,9 +42,7 @@ export function createAgentBinaries(location: string | undefined, ownArch: strin
     if (file === null || !file.isFile()) return null;
     const before = known.get(path);
     if (before !== undefined && before.modifiedMs === file.mtimeMs && before.sizeBytes === file.size) return before;
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(path), hash);
-    const binary = { target, path, sizeBytes: file.size, sha256: hash.digest('hex'), modifiedMs: file.mtimeMs };
+    const binary = { target, path, sizeBytes: file.size, ...(await look(path)), modifiedMs: file.mtimeMs };
     known.set(path, binary);
     return binary;
   }
@@ -55,6 +54,24 @@ export function createAgentBinaries(location: string | undefined, ownArch: strin
       return found.filter((binary) => binary !== null);
     },
   };
+}
+
+/** agents/crates/agent/src/main.rs keeps it in the program, because one for another kind of machine can't be asked. */
+const versionMark = /fairlead-agent-version=([0-9A-Za-z.+-]{1,60});/;
+const markBytesMax = 100;
+
+async function look(path: string): Promise<Pick<AgentBinary, 'sha256' | 'version'>> {
+  const hash = createHash('sha256');
+  let version = '';
+  let end = '';
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    if (version !== '') continue;
+    const text = end + chunk.toString('latin1');
+    version = versionMark.exec(text)?.[1] ?? '';
+    end = text.slice(-markBytesMax);
+  }
+  return { sha256: hash.digest('hex'), version };
 }
 
 async function statOrNull(path: string) {

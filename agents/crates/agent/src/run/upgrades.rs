@@ -1,0 +1,246 @@
+//! The agent that desired state names, from the artifact store to the moment of handing over; and of an agent on trial, the
+//! proof. Owns the order of the steps. What runs next is `upgrade`'s record, never decided here.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use fairlead_base::{CancellationToken, Folders, file};
+use fairlead_build::Store;
+use fairlead_fetch::Digest;
+use fairlead_link::Desired;
+use fairlead_model::{AgentRelease, AgentStatus, Failure, UpgradeStatus, UpgradeStep, WorkState};
+use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use crate::upgrade::{Program, Record, failure, own_digest};
+
+/// A session that lasts for so long is one.
+const PROOF: Duration = Duration::from_secs(3);
+/// What a new program may take to look at this server: longer than each of its own deadlines.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
+/// Of what it said on standard error.
+const WORDS_BYTES_MAX: usize = 600;
+/// Left free beside the program.
+const FREE_BYTES_AFTER: u64 = 64 << 20;
+
+/// What it looks at.
+pub(super) struct Upgrades {
+    pub(super) folders: Folders,
+    pub(super) store: Store,
+    pub(super) desired: watch::Receiver<Desired>,
+    pub(super) connected: watch::Receiver<bool>,
+    /// Whether a build, a roll-out or a benchmark is under way.
+    pub(super) busy: watch::Receiver<bool>,
+    pub(super) report: watch::Sender<Option<AgentStatus>>,
+    /// Ends `run`, for another program to go on.
+    pub(super) hand_over: CancellationToken,
+}
+
+impl Upgrades {
+    pub(super) async fn run(mut self, program: PathBuf) {
+        let named = own_digest(&self.folders, &program);
+        let hex = match named {
+            Some(hex) => hex,
+            None => match tokio::task::spawn_blocking(|| Digest::hex_of(Path::new("/proc/self/exe"))).await {
+                Ok(Ok(hex)) => hex,
+                Ok(Err(error)) => return tracing::error!(%error, "the agent can't read its own program: no upgrades"),
+                Err(error) => return tracing::error!(%error, "the agent's program was not read: no upgrades"),
+            },
+        };
+        self.tell(&hex, None);
+        if let Err(error) = self.prove(&hex).await {
+            tracing::error!(%error, "agent.json can't be saved: no upgrades");
+            return;
+        }
+        loop {
+            let wanted = self.desired.borrow_and_update().state.as_ref().and_then(|state| state.agent.clone());
+            let Some(release) = wanted else {
+                self.tell(&hex, None);
+                if self.desired.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            };
+            let mut desired = self.desired.clone();
+            let attempt = release.attempt;
+            let other = desired.wait_for(|desired| {
+                desired.state.as_ref().and_then(|state| state.agent.as_ref()).map(|agent| agent.attempt)
+                    != Some(attempt)
+            });
+            tokio::select! {
+                done = self.follow(&hex, &release) => match done {
+                    // It is ended from outside, with all the rest of `run`.
+                    Ok(()) => return,
+                    Err(error) => return tracing::error!(%error, "agent.json can't be read or saved: no upgrades"),
+                },
+                gone = other => if gone.is_err() { return },
+            }
+        }
+    }
+
+    /// Of a program on trial: waits until the control plane has known it for a while.
+    async fn prove(&mut self, hex: &str) -> io::Result<()> {
+        let Some(attempt) = Record::open(&self.folders)?.on_trial(hex) else { return Ok(()) };
+        self.tell(hex, Some(running(attempt, UpgradeStep::Start)));
+        loop {
+            if self.connected.wait_for(|connected| *connected).await.is_err() {
+                return std::future::pending().await;
+            }
+            let lost = self.connected.wait_for(|connected| !connected);
+            if timeout(PROOF, lost).await.is_err() {
+                break;
+            }
+        }
+        let mut record = Record::open(&self.folders)?;
+        record.confirm();
+        record.save(&self.folders)?;
+        tracing::info!(hex, "this agent has proved itself");
+        prune(&self.folders, &record)
+    }
+
+    /// Resolves with an error alone, and when it is time to hand over.
+    async fn follow(&self, hex: &str, release: &AgentRelease) -> io::Result<()> {
+        let attempt = release.attempt;
+        let mut record = Record::open(&self.folders)?;
+        if record.outcome(attempt).is_none() {
+            let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
+            if wanted == hex {
+                self.tell(hex, Some(ended(attempt, None)));
+                return std::future::pending().await;
+            }
+            match self.prepare(hex, release, &wanted).await {
+                Ok(()) => {
+                    let program = Program { hex: wanted, version: release.version.clone() };
+                    record.begin(program, attempt);
+                    record.save(&self.folders)?;
+                    tracing::info!(version = release.version, digest = release.digest, "handing over to another agent");
+                    self.hand_over.cancel();
+                    return Ok(());
+                }
+                Err(failure) => {
+                    tracing::error!(code = failure.code, reason = failure.message, "the agent is not upgraded");
+                    record.end(attempt, failure);
+                    record.save(&self.folders)?;
+                    prune(&self.folders, &record)?;
+                }
+            }
+        }
+        self.tell(hex, Some(ended(attempt, record.outcome(attempt).flatten())));
+        std::future::pending().await
+    }
+
+    /// Everything that can fail while this agent goes on as if nothing were.
+    async fn prepare(&self, hex: &str, release: &AgentRelease, wanted: &str) -> Result<(), Failure> {
+        let step = |step| self.tell(hex, Some(running(release.attempt, step)));
+        step(UpgradeStep::Fetch);
+        let installed = Record::open(&self.folders).map_err(unkept)?;
+        if !installed.installed().is_some_and(Path::exists) {
+            return Err(failure(
+                "upgrade.unavailable",
+                "The agent is not at the path any more where it was installed, so nothing could start it again. Run the install command of Servers on it once.",
+            ));
+        }
+        let program = self.fetch(release, wanted).await?;
+        step(UpgradeStep::Check);
+        check(&program, self.folders.root()).await?;
+        step(UpgradeStep::Wait);
+        let mut busy = self.busy.clone();
+        if busy.wait_for(|busy| !busy).await.is_err() {
+            // `run` ends anyway.
+            std::future::pending::<()>().await;
+        }
+        step(UpgradeStep::Start);
+        Ok(())
+    }
+
+    async fn fetch(&self, release: &AgentRelease, wanted: &str) -> Result<PathBuf, Failure> {
+        let (program, coming) =
+            (self.folders.agents().join(wanted), self.folders.agents().join(format!("{wanted}.coming")));
+        let (free, _) = super::disk::space(self.folders.root()).map_err(unkept)?;
+        if free < release.size_bytes.saturating_add(FREE_BYTES_AFTER) {
+            return Err(failure(
+                "upgrade.fetch_failed",
+                "The server's disk has no room for another agent. Free some space on it, then try again.",
+            ));
+        }
+        let cancel = CancellationToken::new();
+        let _cancelled_with_this = cancel.clone().drop_guard();
+        self.store.fetch_within(&release.digest, release.size_bytes, &coming, &cancel).await.map_err(|error| {
+            failure("upgrade.fetch_failed", format!("The new agent could not be fetched: {error}. Try again."))
+        })?;
+        let size = fs::metadata(&coming).map_err(unkept)?.len();
+        if size != release.size_bytes {
+            fs::remove_file(&coming).map_err(unkept)?;
+            return Err(failure(
+                "upgrade.fetch_failed",
+                format!("What came has {size} bytes instead of the {} that were signed for.", release.size_bytes),
+            ));
+        }
+        let put = || -> io::Result<()> {
+            fs::set_permissions(&coming, PermissionsExt::from_mode(0o755))?;
+            fs::File::open(&coming)?.sync_all()?;
+            fs::rename(&coming, &program)?;
+            file::sync_folder(&program)
+        };
+        put().map_err(unkept)?;
+        Ok(program)
+    }
+
+    fn tell(&self, hex: &str, upgrade: Option<UpgradeStatus>) {
+        let status = Some(AgentStatus { digest: format!("sha256:{hex}"), upgrade });
+        self.report.send_if_modified(|told| std::mem::replace(told, status.clone()) != status);
+    }
+}
+
+/// The new program says itself whether it can work here.
+async fn check(program: &Path, data: &Path) -> Result<(), Failure> {
+    let refused = |reason: String| {
+        failure(
+            "upgrade.check_failed",
+            format!("The new agent can't work on this server: {reason}. Nothing was changed."),
+        )
+    };
+    let mut command = Command::new(program);
+    command.arg("trial").arg("--data").arg(data).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+    let output = timeout(CHECK_TIMEOUT, command.output())
+        .await
+        .map_err(|_| refused(format!("it did not end its check within {} s", CHECK_TIMEOUT.as_secs())))?
+        .map_err(|error| refused(format!("it can't be started ({error})")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let last = words.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let last: String =
+        last.trim_start_matches("fairlead-agent: ").trim_end_matches('.').chars().take(WORDS_BYTES_MAX).collect();
+    Err(refused(if last.is_empty() { format!("its check ended with {}", output.status) } else { last }))
+}
+
+/// Removes programs that nothing leads to; one that still runs somewhere goes on without its name.
+fn prune(folders: &Folders, record: &Record) -> io::Result<()> {
+    for entry in fs::read_dir(folders.agents())? {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn running(attempt: u32, step: UpgradeStep) -> UpgradeStatus {
+    UpgradeStatus { attempt, state: WorkState::Running, step, failure: None }
+}
+
+fn ended(attempt: u32, failure: Option<&Failure>) -> UpgradeStatus {
+    let state = if failure.is_some() { WorkState::Failed } else { WorkState::Succeeded };
+    UpgradeStatus { attempt, state, step: UpgradeStep::Start, failure: failure.cloned() }
+}
+
+fn unkept(error: io::Error) -> Failure {
+    failure("upgrade.fetch_failed", format!("The new agent could not be kept on the server's disk: {error}."))
+}

@@ -1,0 +1,93 @@
+//! Watches a program on trial from a process of its own, which is the installed program: one that hangs can't be told to end
+//! itself. Owns the end of the trial's time.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use fairlead_base::Folders;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, pidfd_send_signal};
+
+use super::TRIAL;
+use super::record::Record;
+use crate::cli::GuardArgs;
+use crate::command::Outcome;
+
+const LOOK_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+
+/// Standard input is the descriptor of the process on trial.
+pub(crate) fn guard(args: GuardArgs) -> Outcome {
+    if !args.watch {
+        // What is on trial becomes another program and would never ask how its child ended: nobody's child needs no asking.
+        let mut again = Command::new(std::env::current_exe()?);
+        again.args(std::env::args_os().skip(1)).arg("--watch");
+        again.stdin(Stdio::inherit()).stdout(Stdio::null()).spawn()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folders = Folders::new(&args.data)?;
+    watch(io::stdin().as_fd(), &folders, &args.agent, TRIAL)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns once the process has ended or its program is on trial no more. After `limit` the trial has failed, and the process
+/// is ended: whoever keeps it running starts the installed program, which leads back.
+fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration) -> io::Result<()> {
+    let until = Instant::now() + limit;
+    loop {
+        let mut polled = [PollFd::from_borrowed_fd(process, PollFlags::IN)];
+        if poll(&mut polled, Some(&LOOK_PAUSE))? > 0 {
+            return Ok(());
+        }
+        let mut record = Record::open(folders)?;
+        if record.on_trial(hex).is_none() {
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            record.fail_silent();
+            record.save(folders)?;
+            eprintln!("fairlead-agent: the agent on trial did not prove itself within {} s: back", limit.as_secs());
+            return Ok(pidfd_send_signal(process, Signal::KILL)?);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+    use super::super::Program;
+    use super::*;
+
+    #[test]
+    fn one_that_hangs_is_ended_and_the_record_leads_back_and_one_that_proves_itself_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let hex = "a".repeat(64);
+        for proves_itself in [true, false] {
+            let mut record = Record::default();
+            record.begin(Program { hex: hex.clone(), version: "1".into() }, 7);
+            if proves_itself {
+                record.confirm();
+            }
+            record.save(&folders).unwrap();
+            let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+            let pid = Pid::from_child(&child);
+            let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+            watch(process.as_fd(), &folders, &hex, Duration::from_millis(1)).unwrap();
+            if proves_itself {
+                assert!(child.try_wait().unwrap().is_none());
+                child.kill().unwrap();
+                child.wait().unwrap();
+                continue;
+            }
+            assert_eq!(child.wait().unwrap().signal(), Some(9));
+            let failure = Record::open(&folders).unwrap().outcome(7).unwrap().unwrap().clone();
+            assert_eq!(failure.code, "upgrade.silent");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! `agent.json`: which program of the data folder runs, which is on trial, how the last request ended. Owns every decision
+//! about them. An older agent reads what a newer one wrote, so the file only grows.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use fairlead_base::{Folders, file};
+use fairlead_model::Failure;
+use serde::{Deserialize, Serialize};
+
+use super::{STARTS_MAX, TRIAL, failure};
+
+/// A program of the data folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Program {
+    /// Lower-case hex of its SHA-256, which is its name in the folder.
+    pub(crate) hex: String,
+    /// What it calls itself.
+    pub(crate) version: String,
+}
+
+/// The program that a person or a script installed, told from another one at the same path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Installed {
+    path: PathBuf,
+    inode: u64,
+    size: u64,
+    modified_ns: i64,
+}
+
+impl Installed {
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        let found = std::fs::metadata(path)?;
+        let modified_ns = found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec());
+        Ok(Self { path: path.into(), inode: found.ino(), size: found.size(), modified_ns })
+    }
+}
+
+/// A program that has not proved itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Trial {
+    program: Program,
+    attempt: u32,
+    starts: u32,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Ended {
+    attempt: u32,
+    failure: Option<Failure>,
+}
+
+/// What the installed program should become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lead {
+    /// It runs itself.
+    Stay,
+    /// This one, which has proved itself.
+    Proven(Program),
+    /// This one, watched.
+    Trial(Program),
+}
+
+/// The whole file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Record {
+    installed: Option<Installed>,
+    current: Option<Program>,
+    former: Option<Program>,
+    trial: Option<Trial>,
+    ended: Option<Ended>,
+}
+
+impl Record {
+    /// A damaged one is set aside: the installed program then runs, which is safe.
+    pub(crate) fn open(folders: &Folders) -> io::Result<Self> {
+        let path = folders.agent_record();
+        let Some(bytes) = file::read_if_present(&path)? else { return Ok(Self::default()) };
+        serde_json::from_slice(&bytes).or_else(|error| {
+            let aside = path.with_extension("damaged");
+            eprintln!("fairlead-agent: agent.json is damaged and was set aside as {}: {error}", aside.display());
+            std::fs::rename(&path, aside).map(|()| Self::default())
+        })
+    }
+
+    pub(crate) fn save(&self, folders: &Folders) -> io::Result<()> {
+        file::replace(&folders.agent_record(), &serde_json::to_vec(self)?, 0o600)
+    }
+
+    /// Counts a start of the installed program and says what it should become.
+    pub(crate) fn lead(&mut self, installed: Installed) -> Lead {
+        if self.installed.as_ref() != Some(&installed) {
+            self.replaced();
+            self.installed = Some(installed);
+        }
+        if let Some(trial) = &mut self.trial {
+            if trial.starts < STARTS_MAX {
+                trial.starts += 1;
+                return Lead::Trial(trial.program.clone());
+            }
+            self.fail(failure(
+                "upgrade.crashed",
+                format!(
+                    "The new agent was started {STARTS_MAX} times and ended each time before the control plane knew it. The former one runs again; the server's log of fairlead-agent says more."
+                ),
+            ));
+        }
+        self.current.clone().map_or(Lead::Stay, Lead::Proven)
+    }
+
+    /// Whoever installs another program by hand wants that one.
+    fn replaced(&mut self) {
+        (self.current, self.former) = (None, None);
+        self.fail(failure(
+            "upgrade.replaced",
+            "Another agent was installed on the server before the new one had proved itself.",
+        ));
+    }
+
+    /// The path of the installed program, once it was started from there.
+    pub(crate) fn installed(&self) -> Option<&Path> {
+        self.installed.as_ref().map(|installed| installed.path.as_path())
+    }
+
+    /// The next start is this program's.
+    pub(crate) fn begin(&mut self, program: Program, attempt: u32) {
+        self.trial = Some(Trial { program, attempt, starts: 0 });
+    }
+
+    /// Whether this program is on trial, and for which request.
+    pub(crate) fn on_trial(&self, hex: &str) -> Option<u32> {
+        self.trial.as_ref().filter(|trial| trial.program.hex == hex).map(|trial| trial.attempt)
+    }
+
+    /// The program on trial has proved itself.
+    pub(crate) fn confirm(&mut self) {
+        let Some(trial) = self.trial.take() else { return };
+        self.former = self.current.replace(trial.program);
+        self.ended = Some(Ended { attempt: trial.attempt, failure: None });
+    }
+
+    /// The program on trial has not; the one before runs next.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        if let Some(trial) = self.trial.take() {
+            self.end(trial.attempt, failure);
+        }
+    }
+
+    /// It was not started often enough to be known: its time is over.
+    pub(crate) fn fail_silent(&mut self) {
+        self.fail(failure(
+            "upgrade.silent",
+            format!(
+                "The new agent did not reach the control plane within {} s of its start, so the former one runs again. The server's log of fairlead-agent says more.",
+                TRIAL.as_secs()
+            ),
+        ));
+    }
+
+    /// A request that failed before anything was started.
+    pub(crate) fn end(&mut self, attempt: u32, failure: Failure) {
+        self.ended = Some(Ended { attempt, failure: Some(failure) });
+    }
+
+    /// How a request ended; `None` when it has not, or was not this one.
+    pub(crate) fn outcome(&self, attempt: u32) -> Option<Option<&Failure>> {
+        self.ended.as_ref().filter(|ended| ended.attempt == attempt).map(|ended| ended.failure.as_ref())
+    }
+
+    /// Whether a program of the folder may still be needed.
+    pub(crate) fn keeps(&self, hex: &str) -> bool {
+        let trial = self.trial.as_ref().map(|trial| &trial.program);
+        [trial, self.current.as_ref(), self.former.as_ref()].into_iter().flatten().any(|program| program.hex == hex)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(name: &str) -> Program {
+        Program { hex: name.repeat(64), version: "1.0.0".into() }
+    }
+
+    fn installed(inode: u64) -> Installed {
+        Installed { path: "/usr/local/bin/fairlead-agent".into(), inode, size: 1, modified_ns: 1 }
+    }
+
+    fn upgraded() -> Record {
+        let mut record = Record::default();
+        assert_eq!(record.lead(installed(1)), Lead::Stay);
+        record.begin(program("b"), 1);
+        assert_eq!(record.lead(installed(1)), Lead::Trial(program("b")));
+        record.confirm();
+        record
+    }
+
+    #[test]
+    fn a_program_that_proves_itself_is_what_each_later_start_becomes() {
+        let mut record = upgraded();
+        assert_eq!(record.outcome(1), Some(None));
+        for _ in 0..10 {
+            assert_eq!(record.lead(installed(1)), Lead::Proven(program("b")));
+        }
+        record.begin(program("c"), 2);
+        assert_eq!(record.lead(installed(1)), Lead::Trial(program("c")));
+        assert_eq!(record.on_trial(&program("c").hex), Some(2));
+        record.confirm();
+        assert!(record.keeps(&program("c").hex) && record.keeps(&program("b").hex));
+        assert_eq!(record.lead(installed(1)), Lead::Proven(program("c")));
+    }
+
+    #[test]
+    fn one_that_ends_each_time_is_left_for_the_one_before_it() {
+        let mut record = upgraded();
+        record.begin(program("c"), 2);
+        for _ in 0..STARTS_MAX {
+            assert_eq!(record.lead(installed(1)), Lead::Trial(program("c")));
+        }
+        assert_eq!(record.lead(installed(1)), Lead::Proven(program("b")));
+        assert_eq!(record.outcome(2).unwrap().unwrap().code, "upgrade.crashed");
+        assert_eq!(record.outcome(3), None, "a newer request is another matter");
+        assert!(!record.keeps(&program("c").hex));
+    }
+
+    #[test]
+    fn the_first_upgrade_that_fails_leads_back_to_what_was_installed() {
+        let mut record = Record::default();
+        record.lead(installed(1));
+        record.begin(program("b"), 1);
+        record.lead(installed(1));
+        record.fail_silent();
+        assert_eq!(record.lead(installed(1)), Lead::Stay);
+        assert_eq!(record.outcome(1).unwrap().unwrap().code, "upgrade.silent");
+    }
+
+    #[test]
+    fn what_somebody_installs_by_hand_runs_instead_of_what_was_chosen() {
+        let mut record = upgraded();
+        record.begin(program("c"), 2);
+        assert_eq!(record.lead(installed(2)), Lead::Stay);
+        assert_eq!(record.outcome(2).unwrap().unwrap().code, "upgrade.replaced");
+        assert_eq!(record.lead(installed(2)), Lead::Stay);
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written_a_damaged_one_is_set_aside_and_newer_words_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let record = upgraded();
+        record.save(&folders).unwrap();
+        assert_eq!(Record::open(&folders).unwrap(), record);
+        std::fs::write(folders.agent_record(), br#"{"colour":"blue"}"#).unwrap();
+        assert_eq!(Record::open(&folders).unwrap(), Record::default());
+        std::fs::write(folders.agent_record(), b"{half").unwrap();
+        assert_eq!(Record::open(&folders).unwrap(), Record::default());
+        assert!(folders.agent_record().with_extension("damaged").exists());
+    }
+}

@@ -1,0 +1,18 @@
+//! `trial`: what a new program is asked before it takes over: whether it starts at all, understands this server's folder, and is
+//! answered by the control plane. Changes nothing.
+
+use std::process::ExitCode;
+
+use fairlead_base::{Folders, config};
+use fairlead_link::AgentConfig;
+use fairlead_wire::CAPABILITIES;
+
+use crate::cli::TrialArgs;
+use crate::command::{Outcome, block_on};
+
+pub(crate) fn trial(args: TrialArgs) -> Outcome {
+    let folders = Folders::new(&args.data)?;
+    let config: AgentConfig = config::read(&folders.config())?;
+    block_on(fairlead_link::knock(&config, &folders, crate::VERSION, &CAPABILITIES))??;
+    Ok(ExitCode::SUCCESS)
+}

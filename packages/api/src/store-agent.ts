@@ -1,0 +1,18 @@
+// Owns putting an agent's program into the artifact store of an organization, from where its servers fetch it with the token of
+// their session, as everything else.
+import { recordArtifact } from '@fairlead/core/artifact';
+import { AppError, type Ctx } from '@fairlead/core/kernel';
+import type { AgentOffer } from '@fairlead/core/server';
+import type { ApiContext } from './context.ts';
+
+/** Throws when what was offered has been replaced meanwhile. */
+export async function storeAgent(ctx: ApiContext & { readonly core: Ctx }, offer: AgentOffer): Promise<void> {
+  const { organizationId } = ctx.core;
+  const { digest, sizeBytes } = offer;
+  const hex = digest.slice('sha256:'.length);
+  if ((await ctx.artifacts.size({ organizationId, hex })) === null) {
+    const added = await ctx.artifacts.add(organizationId, ctx.config.agentOffers.read(offer));
+    if (added?.hex !== hex) throw new AppError('artifact.digest_wrong', { digest });
+  }
+  await recordArtifact(ctx.core, { digest, kind: 'agent', sizeBytes });
+}

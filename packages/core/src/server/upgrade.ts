@@ -1,0 +1,46 @@
+// Owns the pure rules of upgrades: which agent is offered to which server, which is wanted, and when one counts as lost.
+import { errorTable } from '@fairlead/contract/errors';
+import type { AgentRow } from './desired-state.ts';
+import { type AgentOffer, type AgentTarget, hostInfoSchema, storedUpgradeSchema, type UpgradeView } from './schema.ts';
+
+/** An upgrade waits for builds and roll-outs of its server; after this nobody has to wait for its end any more. */
+const silenceMaxMs = 60 * 60_000;
+
+const targets: Readonly<Record<string, AgentTarget>> = { x86_64: 'linux-x64', aarch64: 'linux-arm64' };
+
+interface AgentFacts {
+  readonly hostInfo: unknown;
+  readonly agentDigest: string | null;
+}
+
+/** Null: there is none for this kind of machine. */
+export function agentOfferFor(server: Pick<AgentFacts, 'hostInfo'>, offers: readonly AgentOffer[]): AgentOffer | null {
+  const target = targets[hostInfoSchema.parse(server.hostInfo).arch];
+  return offers.find((offer) => offer.target === target) ?? null;
+}
+
+/** What is offered and is another program than the one that runs. Of an agent that tells no digest nobody knows. */
+export function otherAgentFor(
+  server: AgentFacts,
+  offers: readonly AgentOffer[],
+): Pick<AgentOffer, 'version' | 'digest'> | null {
+  const offer = agentOfferFor(server, offers);
+  if (offer === null || offer.digest === server.agentDigest) return null;
+  return { version: offer.version, digest: offer.digest };
+}
+
+export function upgradeView(stored: unknown, now: Date): UpgradeView | null {
+  if (stored === null) return null;
+  const upgrade = storedUpgradeSchema.parse(stored);
+  const isLost = upgrade.state === 'running' && now.getTime() - upgrade.requestedAt.getTime() > silenceMaxMs;
+  if (!isLost) return upgrade;
+  const code = 'upgrade.lost';
+  return { ...upgrade, state: 'failed', failureCode: code, failureMessage: errorTable[code].message };
+}
+
+/** One request is one try: what has ended is not wanted any more, so that whoever installs another agent by hand keeps it. */
+export function wantedAgent(stored: unknown): AgentRow | null {
+  if (stored === null) return null;
+  const { state, version, digest, sizeBytes, attempt } = storedUpgradeSchema.parse(stored);
+  return state === 'running' ? { version, digest, sizeBytes, attempt } : null;
+}
