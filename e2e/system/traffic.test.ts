@@ -1,9 +1,9 @@
-// How an app's requests reach its instances, and what a whole server's proxy does: what a person sets is what visitors meet, a
+// How requests reach an app and its instances, and what a whole server's proxy does: what a person sets is what visitors meet, a
 // moment later and without a deployment.
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { appTrafficSchema, proxySettingsSchema } from '@fairlead/core/traffic';
+import { appTrafficSchema, policyInputSchema, proxySettingsSchema } from '@fairlead/core/traffic';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { TELLING } from './harness/apps.ts';
@@ -91,4 +91,25 @@ test('a proxy in front is believed about the visitor once the server is told of 
     what: 'the request in the combined format',
     timeoutMs: 20_000,
   });
+});
+
+test('a path of a host leads to another app, which hears nothing of it', async () => {
+  const { state } = await system.createApp('api', await system.repositories.create('api', TELLING));
+  expect(state).toBe('live');
+  const { id: appId } = await system.app('api');
+  const domain = await system.product.verbs.attachDomain(
+    { appId, host: 'pair.localhost', pathPrefix: '/api' },
+    { localHttpsPort: 443, controlHost: '', publicHost: '' },
+  );
+  const policy = policyInputSchema.parse({ stripPrefix: true });
+  await system.product.verbs.updateDomainPolicy({ domainId: domain.id, policy });
+  const urlOf = async (path: string) => (await system.answer('pair', path)).body.split(' ').at(-1);
+  await waitFor(async () => (await urlOf('/api/x?y=1')) === '/x?y=1', {
+    what: 'the other app behind the path',
+    timeoutMs: 20_000,
+  });
+  const [own] = (await system.answer('api', '/')).body.split(' ');
+  expect(pidOf(await system.answer('pair', '/api'))).toBe(own);
+  expect(await urlOf('/apix')).toBe('/apix');
+  expect(pidOf(await system.answer('pair', '/apix'))).not.toBe(own);
 });

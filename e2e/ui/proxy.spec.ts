@@ -20,7 +20,7 @@ test('a domain leads from its app to its page', async () => {
   await page.goto(`${APP}/domains`);
   await page.getByRole('textbox', { name: 'Attach a domain' }).fill(HOST);
   await page.getByRole('button', { name: 'Attach' }).click();
-  await page.getByRole('link', { name: `The policy of ${HOST}` }).click();
+  await page.getByRole('link', { name: `The policy of ${HOST}`, exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: HOST })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
 });
@@ -49,14 +49,28 @@ test('a policy is saved, and its passwords are never shown again', async () => {
   expect(await page.content()).not.toContain('pbkdf2');
 });
 
+test('a path of a host is attached, and loses its beginning for the app', async () => {
+  await page.goto(`${APP}/domains`);
+  await page.getByRole('textbox', { name: 'Attach a domain' }).fill(`${HOST}/a b`);
+  await page.getByRole('button', { name: 'Attach' }).click();
+  await expect(page.getByText('Enter the beginning of a path', { exact: false })).toBeVisible();
+  await page.getByRole('textbox', { name: 'Attach a domain' }).fill(`${HOST}/api`);
+  await page.getByRole('button', { name: 'Attach' }).click();
+  await page.getByRole('link', { name: `The policy of ${HOST}/api` }).click();
+  await expect(page.getByRole('heading', { level: 1, name: `${HOST}/api` })).toBeVisible();
+  await page.getByRole('checkbox', { name: 'The app gets paths without /api' }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved', { exact: true })).toBeVisible();
+});
+
 test('detaching a domain with a policy asks first', async () => {
   await page.goto(`${APP}/domains`);
-  await expect(page.getByRole('link', { name: `The policy of ${HOST}` })).toHaveText('Has a policy');
-  await page.getByRole('button', { name: `Detach ${HOST}` }).click();
+  await expect(page.getByRole('link', { name: `The policy of ${HOST}`, exact: true })).toHaveText('Has a policy');
+  await page.getByRole('button', { name: `Detach ${HOST}`, exact: true }).click();
   await expect(page.getByText('Its policy goes with it', { exact: false })).toBeVisible();
   await look(page);
   await page.getByRole('button', { name: 'Detach it' }).click();
-  await expect(page.getByRole('link', { name: `The policy of ${HOST}` })).toHaveCount(0);
+  await expect(page.getByRole('link', { name: `The policy of ${HOST}`, exact: true })).toHaveCount(0);
 });
 
 test('how requests reach the instances is set beside the scaling, and needs no deployment', async () => {

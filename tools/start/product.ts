@@ -12,7 +12,7 @@ import {
   restartApp,
   rollbackApp,
 } from '@fairlead/core/deployment';
-import { updateDomainPolicy } from '@fairlead/core/domain';
+import { attachDomain, updateDomainPolicy } from '@fairlead/core/domain';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
 import { listReleases } from '@fairlead/core/release';
@@ -23,6 +23,7 @@ import { createDatabase, type Database } from '@fairlead/db';
 
 /** The verbs that act inside the organization; their `ctx` is filled in. */
 const VERBS = {
+  attachDomain,
   attachServer,
   createApp,
   getApp,

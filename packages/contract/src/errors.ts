@@ -245,6 +245,9 @@ const table = {
   ),
   'domain.password_missing': invalid('Somebody on the list has no password yet. Enter one for each new name.'),
   'domain.taken': conflict('This host name is already in use.'),
+  'domain.elsewhere': conflict(
+    'This host name leads to another server. Its paths can lead only to apps on the same servers.',
+  ),
 
   'secret.not_found': missing('There is no such secret. It may have been deleted.'),
   'secret.version_not_found': missing('This secret has no such version.'),

@@ -105,7 +105,10 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   ],
   readLog: ['deployment.not_found', (ctx) => readLog(ctx, { ...deployment(), fromLine: 0, limit: 10 }, store)],
   listReleases: ['app.not_found', (ctx) => listReleases(ctx, { appId: app(), limit: 10 })],
-  attachDomain: ['app.not_found', (ctx) => attachDomain(ctx, { appId: app(), host: 'stolen.example.test' }, links)],
+  attachDomain: [
+    'app.not_found',
+    (ctx) => attachDomain(ctx, { appId: app(), host: 'stolen.example.test', pathPrefix: '/' }, links),
+  ],
   detachDomain: ['domain.not_found', (ctx) => detachDomain(ctx, { domainId: parseId('dom', foreignDomainId) })],
   getServer: ['server.not_found', (ctx) => getServer(ctx, { serverId: server() })],
   deleteServer: ['server.not_found', (ctx) => deleteServer(ctx, { serverId: server(), confirmName: 'local' })],
@@ -213,7 +216,7 @@ test('a foreign cursor is no way to look around a corner', async () => {
 test('a host that another organization holds is taken, and its holder stays unnamed', async () => {
   const taken = await world.system(({ tx }) => tx.domain.findUniqueOrThrow({ where: { id: foreignDomainId } }));
   const attempt = world.tenant((ctx) =>
-    attachDomain(ctx, { appId: parseId('app', own.appId), host: taken.host }, links),
+    attachDomain(ctx, { appId: parseId('app', own.appId), host: taken.host, pathPrefix: '/' }, links),
   );
   await expect(attempt).rejects.toMatchObject({ code: 'domain.taken', details: { host: taken.host } });
 });

@@ -2,7 +2,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { createDeployment } from '../deployment/index.ts';
-import { type HostPolicy, isReservedHost } from '../domain/index.ts';
+import { createRoute, type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { pickSlug } from './rules.ts';
@@ -57,7 +57,8 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPol
       createdAt: now,
     },
   });
-  if (input.host !== undefined) await createDomain(ctx, id, environment.id, input.host);
+  const { host } = input;
+  if (host !== undefined) await createRoute(ctx, { appId: id, environmentId: environment.id, host, pathPrefix: '/' });
   await recordAudit(ctx, {
     action: 'app.create',
     target: { kind: 'app', id, label: input.name },
@@ -89,16 +90,4 @@ async function freeSlug(ctx: Ctx, name: string): Promise<string> {
   });
   if (rows.some((row) => row.name === name)) throw new AppError('app.name_taken', { name });
   return pickSlug(wanted, new Set(rows.map(({ slug }) => slug)));
-}
-
-async function createDomain(ctx: Ctx, appId: string, environmentId: string, host: string): Promise<void> {
-  const { organizationId } = ctx;
-  try {
-    await ctx.tx.domain.create({
-      data: { id: newId('dom'), organizationId, appId, environmentId, host, createdAt: ctx.clock.now() },
-    });
-  } catch (error) {
-    if (isUniqueViolation(error)) throw new AppError('domain.taken', { host }, { cause: error });
-    throw error;
-  }
 }

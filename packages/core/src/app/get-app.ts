@@ -24,8 +24,8 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
   });
   const domains = await ctx.tx.domain.findMany({
     where: place,
-    select: { id: true, host: true, policy: true },
-    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
+    select: { id: true, host: true, pathPrefix: true, policy: true },
+    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
   const { settings } = await findNewestConfig(ctx, place);
   return {
@@ -50,10 +50,11 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
       startedAt: instance.startedAt,
       reportedAt: instance.reportedAt,
     })),
-    domains: domains.map(({ id, host, policy }) => ({
+    domains: domains.map(({ id, host, pathPrefix, policy }) => ({
       id: parseId('dom', id),
       host,
-      url: domainUrl(host, row.serverIsLocal, links),
+      pathPrefix,
+      url: domainUrl({ host, pathPrefix }, row.serverIsLocal, links),
       hasPolicy: hasPolicy(policy),
     })),
     serverConnected: app.serverConnected,

@@ -3,7 +3,6 @@
 import {
   appIdSchema,
   deploymentIdSchema,
-  domainIdSchema,
   environmentIdSchema,
   instanceIdSchema,
   projectIdSchema,
@@ -115,9 +114,7 @@ export const appDetailSchema = appSummarySchema.extend({
   healthPath: z.string(),
   instancesWanted: z.number().int(),
   instances: z.array(appInstanceSchema),
-  domains: z.array(
-    z.object({ id: domainIdSchema, host: z.string(), url: z.string(), hasPolicy: domainSchema.shape.hasPolicy }),
-  ),
+  domains: z.array(domainSchema.pick({ id: true, host: true, pathPrefix: true, url: true, hasPolicy: true })),
   serverConnected: z.boolean(),
   /** Why its secrets do not reach the server: what runs goes on, and nothing new starts. */
   secretsProblem: secretsProblemSchema.nullable(),

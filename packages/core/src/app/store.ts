@@ -45,6 +45,7 @@ interface AppRow {
   readonly deploymentQueuedAt: Date;
   readonly deploymentFinishedAt: Date | null;
   readonly hosts: string[];
+  readonly firstPath: string | null;
   readonly instanceStates: string[];
   readonly deploysPausedAt: Date | null;
 }
@@ -106,7 +107,7 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
         instanceStates: row.instanceStates,
         instancesWanted: row.instancesWanted,
       }),
-      url: host === undefined ? null : domainUrl(host, row.serverIsLocal, links),
+      url: host === undefined ? null : domainUrl({ host, pathPrefix: row.firstPath ?? '/' }, row.serverIsLocal, links),
       hosts: row.hosts,
       liveRelease:
         row.releaseId === null
@@ -182,7 +183,10 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
            last.commit_subject AS "deploymentCommitSubject", last.queued_at AS "deploymentQueuedAt",
            last.finished_at AS "deploymentFinishedAt",
            ARRAY(SELECT domain.host FROM domain WHERE domain.app_id = app.id AND domain.environment_id = home.environment_id
-                 ORDER BY domain.created_at, domain.host) AS "hosts",
+                 ORDER BY domain.created_at, domain.host, domain.path_prefix) AS "hosts",
+           (SELECT domain.path_prefix FROM domain
+            WHERE domain.app_id = app.id AND domain.environment_id = home.environment_id
+            ORDER BY domain.created_at, domain.host, domain.path_prefix LIMIT 1) AS "firstPath",
            ARRAY(SELECT instance.state FROM instance
                  WHERE instance.app_id = app.id AND instance.environment_id = home.environment_id
                    AND instance.release_id = home.live_release_id) AS "instanceStates"

@@ -3,7 +3,7 @@ import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
-import { rowsOf } from './rules.ts';
+import { isPathAtOrBelow, rowsOf } from './rules.ts';
 import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
 
 /** Starts a run on the app's own server. One at a time there: two would measure each other. */
@@ -31,11 +31,13 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
 
   const domains = await tx.domain.findMany({
     where: { appId, organizationId, environmentId },
-    select: { host: true },
-    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }],
+    select: { host: true, pathPrefix: true },
+    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
-  // Only the app's own hosts: a benchmark must not be a way to load somebody else's server.
-  const host = plan.host === undefined ? domains[0]?.host : domains.find((domain) => domain.host === plan.host)?.host;
+  // Only what leads to the app: a benchmark must not be a way to load somebody else's server.
+  const host = domains.find(
+    (domain) => (plan.host ?? domain.host) === domain.host && isPathAtOrBelow(plan.path, domain.pathPrefix),
+  )?.host;
   if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
 
   // The server's row is the lock under which "one at a time" is decided.

@@ -55,3 +55,9 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     bytesReceived: Number(row.bytesReceived),
   };
 }
+
+/** Whether a request for the path falls to what begins with the prefix, by whole segments. */
+export function isPathAtOrBelow(path: string, prefix: string): boolean {
+  const [plain = ''] = path.split('?');
+  return prefix === '/' || plain === prefix || plain.startsWith(`${prefix}/`);
+}

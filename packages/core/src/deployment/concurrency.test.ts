@@ -44,7 +44,7 @@ test('nothing waits for each other in a circle, and at most one deployment of an
           world.tenant((ctx) =>
             attachDomain(
               ctx,
-              { appId, host: `r${round}.example.test` },
+              { appId, host: `r${round}.example.test`, pathPrefix: '/' },
               { localHttpsPort: 1, controlHost: '', publicHost: '' },
             ),
           ),

@@ -1,21 +1,21 @@
-// Owns a host name getting its app.
-import { newId } from '@fairlead/contract/ids';
+// Owns a host name, or a path of one, getting its app.
 import { recordAudit } from '../audit/index.ts';
-import { AppError, type Ctx, isUniqueViolation, notifyChange } from '../kernel/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { bumpServersOf } from '../server/index.ts';
-import { type AppLinks, type HostPolicy, isReservedHost } from './rules.ts';
+import { createRoute } from './create-route.ts';
+import { type AppLinks, domainLabel, type HostPolicy, isReservedHost } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
 import { loadDomains } from './store.ts';
 
-/** Routes a host name to an app. A host belongs to one organization of this control plane. */
+/** Routes a host name, or what of it begins with a path, to an app. */
 export async function attachDomain(
   ctx: Ctx,
   input: AttachDomainInput,
   config: AppLinks & HostPolicy,
 ): Promise<DomainView> {
   const { organizationId } = ctx;
-  const { appId, host } = input;
+  const { appId, host, pathPrefix } = input;
   if (isReservedHost(host, config)) throw new AppError('domain.reserved', { host });
   const placement = await ctx.tx.placement.findFirst({
     where: {
@@ -27,27 +27,13 @@ export async function attachDomain(
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   if (placement === null) throw new AppError('app.not_found', { appId });
-  const id = newId('dom');
-  try {
-    await ctx.tx.domain.create({
-      data: {
-        id,
-        organizationId,
-        appId,
-        environmentId: placement.environmentId,
-        host,
-        createdAt: ctx.clock.now(),
-      },
-    });
-  } catch (error) {
-    if (isUniqueViolation(error)) throw new AppError('domain.taken', { host }, { cause: error });
-    throw error;
-  }
-  await bumpServersOf(ctx, { appId, environmentId: placement.environmentId });
+  const { environmentId } = placement;
+  const id = await createRoute(ctx, { appId, environmentId, host, pathPrefix });
+  await bumpServersOf(ctx, { appId, environmentId });
   await recordAudit(ctx, {
     action: 'domain.attach',
-    target: { kind: 'domain', id, label: host },
-    after: { host, appId, environmentId: placement.environmentId },
+    target: { kind: 'domain', id, label: domainLabel(input) },
+    after: { host, pathPrefix, appId, environmentId },
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   const [domain] = await loadDomains(ctx, { reach: wholeReach, id, limit: 1 }, config);

@@ -2,6 +2,7 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';
+import { domainLabel } from './rules.ts';
 import type { DomainRef } from './schema.ts';
 
 export async function detachDomain(ctx: Ctx, input: DomainRef): Promise<DomainRef> {
@@ -9,15 +10,15 @@ export async function detachDomain(ctx: Ctx, input: DomainRef): Promise<DomainRe
   const { domainId } = input;
   const domain = await ctx.tx.domain.findFirst({
     where: { id: domainId, organizationId },
-    select: { appId: true, environmentId: true, host: true },
+    select: { appId: true, environmentId: true, host: true, pathPrefix: true },
   });
   if (domain === null) throw new AppError('domain.not_found', { domainId });
   await ctx.tx.domain.deleteMany({ where: { id: domainId, organizationId } });
   await bumpServersOf(ctx, domain);
   await recordAudit(ctx, {
     action: 'domain.detach',
-    target: { kind: 'domain', id: domainId, label: domain.host },
-    before: { host: domain.host, appId: domain.appId, environmentId: domain.environmentId },
+    target: { kind: 'domain', id: domainId, label: domainLabel(domain) },
+    before: { ...domain },
   });
   await notifyChange(ctx, { kind: 'app', id: domain.appId, appId: domain.appId });
   return { domainId };

@@ -1,5 +1,6 @@
 // The door to domains.
 export { attachDomain } from './attach-domain.ts';
+export { createRoute } from './create-route.ts';
 export { detachDomain } from './detach-domain.ts';
 export { getDomain } from './get-domain.ts';
 export { listDomains } from './list-domains.ts';

@@ -1,11 +1,11 @@
 // Owns the list of domains and its pages.
 import { type Ctx, type Page, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
-import type { AppLinks } from './rules.ts';
+import { type AppLinks, domainLabel } from './rules.ts';
 import type { DomainView, ListDomainsInput } from './schema.ts';
 import { loadDomains } from './store.ts';
 
-/** By host. The cursor is a host. */
+/** By host, then path. The cursor is both. */
 export async function listDomains(
   ctx: Ctx,
   input: ListDomainsInput,
@@ -14,10 +14,5 @@ export async function listDomains(
 ): Promise<Page<DomainView>> {
   const { search, cursor, limit } = input;
   const rows = await loadDomains(ctx, { reach, search, after: cursor, limit: limit + 1 }, links);
-  return toPage(
-    rows,
-    limit,
-    (row) => row.host,
-    (row) => row,
-  );
+  return toPage(rows, limit, domainLabel, (row) => row);
 }

@@ -6,9 +6,24 @@ export interface AppLinks {
   readonly localHttpsPort: number;
 }
 
-export function domainUrl(host: string, onLocalServer: boolean, links: AppLinks): string {
+export function domainUrl(route: Route, onLocalServer: boolean, links: AppLinks): string {
   const port = onLocalServer && links.localHttpsPort !== 443 ? `:${links.localHttpsPort}` : '';
-  return `https://${host}${port}`;
+  return `https://${route.host}${port}${pathOf(route)}`;
+}
+
+/** What leads to an app. */
+export interface Route {
+  readonly host: string;
+  readonly pathPrefix: string;
+}
+
+/** As people write it: `shop.example.com`, `shop.example.com/api`. */
+export function domainLabel(route: Route): string {
+  return `${route.host}${pathOf(route)}`;
+}
+
+function pathOf({ pathPrefix }: Route): string {
+  return pathPrefix === '/' ? '' : pathPrefix;
 }
 
 export interface HostPolicy {

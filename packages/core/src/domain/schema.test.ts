@@ -32,9 +32,11 @@ test.each([
 });
 
 test('a domain of the local server carries its port, unless it is the usual one', () => {
-  expect(domainUrl('hello.localhost', true, { localHttpsPort: 4443 })).toBe('https://hello.localhost:4443');
-  expect(domainUrl('hello.localhost', true, { localHttpsPort: 443 })).toBe('https://hello.localhost');
-  expect(domainUrl('shop.example.com', false, { localHttpsPort: 4443 })).toBe('https://shop.example.com');
+  const hello = { host: 'hello.localhost', pathPrefix: '/' };
+  const api = { host: 'shop.example.com', pathPrefix: '/api' };
+  expect(domainUrl(hello, true, { localHttpsPort: 4443 })).toBe('https://hello.localhost:4443');
+  expect(domainUrl(hello, true, { localHttpsPort: 443 })).toBe('https://hello.localhost');
+  expect(domainUrl(api, false, { localHttpsPort: 4443 })).toBe('https://shop.example.com/api');
 });
 
 test("the control plane's hosts are nobody's, nor what lies below the one that its proxy serves", () => {

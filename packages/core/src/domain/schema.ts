@@ -19,9 +19,27 @@ export const hostSchema = z
   .refine((host) => hostPattern.test(host), 'Enter a host name such as shop.example.com, without https:// or a path.')
   .refine((host) => !addressPattern.test(host), 'Enter a host name, not an IP address.');
 
+/**
+ * The beginning of a path, by whole segments: `/api` is `/api` and `/api/x`, not `/apix`. Only characters that no app reads as
+ * another: the proxy refuses paths that could be taken for one that leads elsewhere.
+ */
+export const pathPrefixSchema = z
+  .string()
+  .trim()
+  .max(200, 'A path has at most 200 characters.')
+  .regex(
+    /^(?:\/[A-Za-z0-9._~-]+)*\/?$/,
+    'Enter the beginning of a path such as /api: letters, digits, dots and dashes.',
+  )
+  .refine((path) => !path.split('/').some((part) => part === '.' || part === '..'), 'Enter a path without “..”.')
+  .refine((path) => !/^\/\.well-known(?:\/|$)/.test(path), 'Certificates are asked for there; choose another path.')
+  .transform((path) => path.replace(/\/$/, '') || '/');
+
 export const domainSchema = z.object({
   id: domainIdSchema,
   host: z.string(),
+  /** "/": all paths that lead nowhere else. */
+  pathPrefix: z.string(),
   url: z.string(),
   appId: appIdSchema,
   appName: z.string(),
@@ -43,6 +61,7 @@ export const attachDomainInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
   host: hostSchema,
+  pathPrefix: pathPrefixSchema.default('/'),
 });
 export type AttachDomainInput = z.infer<typeof attachDomainInputSchema>;
 

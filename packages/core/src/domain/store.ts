@@ -9,6 +9,7 @@ import type { DomainView } from './schema.ts';
 interface DomainRow {
   readonly id: string;
   readonly host: string;
+  readonly pathPrefix: string;
   readonly createdAt: Date;
   readonly appId: string;
   readonly appName: string;
@@ -24,22 +25,25 @@ export interface DomainFilter {
   readonly reach: Reach;
   readonly id?: string;
   readonly search?: string | undefined;
-  /** Host of the last row of the page before. */
+  /** Label of the last row of the page before. */
   readonly after?: string | null | undefined;
   readonly limit: number;
 }
+
+/** As domainLabel has it: what they are listed, searched and paged by. */
+const label = Prisma.sql`(domain.host || CASE domain.path_prefix WHEN '/' THEN '' ELSE domain.path_prefix END) COLLATE "C"`;
 
 export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLinks): Promise<DomainView[]> {
   const conditions = [Prisma.sql`domain.organization_id = ${ctx.organizationId}`];
   const place = { projectId: Prisma.sql`environment.project_id`, environmentId: Prisma.sql`environment.id` };
   conditions.push(isReached(filter.reach, place));
   if (filter.id !== undefined) conditions.push(Prisma.sql`domain.id = ${filter.id}`);
-  if (filter.after !== undefined && filter.after !== null) conditions.push(Prisma.sql`domain.host > ${filter.after}`);
+  if (filter.after !== undefined && filter.after !== null) conditions.push(Prisma.sql`${label} > ${filter.after}`);
   if (filter.search !== undefined && filter.search !== '') {
-    conditions.push(Prisma.sql`strpos(domain.host, ${filter.search.toLowerCase()}) > 0`);
+    conditions.push(Prisma.sql`strpos(${label}, ${filter.search.toLowerCase()}) > 0`);
   }
   const rows = await ctx.tx.$queryRaw<DomainRow[]>`
-    SELECT domain.id, domain.host, domain.created_at AS "createdAt", app.id AS "appId", app.name AS "appName",
+    SELECT domain.id, domain.host, domain.path_prefix AS "pathPrefix", domain.created_at AS "createdAt", app.id AS "appId", app.name AS "appName",
            app.slug AS "appSlug", environment.name AS "environmentName", server.name AS "serverName",
            server.is_local AS "isLocal",
            domain.policy
@@ -53,12 +57,12 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
     ) AS placement ON true
     LEFT JOIN server ON server.id = placement.server_id
     WHERE ${Prisma.join(conditions, ' AND ')}
-    ORDER BY domain.host LIMIT ${filter.limit}`;
+    ORDER BY ${label} LIMIT ${filter.limit}`;
   return rows.map(({ isLocal, policy, ...row }) => ({
     ...row,
     hasPolicy: hasPolicy(policy),
     id: parseId('dom', row.id),
     appId: parseId('app', row.appId),
-    url: domainUrl(row.host, isLocal === true, links),
+    url: domainUrl(row, isLocal === true, links),
   }));
 }

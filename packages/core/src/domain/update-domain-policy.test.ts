@@ -18,7 +18,9 @@ beforeAll(async () => {
   const app = await world.createApp('Shop');
   await world.advance(app.deploymentId ?? '');
   await world.finish(app.deploymentId ?? '');
-  const domain = await world.tenant((ctx) => attachDomain(ctx, { appId: app.appId, host: 'shop.example.test' }, links));
+  const domain = await world.tenant((ctx) =>
+    attachDomain(ctx, { appId: app.appId, host: 'shop.example.test', pathPrefix: '/' }, links),
+  );
   domainId = domain.id;
 });
 afterAll(() => db.drop());

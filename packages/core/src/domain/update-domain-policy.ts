@@ -3,13 +3,14 @@ import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServersOf } from '../server/index.ts';
 import { hashPassword, type Policy, policySchema, type StoredPolicy, storedPolicySchema } from '../traffic/index.ts';
+import { domainLabel } from './rules.ts';
 import type { UpdateDomainPolicyInput } from './schema.ts';
 
 export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateDomainPolicyInput): Promise<Policy> {
   const { organizationId } = ctx;
   const domain = await ctx.tx.domain.findFirst({
     where: { id: domainId, organizationId },
-    select: { appId: true, environmentId: true, host: true, policy: true },
+    select: { appId: true, environmentId: true, host: true, pathPrefix: true, policy: true },
   });
   if (domain === null) throw new AppError('domain.not_found', { domainId });
   const before = storedPolicySchema.parse(domain.policy);
@@ -21,7 +22,7 @@ export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateD
   await bumpServersOf(ctx, domain);
   await recordAudit(ctx, {
     action: 'domain.update_policy',
-    target: { kind: 'domain', id: domainId, label: domain.host },
+    target: { kind: 'domain', id: domainId, label: domainLabel(domain) },
     ...changesOf(before, after),
   });
   await notifyChange(ctx, { kind: 'app', id: domain.appId, appId: domain.appId });

@@ -12,7 +12,7 @@ export {
   type SystemCtx,
   systemClock,
 } from './context.ts';
-export { isUniqueViolation } from './errors.ts';
+export { isExcluded, isUniqueViolation } from './errors.ts';
 export { isAtOrBelow } from './host.ts';
 export { notifyChange } from './notify.ts';
 export { type Page, toPage } from './page.ts';

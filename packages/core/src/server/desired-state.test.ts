@@ -31,7 +31,8 @@ const placement = {
   traffic: defaultSettings.traffic,
   domains: [],
 };
-const domainsOf = (...hosts: string[]) => hosts.map((host) => ({ host, policy: storedPolicySchema.parse({}) }));
+const domainsOf = (...hosts: string[]) =>
+  hosts.map((host) => ({ host, pathPrefix: '/', policy: storedPolicySchema.parse({}) }));
 const rows: DesiredRows = {
   serverId: 'srv_1',
   epoch: 1,
@@ -121,7 +122,7 @@ test('a route comes and goes with its domain, an app with its deletion, each as 
   const domain = await world.tenant((ctx) =>
     attachDomain(
       ctx,
-      { appId: app.appId, host: 'shop.example.test' },
+      { appId: app.appId, host: 'shop.example.test', pathPrefix: '/' },
       { localHttpsPort: 4443, controlHost: '', publicHost: '' },
     ),
   );

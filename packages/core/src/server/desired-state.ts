@@ -59,6 +59,7 @@ export interface PlacementRow {
 
 export interface DomainRow {
   readonly host: string;
+  readonly pathPrefix: string;
   readonly policy: StoredPolicy;
 }
 
@@ -332,11 +333,11 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
 
 function appRoutes(row: PlacementRow): RouteSpec[] {
   const { appId, environmentId } = row;
-  return row.domains.map(({ host, policy: { redirect, ...rest } }) => {
+  return row.domains.map(({ host, pathPrefix, policy: { redirect, ...rest } }) => {
     const policy = routePolicy(rest);
     return create(RouteSpecSchema, {
       host,
-      pathPrefix: '/',
+      pathPrefix,
       target:
         redirect === null ? { case: 'app', value: { appId, environmentId } } : { case: 'redirect', value: redirect },
       ...(policy === null ? {} : { policy }),

@@ -126,8 +126,8 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   });
   const domains = await tx.domain.findMany({
     where: { organizationId, appId: { in: appIds } },
-    select: { appId: true, environmentId: true, host: true, policy: true },
-    orderBy: { host: 'asc' },
+    select: { appId: true, environmentId: true, host: true, pathPrefix: true, policy: true },
+    orderBy: [{ host: 'asc' }, { pathPrefix: 'asc' }],
   });
   const runs = await tx.benchmarkRun.findMany({
     where: { organizationId, serverId, state: { in: ['queued', 'running'] } },
@@ -221,8 +221,9 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       candidate: candidateOf(rollOf.get(keyOf(placement))),
       scale: newestOf.get(keyOf(placement))?.scale ?? null,
       traffic: (newestOf.get(keyOf(placement)) ?? defaultSettings).traffic,
-      domains: (domainsOf.get(keyOf(placement)) ?? []).map(({ host, policy }) => ({
+      domains: (domainsOf.get(keyOf(placement)) ?? []).map(({ host, pathPrefix, policy }) => ({
         host,
+        pathPrefix,
         policy: storedPolicySchema.parse(policy),
       })),
     })),

@@ -23,6 +23,7 @@ export function routePolicy(policy: Omit<StoredPolicy, 'redirect'>): RoutePolicy
     all.map(({ action, ...rule }) => ({ ...rule, action: actions[action] }));
   const message = create(RoutePolicySchema, {
     servePlainHttp: policy.servePlainHttp,
+    stripPrefix: policy.stripPrefix,
     requestHeaders: rules(policy.requestHeaders),
     responseHeaders: rules(policy.responseHeaders),
     allow: policy.allow,

@@ -124,6 +124,8 @@ const policyShape = {
   redirect: redirectSchema.nullable().default(null),
   /** Plain HTTP is answered as HTTPS is, not sent there. */
   servePlainHttp: z.boolean().default(false),
+  /** The app gets the path without the domain's own; X-Forwarded-Prefix tells it. */
+  stripPrefix: z.boolean().default(false),
   requestHeaders: headerRulesSchema,
   responseHeaders: headerRulesSchema,
   /** Client addresses that may come in; empty: all. */

@@ -19,6 +19,7 @@ const [, route] = state.routes;
 
 const full = storedPolicySchema.parse({
   servePlainHttp: true,
+  stripPrefix: true,
   requestHeaders: [
     { action: 'set', name: ' X-Tenant ', value: 'blue' },
     { action: 'remove', name: 'x-debug' },

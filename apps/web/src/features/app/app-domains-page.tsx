@@ -1,5 +1,6 @@
 'use client';
-// The host names that lead to one app. Detaching is done at once and can be undone, but for one with a policy.
+import { domainLabel } from '@fairlead/core/domain/rules';
+// The host names, and paths of them, that lead to one app. Detaching is done at once and can be undone, but for one with a policy.
 import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -33,10 +34,14 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
     useMutation(trpc.domain.detach.mutationOptions()),
     "The domain wasn't detached",
     ({ domainId }) => {
-      const host = app.domains.find((domain) => domain.id === domainId)?.host ?? 'The domain';
-      const undo = () => attach.mutate({ appId: app.id, environmentId: app.environmentId, host });
+      const gone = app.domains.find((domain) => domain.id === domainId);
+      const undo = () => {
+        if (gone === undefined) return;
+        const { host, pathPrefix } = gone;
+        attach.mutate({ appId: app.id, environmentId: app.environmentId, host, pathPrefix });
+      };
       toast({
-        title: `${host} no longer leads to ${app.name}`,
+        title: `${gone === undefined ? 'The domain' : domainLabel(gone)} no longer leads to ${app.name}`,
         ...(asked === null ? { action: { label: 'Undo', onSelect: undo } } : {}),
       });
       setAsked(null);
@@ -61,19 +66,19 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
                 rel="noreferrer"
                 className="min-w-0 truncate font-mono text-sm hover:underline"
               >
-                {domain.host}
+                {domainLabel(domain)}
               </a>
               <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
               <HoverLink
                 href={paths.domain(domain.id)}
-                aria-label={`The policy of ${domain.host}`}
+                aria-label={`The policy of ${domainLabel(domain)}`}
                 className="ml-auto whitespace-nowrap rounded-mark text-ink-soft text-sm hover:text-ink hover:underline"
               >
                 {domain.hasPolicy ? 'Has a policy' : 'Policy'}
               </HoverLink>
               {can('domain.write') ? (
                 <IconButton
-                  label={`Detach ${domain.host}`}
+                  label={`Detach ${domainLabel(domain)}`}
                   size="small"
                   onClick={() => (domain.hasPolicy ? setAsked(domain) : detach.run({ domainId: domain.id }))}
                 >
@@ -88,7 +93,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
       <Dialog
         open={asked !== null}
         onClose={() => setAsked(null)}
-        title={`Detach ${asked?.host ?? ''}`}
+        title={`Detach ${asked === null ? '' : domainLabel(asked)}`}
         footer={
           <>
             <Button onClick={() => setAsked(null)}>Keep it</Button>
@@ -117,40 +122,47 @@ interface AttachFormProps {
     readonly error: unknown;
     readonly isPending: boolean;
     readonly mutate: (
-      input: { appId: string; environmentId: string; host: string },
+      input: { appId: string; environmentId: string; host: string; pathPrefix: string },
       options: { onSuccess: () => void },
     ) => void;
   };
 }
 
 function AttachForm({ app, attach }: AttachFormProps) {
-  const [host, setHost] = useState('');
+  const [route, setRoute] = useState('');
   const failure = attach.error === null ? null : readFailure(attach.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    attach.mutate({ appId: app.id, environmentId: app.environmentId, host }, { onSuccess: () => setHost('') });
+    const { id: appId, environmentId } = app;
+    attach.mutate({ appId, environmentId, ...routeOf(route) }, { onSuccess: () => setRoute('') });
   };
   return (
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
         label="Attach a domain"
-        hint="For example shop.localhost. Other names get no certificate yet, so browsers refuse them over https."
-        error={failure === null ? undefined : (failure.fields.host ?? failure.message)}
+        hint="For example shop.localhost, or shop.localhost/api for what begins with that path. Other names get no certificate yet, so browsers refuse them over https."
+        error={failure === null ? undefined : (failure.fields.host ?? failure.fields.pathPrefix ?? failure.message)}
         className="flex-1"
       >
         {(control) => (
           <Input
             {...control}
             mono
-            value={host}
+            value={route}
             placeholder="shop.localhost"
-            onChange={(event) => setHost(event.target.value)}
+            onChange={(event) => setRoute(event.target.value)}
           />
         )}
       </Field>
-      <Button type="submit" className="mt-[26px] h-9" pending={attach.isPending} disabled={host.trim() === ''}>
+      <Button type="submit" className="mt-[26px] h-9" pending={attach.isPending} disabled={route.trim() === ''}>
         Attach
       </Button>
     </form>
   );
+}
+
+/** As it is typed: everything from the first slash on is the path. */
+function routeOf(typed: string): { host: string; pathPrefix: string } {
+  const [host = '', ...path] = typed.trim().split('/');
+  return { host, pathPrefix: `/${path.join('/')}` };
 }

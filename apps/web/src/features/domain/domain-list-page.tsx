@@ -1,4 +1,5 @@
 'use client';
+import { domainLabel } from '@fairlead/core/domain/rules';
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
@@ -97,7 +98,7 @@ function DomainRows({ domains }: { readonly domains: Outputs['domain']['list']['
                 {...rowLink}
                 className={`${rowLink.className} font-mono text-sm font-normal`}
               >
-                {domain.host}
+                {domainLabel(domain)}
               </HoverLink>
             </Cell>
             <Cell className="whitespace-nowrap">
@@ -113,7 +114,7 @@ function DomainRows({ domains }: { readonly domains: Outputs['domain']['list']['
                 href={domain.url}
                 target="_blank"
                 rel="noreferrer"
-                aria-label={`Open ${domain.host} in a new tab`}
+                aria-label={`Open ${domainLabel(domain)} in a new tab`}
                 className="relative z-10 flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
               >
                 <ExternalLink size={15} aria-hidden="true" />

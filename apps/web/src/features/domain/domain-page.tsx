@@ -1,5 +1,6 @@
 'use client';
 // One domain: where it leads, and what the proxy does to its requests on the way. Saved, it takes effect at once.
+import { domainLabel } from '@fairlead/core/domain/rules';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -36,7 +37,7 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
             ]}
           />
         }
-        title={<span className="font-mono">{domain.host}</span>}
+        title={<span className="font-mono">{domainLabel(domain)}</span>}
         detail={
           <>
             {domain.environmentName} of{' '}
@@ -51,7 +52,7 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
             href={domain.url}
             target="_blank"
             rel="noreferrer"
-            aria-label={`Open ${domain.host} in a new tab`}
+            aria-label={`Open ${domainLabel(domain)} in a new tab`}
             className="flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
           >
             <ExternalLink size={15} aria-hidden="true" />
@@ -89,7 +90,7 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
       { domainId: domain.id, policy: mutable(policy) },
       {
         onSuccess: async () => {
-          toast({ title: 'Saved', detail: `${domain.host} follows it as soon as its servers have it.` });
+          toast({ title: 'Saved', detail: `${domainLabel(domain)} follows it as soon as its servers have it.` });
           await queryClient.invalidateQueries(trpc.domain.pathFilter());
           void queryClient.invalidateQueries(trpc.app.pathFilter());
           onEnd();
@@ -101,7 +102,7 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
   return (
     <form onSubmit={submit} noValidate aria-label="Policy" className="flex flex-col gap-6">
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
-        <TargetSection draft={draft} appName={domain.appName} />
+        <TargetSection draft={draft} appName={domain.appName} pathPrefix={domain.pathPrefix} />
         <AccessSection draft={draft} known={(began.basicAuth?.users ?? []).map(({ name }) => name)} />
         <LimitsSection draft={draft} />
         <HeadersSection draft={draft} of="requestHeaders" />

@@ -19,9 +19,10 @@ const STATUSES = [
 export interface TargetSectionProps {
   readonly draft: Draft;
   readonly appName: string;
+  readonly pathPrefix: string;
 }
 
-export function TargetSection({ draft: { policy, set, problem }, appName }: TargetSectionProps) {
+export function TargetSection({ draft: { policy, set, problem }, appName, pathPrefix }: TargetSectionProps) {
   const { redirect } = policy;
   return (
     <Section title="Leads to">
@@ -58,6 +59,14 @@ export function TargetSection({ draft: { policy, set, problem }, appName }: Targ
             onChange={(event) => set('redirect', { ...redirect, keepPath: event.target.checked })}
           />
         </>
+      )}
+      {pathPrefix === '/' || redirect !== null ? null : (
+        <Checkbox
+          className="sm:col-span-2"
+          label={`The app gets paths without ${pathPrefix}`}
+          checked={policy.stripPrefix}
+          onChange={(event) => set('stripPrefix', event.target.checked)}
+        />
       )}
       <Checkbox
         className="sm:col-span-2"

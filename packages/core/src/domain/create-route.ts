@@ -1,0 +1,50 @@
+// Owns the row of a domain: which host and path may lead to which app. Must never tell whose a host is that is taken.
+import { newId } from '@fairlead/contract/ids';
+import { AppError, type Ctx, isExcluded, isUniqueViolation } from '../kernel/index.ts';
+import { domainLabel, type Route } from './rules.ts';
+
+export interface NewRoute extends Route {
+  readonly appId: string;
+  readonly environmentId: string;
+}
+
+/**
+ * Answers its id. A host belongs to one organization of this control plane as a whole; its paths lead to apps on the same
+ * servers, because whoever asks for a host reaches only these. Throws domain.taken and domain.elsewhere.
+ */
+export async function createRoute(ctx: Ctx, route: NewRoute): Promise<string> {
+  const { organizationId } = ctx;
+  const { appId, environmentId, host, pathPrefix } = route;
+  await requireSameServers(ctx, route);
+  const id = newId('dom');
+  const createdAt = ctx.clock.now();
+  try {
+    await ctx.tx.domain.create({ data: { id, organizationId, appId, environmentId, host, pathPrefix, createdAt } });
+  } catch (error) {
+    if (isUniqueViolation(error) || isExcluded(error, 'domain_host_of_one_organization'))
+      throw new AppError('domain.taken', { host: domainLabel(route) }, { cause: error });
+    throw error;
+  }
+  return id;
+}
+
+async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewRoute): Promise<void> {
+  const { organizationId } = ctx;
+  const others = await ctx.tx.domain.findMany({
+    where: { organizationId, host },
+    select: { appId: true, environmentId: true },
+  });
+  if (others.length === 0) return;
+  const placements = await ctx.tx.placement.findMany({
+    where: { organizationId, OR: [{ appId, environmentId }, ...others] },
+    select: { appId: true, environmentId: true, serverId: true },
+  });
+  const isOwn = (row: (typeof placements)[number]) => row.appId === appId && row.environmentId === environmentId;
+  const own = new Set(placements.filter(isOwn).map(({ serverId }) => serverId));
+  const isReached = others.every((other) =>
+    placements.some(
+      (row) => row.appId === other.appId && row.environmentId === other.environmentId && own.has(row.serverId),
+    ),
+  );
+  if (!isReached) throw new AppError('domain.elsewhere', { host });
+}
