@@ -10,6 +10,8 @@ import {
   createAppOutputSchema,
   deleteApp,
   deleteAppInputSchema,
+  detachEnvironment,
+  detachEnvironmentInputSchema,
   detachServer,
   detachServerInputSchema,
   getApp,
@@ -17,6 +19,7 @@ import {
   listApps,
   listAppsInputSchema,
   placedServerSchema,
+  placeRefSchema,
   scaleApp,
   scaleAppInputSchema,
   updateApp,
@@ -61,6 +64,11 @@ export const appRouter = router({
     .input(detachServerInputSchema)
     .output(placedServerSchema)
     .mutation(({ ctx, input }) => detachServer(ctx.core, input)),
+
+  detachEnvironment: memberProcedure('app.delete', { scope: byPlacement })
+    .input(detachEnvironmentInputSchema)
+    .output(placeRefSchema)
+    .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
 
   delete: memberProcedure('app.delete', { scope: byApp })
     .input(deleteAppInputSchema)
