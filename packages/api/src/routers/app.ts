@@ -27,7 +27,7 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { byApp, byEnvironmentOfApp, byPlacement } from '../scopes.ts';
+import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { lists: 'environment' })
@@ -35,10 +35,10 @@ export const appRouter = router({
     .output(appPageSchema)
     .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
-  get: memberProcedure('app.read', { scope: byPlacement })
+  get: memberProcedure('app.read', { scope: bySeenPlacement })
     .input(getAppInputSchema)
     .output(appDetailSchema)
-    .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config)),
+    .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
   create: memberProcedure('app.write')
     .input(createAppInputSchema)

@@ -73,6 +73,8 @@ export const appSummarySchema = z.object({
   branch: z.string(),
   environmentId: environmentIdSchema,
   environmentName: z.string(),
+  /** It was made in this environment: addresses need not name it. */
+  isHome: z.boolean(),
   serverId: serverIdSchema,
   serverName: z.string(),
   status: appStatusSchema,
