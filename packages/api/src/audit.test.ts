@@ -153,6 +153,18 @@ const calls: Readonly<Record<Mutation, Call>> = {
       return caller().app.attachServer({ appId, serverId: await newServer() });
     },
   },
+  'app.detachEnvironment': {
+    action: 'app.detach_environment',
+    input: async () => {
+      const { appId } = await newApp();
+      const confirmName = `App ${appsMade}`;
+      // What is older is home.
+      api.world.clock.forward(1);
+      const { environmentId } = await caller().environment.create({ name: `Leaving ${appsMade}` });
+      await caller().app.attachServer({ appId, environmentId, serverId: api.world.serverId });
+      return { appId, environmentId, confirmName };
+    },
+  },
   'config.update': {
     action: 'config.update',
     input: async () => ({ appId: (await newApp()).appId, settings: { keepReleases: 7 } }),
@@ -265,6 +277,13 @@ const calls: Readonly<Record<Mutation, Call>> = {
     action: 'environment.update',
     input: async () => ({ environmentId: await environmentId(), protected: true }),
     after: () => setProtected(false),
+  },
+  'environment.delete': {
+    action: 'environment.delete',
+    input: async () => {
+      api.world.clock.forward(1);
+      return { ...(await caller().environment.create({ name: 'Ending' })), confirmName: 'Ending' };
+    },
   },
   'grant.create': { action: 'grant.create', input: () => newGrant() },
   'grant.delete': {

@@ -1,7 +1,7 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
 import { AppError, type Ctx } from '@fairlead/core/kernel';
-import type { Permission } from '@fairlead/core/role';
+import type { Permission, Scope } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
 import { type Access, requireAccess, requireSession } from './access.ts';
@@ -82,8 +82,9 @@ export function memberProcedure(permission: Permission, { scope, lists }: Member
     try {
       const committed = await ctx.database.tenant(organizationId, async (tx) => {
         const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
+        const mayThere = (there: Scope) => access.may(permission, there);
         if (lists === undefined && !access.may(permission)) {
-          const place = scope === undefined ? null : await scope.find(core, await getRawInput());
+          const place = scope === undefined ? null : await scope.find(core, await getRawInput(), mayThere);
           if (place === null || !access.may(permission, place)) throw new AppError('permission.denied', { permission });
         }
         const result = await next({

@@ -237,6 +237,36 @@ test('a release goes where one may deploy, and comes only from where one may see
   }
 });
 
+/** From which environments their stream of the app shows samples. */
+async function samplesOf(caller: ReturnType<typeof api.caller>, environmentIds: readonly string[]): Promise<string[]> {
+  const stream = (await caller.live.watch({ topics: [{ kind: 'app', id: appId }] }))[Symbol.asyncIterator]();
+  const listening = Promise.withResolvers<void>();
+  api.live.onSubscribe = () => listening.resolve();
+  const seen: string[] = [];
+  let next = stream.next();
+  await listening.promise;
+  api.live.onSubscribe = null;
+  for (const id of environmentIds) api.live.push(sampleOf(id));
+  // Whatever was let through comes before it.
+  api.live.push({ type: 'changed', kind: 'server', id: api.world.serverId });
+  for (;;) {
+    const { value } = await next;
+    if (value?.type === 'app.sample') seen.push(value.environmentId);
+    if (value?.type === 'changed' && value.kind === 'server') break;
+    next = stream.next();
+  }
+  await stream.return?.();
+  return seen;
+}
+
+function sampleOf(environment: string) {
+  const sample = { type: 'app.sample', appId, environmentId: parseId('env', environment), unixMs: 1 } as const;
+  const latency = { p50Ms: null, p95Ms: null, p99Ms: null } as const;
+  const counts = { requestsPerSecond: 1, errorsPerSecond: 0, clientErrorsPerSecond: 0, inFlight: 0 } as const;
+  const sizes = { bytesReceivedPerSecond: 0, bytesSentPerSecond: 0, cpuMillis: 0, memoryBytes: 0 } as const;
+  return { ...sample, ...latency, ...counts, ...sizes, serverId: parseId('srv', api.world.serverId) };
+}
+
 test('who is granted one environment acts there, and never on the one where the app was made', async () => {
   const { organizationId, serverId } = api.world;
   const staging = newId('env');
@@ -260,7 +290,17 @@ test('who is granted one environment acts there, and never on the one where the 
   const view = await caller.app.get({ slug, environmentId: there.environmentId });
   expect(view).toMatchObject({ environmentName: 'Staging', branch: 'next', instancesWanted: 3 });
   expect(view.hosts).toEqual(['staging.example.test']);
-  expect(view.places.map(({ environmentName }) => environmentName)).toEqual(['Production', 'Staging']);
+  // Its page opens there by itself; where else the app runs is nothing to them.
+  expect(view.places.map(({ environmentName }) => environmentName)).toEqual(['Staging']);
+  expect(await caller.app.get({ slug })).toMatchObject({ environmentName: 'Staging', isHome: false });
+  expect((await caller.app.list({})).items).toMatchObject([{ slug, environmentId: staging, isHome: false }]);
+  expect((await caller.overview.get()).appCount).toBe(1);
+  await expect(caller.app.get({ slug, environmentId: parseId('env', environmentId) })).rejects.toMatchObject(denied);
+  const everybody = api.caller((await api.signUp('Everybody', 'viewer')).cookie);
+  expect(await everybody.app.get({ slug })).toMatchObject({ environmentName: 'Production', isHome: true });
+  expect((await everybody.app.get({ slug })).places).toHaveLength(2);
+  expect(await samplesOf(caller, [environmentId, staging])).toEqual([staging]);
+  expect(await samplesOf(everybody, [environmentId, staging])).toEqual([environmentId, staging]);
 
   const home = await api.world.tenant(({ tx }) =>
     tx.placement.findFirstOrThrow({ where: { appId, environmentId }, select: { instances: true } }),

@@ -21,8 +21,11 @@ export interface ScopeOf {
   /** How narrow a grant may be that opens the procedure. */
   readonly grain: 'project' | 'environment';
   /** Null: no such row, or no such field. `input` is what came in, before the procedure's schema has seen it. */
-  find(core: OrganizationCtx, input: unknown): Promise<Scope | null>;
+  find(core: OrganizationCtx, input: unknown, may?: May): Promise<Scope | null>;
 }
+
+/** Whether who asks may do it there. */
+type May = (scope: Scope) => boolean;
 
 /**
  * The field must be spelled as the procedure's own schema has it, and neither may change it on its way: else the row that is
@@ -31,13 +34,13 @@ export interface ScopeOf {
 function scopeOf<Input>(
   grain: ScopeOf['grain'],
   schema: z.ZodType<Input>,
-  find: (core: OrganizationCtx, input: Input) => Promise<Scope | null>,
+  find: (core: OrganizationCtx, input: Input, may: May) => Promise<Scope | null>,
 ): ScopeOf {
   return {
     grain,
-    find: async (core, input) => {
+    find: async (core, input, may = () => true) => {
       const parsed = schema.safeParse(input);
-      return parsed.success ? find(core, parsed.data) : null;
+      return parsed.success ? find(core, parsed.data, may) : null;
     },
   };
 }
@@ -64,6 +67,19 @@ export const byApp = scopeOf('project', appRef, async ({ tx, organizationId }, i
 export const byPlacement = scopeOf('environment', placeRef, (core, input) =>
   findPlacement(core, whereApp(input), input.environmentId),
 );
+
+/** The same, but without an environment in the input it is the oldest where who asks may: what an app's page begins with. */
+export const bySeenPlacement = scopeOf('environment', placeRef, async (core, input, may) => {
+  if (input.environmentId !== undefined) return findPlacement(core, whereApp(input), input.environmentId);
+  const { tx, organizationId } = core;
+  const rows = await tx.placement.findMany({
+    where: { organizationId, app: whereApp(input) },
+    select: { environmentId: true, environment: inProject },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  const seen = rows.find((row) => may({ projectId: row.environment.projectId, environmentId: row.environmentId }));
+  return toScope(seen ?? rows[0] ?? null);
+});
 
 /** An environment that the app may not run in yet: that which is named, else where it was made. */
 export const byEnvironmentOfApp = scopeOf(

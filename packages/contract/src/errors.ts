@@ -219,6 +219,12 @@ const table = {
   'config.image_missing': invalid('Name the image that should run.'),
   'config.capability_missing': conflict('The agent of the server lacks what these settings need. Upgrade it first.'),
   'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),
+  'environment.confirm_mismatch': invalid('The name typed is not the name of this environment.'),
+  'environment.in_use': conflict(
+    'Apps still run in this environment. Take each of them out of it in its Settings first.',
+  ),
+  'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
+  'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
   'placement.missing': missing('The app is not on this server.'),
   'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),

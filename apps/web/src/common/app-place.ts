@@ -1,6 +1,6 @@
 'use client';
 // An app in one of its environments. Which one is kept in the address, so that every page of it can be linked; without one
-// it is that where the app was made.
+// it is that where the app was made, or the oldest that its reader may see.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../api/trpc.tsx';
 import type { AppDetail } from '../api/types.ts';
@@ -20,14 +20,14 @@ export function usePlacedApp(slug: string, initial: AppDetail): PlacedApp {
   const trpc = useTRPC();
   const { value } = useUrlFilter('environment');
   const home = useQuery(trpc.app.get.queryOptions({ slug })).data;
-  const { places } = home ?? initial;
-  const asked = places.slice(1).find(({ environmentId }) => environmentId === value)?.environmentId;
+  const { places, environmentId: first } = home ?? initial;
+  const wanted = places.find(({ environmentId }) => environmentId === value && value !== first)?.environmentId;
   const there = useQuery({
-    ...trpc.app.get.queryOptions({ slug, ...(asked === undefined ? {} : { environmentId: asked }) }),
+    ...trpc.app.get.queryOptions({ slug, ...(wanted === undefined ? {} : { environmentId: wanted }) }),
     placeholderData: keepPreviousData,
   }).data;
   const app = there ?? initial;
-  return { app, place: placeOf(app), asked };
+  return { app, place: placeOf(app), asked: app.isHome ? undefined : app.environmentId };
 }
 
 export function placeOf(app: AppDetail): AppPlace | null {

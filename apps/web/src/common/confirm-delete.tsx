@@ -11,24 +11,29 @@ export interface ConfirmDeleteProps {
   readonly onClose: () => void;
   readonly what: string;
   readonly name: string;
+  /** Of an end that is not a deletion. */
+  readonly title?: string;
+  readonly action?: string;
   readonly lost: ReactNode;
   readonly pending: boolean;
   readonly error: string | null;
   readonly onConfirm: (typedName: string) => void;
 }
 
-export function ConfirmDelete({ open, onClose, what, name, lost, pending, error, onConfirm }: ConfirmDeleteProps) {
+export function ConfirmDelete(props: ConfirmDeleteProps) {
+  const { open, onClose, what, name, lost, pending, error, onConfirm } = props;
+  const { title = `Delete the ${what} ${name}`, action = `Delete ${name}` } = props;
   const [typed, setTyped] = useState('');
   return (
     <Dialog
       open={open}
       onClose={onClose}
-      title={`Delete the ${what} ${name}`}
+      title={title}
       footer={
         <>
           <Button onClick={onClose}>Keep it</Button>
           <Button variant="danger" pending={pending} disabled={typed !== name} onClick={() => onConfirm(typed)}>
-            Delete {name}
+            {action}
           </Button>
         </>
       }

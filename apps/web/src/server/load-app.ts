@@ -12,7 +12,9 @@ export async function loadApp(
 ): Promise<AppDetail> {
   const asked = readSearch(await searchParams, 'environment');
   const home = await api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })));
-  const place = home.places.slice(1).find(({ environmentId }) => environmentId === asked);
+  const place = home.places.find(
+    ({ environmentId }) => environmentId === asked && environmentId !== home.environmentId,
+  );
   if (place === undefined) return home;
   const { environmentId } = place;
   return api.require(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug, environmentId })));

@@ -10,6 +10,8 @@ import {
   createAppOutputSchema,
   deleteApp,
   deleteAppInputSchema,
+  detachEnvironment,
+  detachEnvironmentInputSchema,
   detachServer,
   detachServerInputSchema,
   getApp,
@@ -17,6 +19,7 @@ import {
   listApps,
   listAppsInputSchema,
   placedServerSchema,
+  placeRefSchema,
   scaleApp,
   scaleAppInputSchema,
   updateApp,
@@ -24,7 +27,7 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { byApp, byEnvironmentOfApp, byPlacement } from '../scopes.ts';
+import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement } from '../scopes.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { lists: 'environment' })
@@ -32,10 +35,10 @@ export const appRouter = router({
     .output(appPageSchema)
     .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
-  get: memberProcedure('app.read', { scope: byPlacement })
+  get: memberProcedure('app.read', { scope: bySeenPlacement })
     .input(getAppInputSchema)
     .output(appDetailSchema)
-    .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config)),
+    .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
   create: memberProcedure('app.write')
     .input(createAppInputSchema)
@@ -61,6 +64,11 @@ export const appRouter = router({
     .input(detachServerInputSchema)
     .output(placedServerSchema)
     .mutation(({ ctx, input }) => detachServer(ctx.core, input)),
+
+  detachEnvironment: memberProcedure('app.delete', { scope: byPlacement })
+    .input(detachEnvironmentInputSchema)
+    .output(placeRefSchema)
+    .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
 
   delete: memberProcedure('app.delete', { scope: byApp })
     .input(deleteAppInputSchema)

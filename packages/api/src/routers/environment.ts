@@ -2,12 +2,15 @@
 import {
   createEnvironment,
   createEnvironmentInputSchema,
+  deleteEnvironment,
+  deleteEnvironmentInputSchema,
   environmentListSchema,
   environmentRefSchema,
   listEnvironments,
   updateEnvironment,
   updateEnvironmentInputSchema,
 } from '@fairlead/core/environment';
+import { deleteLogs, listEnvironmentLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
 import { byEnvironment } from '../scopes.ts';
 
@@ -25,4 +28,14 @@ export const environmentRouter = router({
     .input(updateEnvironmentInputSchema)
     .output(environmentRefSchema)
     .mutation(({ ctx, input }) => updateEnvironment(ctx.core, input)),
+
+  delete: memberProcedure('environment.write', { scope: byEnvironment })
+    .input(deleteEnvironmentInputSchema)
+    .output(environmentRefSchema)
+    .mutation(async ({ ctx, input }) => {
+      const objectKeys = await listEnvironmentLogs(ctx.core, input);
+      const deleted = await deleteEnvironment(ctx.core, input);
+      ctx.afterCommit(() => deleteLogs(ctx.logs, objectKeys));
+      return deleted;
+    }),
 });

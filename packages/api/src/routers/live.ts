@@ -8,7 +8,7 @@ import { type Access, readAccess } from '../access.ts';
 import { toTrpcError } from '../errors.ts';
 import { memberStream, router } from '../ladder.ts';
 import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
-import { byDeployment, byPlacement, byRun } from '../scopes.ts';
+import { byDeployment, byRun, bySeenPlacement } from '../scopes.ts';
 
 /** How long somebody who lost access may go on watching. */
 const recheckMs = 15_000;
@@ -24,22 +24,28 @@ export const liveRouter = router({
       const ended = new AbortController();
       const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
       let timer: NodeJS.Timeout | undefined;
+      let current = access;
       // The ladder maps what a procedure throws before it answers; a stream throws after that, so it maps by itself.
       try {
         const needs = await ctx.database.tenant(organizationId, async (tx) => {
           const core = { tx, organizationId, clock: ctx.clock, log: ctx.log };
           const found: Need[] = [];
-          for (const topic of topics) found.push(await needsOf(core, topic));
+          for (const topic of topics) found.push(await needsOf(core, topic, access));
           requireNeeds(access, found);
           await requireTopics(core, { topics });
           return found;
         });
         timer = setInterval(() => {
           readAccess(ctx, access)
-            .then((now) => requireNeeds(now, needs))
+            .then((now) => {
+              requireNeeds(now, needs);
+              current = now;
+            })
             .catch((error: unknown) => ended.abort(error));
         }, recheckMs);
-        yield* ctx.live.subscribe({ organizationId, topics, signal: stop });
+        for await (const event of ctx.live.subscribe({ organizationId, topics, signal: stop })) {
+          if (mayShow(current, event, needs)) yield event;
+        }
         ended.signal.throwIfAborted();
       } catch (error) {
         if (signal?.aborted) return;
@@ -53,29 +59,41 @@ export const liveRouter = router({
 
 /** What one must be allowed, and where, to watch a topic. */
 interface Need {
+  readonly topicId: string;
   readonly permissions: readonly Permission[];
   readonly scope: Scope;
 }
 
-async function needsOf(core: OrganizationCtx, topic: LiveTopic): Promise<Need> {
+async function needsOf(core: OrganizationCtx, topic: LiveTopic, access: Access): Promise<Need> {
+  const topicId = topic.id;
   switch (topic.kind) {
     case 'app': {
-      const scope = await byPlacement.find(core, { appId: topic.id });
-      return { permissions: ['app.read', 'metric.read'], scope: scope ?? wholeOrganization };
+      const permissions = ['app.read', 'metric.read'] as const;
+      const may = (there: Scope) => permissions.every((permission) => access.may(permission, there));
+      const scope = await bySeenPlacement.find(core, { appId: topic.id }, may);
+      return { topicId, permissions, scope: scope ?? wholeOrganization };
     }
     case 'deployment': {
       const scope = await byDeployment.find(core, { deploymentId: topic.id });
-      return { permissions: ['deployment.read'], scope: scope ?? wholeOrganization };
+      return { topicId, permissions: ['deployment.read'], scope: scope ?? wholeOrganization };
     }
     case 'benchmark': {
       const scope = await byRun.find(core, { runId: topic.id });
-      return { permissions: ['benchmark.read'], scope: scope ?? wholeOrganization };
+      return { topicId, permissions: ['benchmark.read'], scope: scope ?? wholeOrganization };
     }
     case 'server':
-      return { permissions: ['server.read', 'metric.read'], scope: wholeOrganization };
+      return { topicId, permissions: ['server.read', 'metric.read'], scope: wholeOrganization };
     case 'organization':
-      return { permissions: ['app.read', 'metric.read', 'server.read'], scope: wholeOrganization };
+      return { topicId, permissions: ['app.read', 'metric.read', 'server.read'], scope: wholeOrganization };
   }
+}
+
+/** An app's samples come from all its environments; its reader may be granted one of them alone. */
+function mayShow(access: Access, event: LiveEvent, needs: readonly Need[]): boolean {
+  if (event.type !== 'app.sample' || access.may('metric.read')) return true;
+  const { appId, environmentId } = event;
+  const projectId = needs.find(({ topicId }) => topicId === appId)?.scope.projectId ?? null;
+  return access.may('metric.read', { projectId, environmentId });
 }
 
 function requireNeeds(access: Access, needs: readonly Need[]): void {

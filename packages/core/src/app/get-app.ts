@@ -4,16 +4,22 @@ import { findNewestConfig } from '../config/index.ts';
 import { explainApp } from '../deployment/index.ts';
 import { type AppLinks, domainUrl, hasPolicy } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { wholeReach } from '../role/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import { secretsProblemSchema } from '../secret/index.ts';
 import { isConnected } from '../server/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
-export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Promise<AppDetail> {
+/** Where the input names no environment: where the app was made, or the oldest of those that may be seen. */
+export async function getApp(
+  ctx: Ctx,
+  input: GetAppInput,
+  links: AppLinks,
+  reach: Reach = wholeReach,
+): Promise<AppDetail> {
   const { organizationId } = ctx;
   const { slug, environmentId } = input;
-  const [app] = await loadApps(ctx, { reach: wholeReach, slug, environmentId, order: 'name', limit: 1 }, links);
+  const [app] = await loadApps(ctx, { reach, slug, environmentId, order: 'name', limit: 1 }, links);
   if (app === undefined) throw new AppError('app.not_found', { slug });
   const { summary, row } = app;
   const place = { appId: summary.id, environmentId: summary.environmentId, organizationId };
@@ -62,14 +68,25 @@ export async function getApp(ctx: Ctx, input: GetAppInput, links: AppLinks): Pro
     waiting: await explainApp(ctx, place),
     deploysPaused: row.deploysPausedAt !== null,
     image: settings.builder === 'image' ? settings.image : null,
-    places: await loadPlaces(ctx, summary.id),
+    places: await loadPlaces(ctx, summary, reach),
   };
 }
 
-async function loadPlaces(ctx: Ctx, appId: string): Promise<AppDetail['places']> {
+/** Those that may be seen, the oldest first. */
+async function loadPlaces(
+  ctx: Ctx,
+  { id: appId, projectId }: { readonly id: string; readonly projectId: string },
+  reach: Reach,
+): Promise<AppDetail['places']> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.placement.findMany({
-    where: { appId, organizationId: ctx.organizationId },
+    where: {
+      appId,
+      organizationId: ctx.organizationId,
+      ...(reach.everywhere || reach.projectIds.includes(projectId)
+        ? {}
+        : { environmentId: { in: [...reach.environmentIds] } }),
+    },
     include: { environment: true, server: true, liveRelease: { select: { number: true } } },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });

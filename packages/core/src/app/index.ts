@@ -2,6 +2,7 @@
 export { attachServer, detachServer } from './attach-server.ts';
 export { createApp } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
+export { detachEnvironment } from './detach-environment.ts';
 export { getApp } from './get-app.ts';
 export { listApps } from './list-apps.ts';
 export { scaleApp } from './scale-app.ts';

@@ -72,6 +72,8 @@ export const appSummarySchema = z.object({
   branch: z.string(),
   environmentId: environmentIdSchema,
   environmentName: z.string(),
+  /** It was made in this environment: addresses need not name it. */
+  isHome: z.boolean(),
   serverId: serverIdSchema,
   serverName: z.string(),
   status: appStatusSchema,
@@ -218,6 +220,13 @@ export type AttachServerInput = z.infer<typeof attachServerInputSchema>;
 
 export const detachServerInputSchema = attachServerInputSchema.omit({ branch: true });
 export type DetachServerInput = z.infer<typeof detachServerInputSchema>;
+
+export const placeRefSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema });
+export type PlaceRef = z.infer<typeof placeRefSchema>;
+
+/** The name of the app. */
+export const detachEnvironmentInputSchema = placeRefSchema.extend({ confirmName: z.string().max(200) });
+export type DetachEnvironmentInput = z.infer<typeof detachEnvironmentInputSchema>;
 
 export const placedServerSchema = z.object({
   appId: appIdSchema,

@@ -27,6 +27,7 @@ interface AppRow {
   readonly secretsProblem: string | null;
   readonly environmentId: string;
   readonly environmentName: string;
+  readonly isHome: boolean;
   readonly serverId: string;
   readonly serverName: string;
   readonly serverIsLocal: boolean;
@@ -54,7 +55,7 @@ export interface AppFilter {
   /** Which apps may be seen: by their project, or the environment where they run. */
   readonly reach: Reach;
   readonly slug?: string;
-  /** Without one, each app is shown where it was made. */
+  /** Without one, each app is shown where it was made, or in the oldest of those that may be seen. */
   readonly environmentId?: string | undefined;
   readonly search?: string | undefined;
   /** Name and id of the last row of the page before. */
@@ -98,6 +99,7 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
       branch: row.branch,
       environmentId: parseId('env', row.environmentId),
       environmentName: row.environmentName,
+      isHome: row.isHome,
       serverId: parseId('srv', row.serverId),
       serverName: row.serverName,
       status: appStatus({
@@ -132,20 +134,22 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
 export async function countApps(ctx: Ctx, reach: Reach): Promise<number> {
   const [row] = await ctx.tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM app
-    WHERE app.organization_id = ${ctx.organizationId} AND ${isReached(reach, appPlace)}`;
+    WHERE app.organization_id = ${ctx.organizationId} AND ${isSeen(reach)}`;
   return row?.count ?? 0;
 }
 
-/** An app is its project's, and its oldest placement's: the same that opens its page. */
-const appPlace = {
-  projectId: Prisma.sql`app.project_id`,
-  environmentId: Prisma.sql`(SELECT environment_id FROM placement WHERE placement.app_id = app.id
-    ORDER BY placement.created_at, placement.id LIMIT 1)`,
-};
+/** A row of `placement` beside its app. */
+const placed = { projectId: Prisma.sql`app.project_id`, environmentId: Prisma.sql`placement.environment_id` };
+
+/** An app is seen by whoever may see it in one of its environments. */
+function isSeen(reach: Reach): Prisma.Sql {
+  if (reach.everywhere) return Prisma.sql`true`;
+  return Prisma.sql`EXISTS (SELECT 1 FROM placement WHERE placement.app_id = app.id AND ${isReached(reach, placed)})`;
+}
 
 async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
   const conditions = [Prisma.sql`app.organization_id = ${ctx.organizationId}`];
-  conditions.push(isReached(filter.reach, appPlace));
+  conditions.push(isSeen(filter.reach));
   if (filter.slug !== undefined) conditions.push(Prisma.sql`app.slug = ${filter.slug}`);
   if (filter.after) conditions.push(Prisma.sql`(app.name, app.id) > (${filter.after.name}, ${filter.after.id})`);
   if (filter.search !== undefined && filter.search !== '') {
@@ -174,7 +178,7 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
            app.health_path AS "healthPath", app.created_at AS "createdAt", home.branch,
            home.instances AS "instancesWanted", home.secrets_problem AS "secretsProblem", home.environment_id AS "environmentId",
            home.deploys_paused_at AS "deploysPausedAt",
-           environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
+           home.environment_id = made.environment_id AS "isHome", environment.name AS "environmentName", server.id AS "serverId", server.name AS "serverName",
            server.is_local AS "serverIsLocal", server.connected_gateway AS "connectedGateway",
            server.last_seen_at AS "lastSeenAt", release.id AS "releaseId", release.number AS "releaseNumber",
            release.commit_hash AS "releaseCommitHash", release.commit_subject AS "releaseCommitSubject",
@@ -194,9 +198,14 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
     JOIN project ON project.id = app.project_id
     CROSS JOIN LATERAL (
       SELECT * FROM placement
-      WHERE placement.app_id = app.id AND (${filter.environmentId ?? null}::text IS NULL OR placement.environment_id = ${filter.environmentId ?? null})
+      WHERE placement.app_id = app.id AND ${isReached(filter.reach, placed)}
+        AND (${filter.environmentId ?? null}::text IS NULL OR placement.environment_id = ${filter.environmentId ?? null})
       ORDER BY placement.created_at, placement.id LIMIT 1
     ) AS home
+    CROSS JOIN LATERAL (
+      SELECT environment_id FROM placement WHERE placement.app_id = app.id
+      ORDER BY placement.created_at, placement.id LIMIT 1
+    ) AS made
     JOIN environment ON environment.id = home.environment_id
     JOIN server ON server.id = home.server_id
     LEFT JOIN release ON release.id = home.live_release_id

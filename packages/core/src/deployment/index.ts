@@ -2,6 +2,7 @@
 export { advanceDeployment } from './advance-deployment.ts';
 export { approveDeployment, refuseDeployment, requestApprovals, requireNothingInReview } from './approval.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
+export { cancelWaiting } from './cancel-waiting.ts';
 export { createDeployment } from './create-deployment.ts';
 export { deploySecrets } from './deploy-secrets.ts';
 export { explainApp } from './explain-deployment.ts';

@@ -16,9 +16,16 @@ export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Pro
     by: ['environmentId', 'appId'],
     where: { organizationId: ctx.organizationId, environmentId: { in: rows.map(({ id }) => id) } },
   });
+  const firsts = await ctx.tx.environment.findMany({
+    where: { organizationId: ctx.organizationId },
+    select: { id: true },
+    distinct: ['projectId'],
+    orderBy: [{ projectId: 'asc' }, { createdAt: 'asc' }, { id: 'asc' }],
+  });
   return {
     items: rows.map(({ id, project, ...row }) => ({
       ...row,
+      isFirst: firsts.some((first) => first.id === id),
       appCount: placed.filter(({ environmentId }) => environmentId === id).length,
       id: parseId('env', id),
       projectId: parseId('prj', project.id),

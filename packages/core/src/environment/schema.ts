@@ -12,6 +12,8 @@ export const environmentSchema = z.object({
   /** Deployments to it wait until another member approves. */
   protected: z.boolean(),
   appCount: z.number().int(),
+  /** That in which its project began, and new apps do: it stays. */
+  isFirst: z.boolean(),
 });
 export const environmentListSchema = z.object({ items: z.array(environmentSchema) });
 export type EnvironmentList = z.infer<typeof environmentListSchema>;
@@ -21,6 +23,9 @@ export type EnvironmentRef = z.infer<typeof environmentRefSchema>;
 
 export const updateEnvironmentInputSchema = environmentRefSchema.extend({ protected: z.boolean() });
 export type UpdateEnvironmentInput = z.infer<typeof updateEnvironmentInputSchema>;
+
+export const deleteEnvironmentInputSchema = environmentRefSchema.extend({ confirmName: z.string().max(200) });
+export type DeleteEnvironmentInput = z.infer<typeof deleteEnvironmentInputSchema>;
 
 /** Without a project: the organization's first. */
 export const createEnvironmentInputSchema = z.object({

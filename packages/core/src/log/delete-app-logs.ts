@@ -14,6 +14,18 @@ export async function listAppLogs(ctx: Ctx, input: { readonly appId: string }): 
   return rows.map(({ objectKey }) => objectKey);
 }
 
+/** The same of an environment. */
+export async function listEnvironmentLogs(
+  ctx: Ctx,
+  { environmentId }: { readonly environmentId: string },
+): Promise<string[]> {
+  const rows = await ctx.tx.logChunk.findMany({
+    where: { organizationId: ctx.organizationId, deployment: { environmentId } },
+    select: { objectKey: true },
+  });
+  return rows.map(({ objectKey }) => objectKey);
+}
+
 export async function deleteLogs(store: LogStore, objectKeys: readonly string[]): Promise<void> {
   for (let from = 0; from < objectKeys.length; from += atOnce) {
     await Promise.all(objectKeys.slice(from, from + atOnce).map((key) => store.delete(key)));

@@ -1,6 +1,6 @@
 // The door to logs.
 export { decodeLogLines, encodeLogLines } from './codec.ts';
-export { deleteLogs, listAppLogs } from './delete-app-logs.ts';
+export { deleteLogs, listAppLogs, listEnvironmentLogs } from './delete-app-logs.ts';
 export { toLogQuery } from './find-log-servers.ts';
 export { readLog } from './read-log.ts';
 export { findLogSlot, recordLogChunk } from './record-log-chunk.ts';

@@ -187,8 +187,9 @@ async function otherOrganization(ctx: SystemCtx, name: string) {
   const projectId = newId('prj');
   await ctx.tx.organization.create({ data: { id: organizationId, name, slug: name } });
   await ctx.tx.project.create({ data: { id: projectId, organizationId, name: 'Default', slug: 'default' } });
+  const createdAt = ctx.clock.now();
   await ctx.tx.environment.create({
-    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production' },
+    data: { id: newId('env'), organizationId, projectId, name: 'Production', slug: 'production', createdAt },
   });
   return { organizationId: parseId('org', organizationId), slug: name };
 }

@@ -15,6 +15,7 @@ import { usePlacedApp } from '../../common/app-place.ts';
 import { joinCommand, splitCommand } from '../../common/command-text.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
+import { LeaveCard } from './leave-card.tsx';
 
 export interface AppSettingsPageProps {
   readonly slug: string;
@@ -35,6 +36,7 @@ export function AppSettingsPage({ slug, initial, children }: AppSettingsPageProp
         readOnly={!can('app.write', { projectId: app.projectId })}
       />
       {children}
+      {!app.isHome && can('app.delete', app) ? <LeaveCard key={app.environmentId} app={app} /> : null}
       {can('app.delete', { projectId: app.projectId }) ? <DeleteCard app={app} /> : null}
     </div>
   );

@@ -17,9 +17,9 @@ export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
   const router = useRouter();
   const pathname = usePathname();
   const [adding, setAdding] = useState(false);
-  const [home] = app.places;
+  const [first] = app.places;
   const go = (environmentId: string) =>
-    router.push(environmentId === home?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
+    router.push(environmentId === first?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
   // A person with a grant in some environment alone may still add the app there.
   const mayAdd = can('app.write', { projectId: app.projectId });
   if (app.places.length < 2 && !mayAdd) {

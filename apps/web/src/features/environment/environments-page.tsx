@@ -16,6 +16,7 @@ import type { Environment } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
+import { DeleteEnvironment } from './delete-environment.tsx';
 import { useProtect } from './use-protect.ts';
 
 export function EnvironmentsPage() {
@@ -52,7 +53,8 @@ export function EnvironmentsPage() {
 function EnvironmentRow({ environment }: { readonly environment: Environment }) {
   const { can } = useMe();
   const protect = useProtect();
-  const { id, name, projectId, appCount, protected: isProtected } = environment;
+  const { id, name, projectId, appCount, isFirst, protected: isProtected } = environment;
+  const mayWrite = can('environment.write', { projectId, environmentId: id });
   return (
     <li className="flex min-h-14 flex-wrap items-center gap-x-4 gap-y-2 border-line border-t px-4 py-2.5">
       <span className="min-w-0 flex-1 basis-40">
@@ -62,7 +64,7 @@ function EnvironmentRow({ environment }: { readonly environment: Environment }) 
         </span>
       </span>
       {isProtected ? <StateText tone="ok">Protected</StateText> : null}
-      {can('environment.write', { projectId, environmentId: id }) ? (
+      {mayWrite ? (
         <Button
           size="small"
           variant={isProtected ? 'danger-outline' : 'plain'}
@@ -74,6 +76,7 @@ function EnvironmentRow({ environment }: { readonly environment: Environment }) 
           {isProtected ? 'Stop protecting' : 'Protect'}
         </Button>
       ) : null}
+      {mayWrite && appCount === 0 && !isFirst ? <DeleteEnvironment environment={environment} /> : null}
     </li>
   );
 }

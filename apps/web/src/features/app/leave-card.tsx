@@ -1,0 +1,78 @@
+'use client';
+// The end of an app in one environment: names what stops and what stays there for its return.
+import { Button } from '@fairlead/ui/button';
+import { Card } from '@fairlead/ui/card';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from 'next/navigation';
+import { useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { placeOf } from '../../common/app-place.ts';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useMe } from '../../common/me.tsx';
+
+export function LeaveCard({ app }: { readonly app: AppDetail }) {
+  const { paths } = useMe();
+  const trpc = useTRPC();
+  const router = useRouter();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const leave = useMutation(trpc.app.detachEnvironment.mutationOptions());
+  const { id, name, slug, environmentId, environmentName } = app;
+  return (
+    <Card className="p-4">
+      <h2 className="font-semibold">Take it out of {environmentName}</h2>
+      <p className="mt-1 mb-4 text-pretty text-ink-soft">
+        It stops there and loses its domains there. Its other environments go on, and its history, settings and secrets
+        of {environmentName} wait for its return.
+      </p>
+      <Button variant="danger-outline" onClick={() => setOpen(true)}>
+        Take {name} out of {environmentName}
+      </Button>
+      <ConfirmDelete
+        open={open}
+        onClose={() => setOpen(false)}
+        what="app"
+        name={name}
+        title={`Take ${name} out of ${environmentName}`}
+        action="Take it out"
+        lost={<Lost app={app} />}
+        pending={leave.isPending}
+        error={leave.error === null ? null : readFailure(leave.error).message}
+        onConfirm={(confirmName) =>
+          leave.mutate(
+            { appId: id, environmentId, confirmName },
+            {
+              onSuccess: () => {
+                toast({ title: `${name} is out of ${environmentName}` });
+                void queryClient.invalidateQueries(trpc.app.pathFilter());
+                void queryClient.invalidateQueries(trpc.environment.pathFilter());
+                router.push(paths.app(slug));
+              },
+            },
+          )
+        }
+      />
+    </Card>
+  );
+}
+
+function Lost({ app }: { readonly app: AppDetail }) {
+  const servers = placeOf(app)?.servers.map(({ serverName }) => serverName) ?? [app.serverName];
+  return (
+    <ul className="list-disc space-y-1 pl-5">
+      <li>It stops at once on {listOf(servers)}.</li>
+      {app.hosts.length === 0 ? null : <li>{listOf(app.hosts)} stops leading here and is free again.</li>}
+      <li>What waits to be deployed and what is measured there is cancelled.</li>
+      <li>Its deployments, releases, settings and secrets of {app.environmentName} are kept.</li>
+      <li>Its volumes stay on their servers until somebody deletes them.</li>
+    </ul>
+  );
+}
+
+function listOf(names: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
+}

@@ -1,0 +1,48 @@
+'use client';
+// The end of an environment that no app runs in: asks for its name and names what goes with it.
+import { IconButton } from '@fairlead/ui/button';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Environment } from '../../api/types.ts';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+
+export function DeleteEnvironment({ environment }: { readonly environment: Environment }) {
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const end = useMutation(trpc.environment.delete.mutationOptions());
+  const { id: environmentId, name } = environment;
+  return (
+    <>
+      <IconButton label={`Delete ${name}`} onClick={() => setOpen(true)}>
+        <Trash2 size={16} aria-hidden="true" />
+      </IconButton>
+      <ConfirmDelete
+        open={open}
+        onClose={() => setOpen(false)}
+        what="environment"
+        name={name}
+        lost="What apps left in it is deleted: deployments, logs, releases, settings and secrets; so are roles and tokens that are for it alone. Volumes stay on their servers until somebody deletes them. This can't be undone."
+        pending={end.isPending}
+        error={end.error === null ? null : readFailure(end.error).message}
+        onConfirm={(confirmName) =>
+          end.mutate(
+            { environmentId, confirmName },
+            {
+              onSuccess: () => {
+                toast({ title: `${name} is deleted` });
+                setOpen(false);
+                void queryClient.invalidateQueries(trpc.environment.pathFilter());
+              },
+            },
+          )
+        }
+      />
+    </>
+  );
+}

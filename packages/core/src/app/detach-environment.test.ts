@@ -1,0 +1,123 @@
+// The end of an app in one environment, and of an environment: what goes, what stays, and what is refused.
+import { type AppId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
+import { createDeployment, getDeployment } from '../deployment/index.ts';
+import { attachDomain } from '../domain/index.ts';
+import { createEnvironment, deleteEnvironment, listEnvironments } from '../environment/index.ts';
+import { listSecrets, updateSecrets } from '../secret/index.ts';
+import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
+import { attachServer, detachEnvironment, getApp, updateConfig } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let appId: AppId;
+let home: EnvironmentId;
+let staging: EnvironmentId;
+let count = 0;
+const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  count += 1;
+  world = await testWorld(db.database, `acme-${count}`);
+  ({ appId } = await world.createApp('Shop', { host: `shop-${count}.example.test`, deployNow: false }));
+  home = (await get()).environmentId;
+  // What is older is home, and the clock of tests stands.
+  world.clock.forward(1);
+  staging = await place('Staging');
+});
+
+const get = () => world.tenant((ctx) => getApp(ctx, { slug: 'shop' }, links));
+const names = async () => (await world.tenant((ctx) => listEnvironments(ctx))).items.map(({ name }) => name);
+const audited = async (action: string) => (await auditEventsOf(world)).filter((event) => event.action === action);
+const detach = (environmentId = staging, confirmName = 'Shop') =>
+  world.tenant((ctx) => detachEnvironment(ctx, { appId, environmentId, confirmName }));
+const end = (environmentId = staging, confirmName = 'Staging') =>
+  world.tenant((ctx) => deleteEnvironment(ctx, { environmentId, confirmName }));
+
+async function place(name: string): Promise<EnvironmentId> {
+  const { serverId } = world;
+  const { environmentId } = await world.tenant((ctx) => createEnvironment(ctx, { name, protected: false }));
+  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId, branch: 'next' }));
+  return environmentId;
+}
+
+async function goLive(): Promise<void> {
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId, environmentId: staging }));
+  await world.advance(deploymentId);
+  await world.finish(deploymentId);
+}
+
+test('an app leaves an environment: stopped there, its domains free, its history, settings and secrets kept', async () => {
+  const owner = { appId, environmentId: staging };
+  await goLive();
+  await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
+  await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { keepReleases: 7 } }));
+  await world.tenant((ctx) => attachDomain(ctx, { ...owner, host: `next-${count}.example.test` }, links));
+  const run = await world.tenant((ctx) => createBenchmark(ctx, { ...owner, plan: benchmarkPlanSchema.parse({}) }));
+  const waiting = await world.tenant((ctx) => createDeployment(ctx, owner));
+  const before = await world.desired();
+  expect(before.apps.map(({ environmentId }) => environmentId)).toEqual([staging]);
+
+  expect(await detach()).toEqual({ appId, environmentId: staging });
+  const after = await world.desired();
+  expect(after).toMatchObject({ apps: [], benchmarks: [] });
+  expect(after.routes.map(({ host }) => host)).not.toContain(`next-${count}.example.test`);
+  expect(after.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
+  expect((await get()).places.map(({ environmentId }) => environmentId)).toEqual([home]);
+  const { state } = await world.tenant((ctx) => getDeployment(ctx, waiting));
+  expect(state).toBe('cancelled');
+  const measured = await world.system(({ tx }) => tx.benchmarkRun.findFirstOrThrow({ where: { id: run.runId } }));
+  expect(measured.state).toBe('cancelled');
+  expect(await audited('app.detach_environment')).toMatchObject([
+    { before: { environmentName: 'Staging', domains: [`next-${count}.example.test`] } },
+  ]);
+
+  // Back again, it finds what was written; nothing runs before it is deployed.
+  await world.tenant((ctx) => attachServer(ctx, { ...owner, serverId: world.serverId }));
+  expect((await world.tenant((ctx) => listSecrets(ctx, owner))).secrets.map(({ name }) => name)).toEqual(['A']);
+  expect((await world.desired()).apps).toEqual([]);
+});
+
+test('it stays where it was made, while a deployment is under way, and for another name', async () => {
+  await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
+  await expect(detach(staging, 'shop')).rejects.toMatchObject({ code: 'app.confirm_mismatch' });
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId, environmentId: staging }));
+  await world.advance(deploymentId);
+  await expect(detach()).rejects.toMatchObject({ code: 'placement.under_way' });
+  expect((await get()).places).toHaveLength(2);
+  await expect(detach(parseId('env', newId('env')))).rejects.toMatchObject({ code: 'app.not_found' });
+});
+
+test('an environment ends with all that lay in it but its volumes; not with apps in it, not the first of its project', async () => {
+  await goLive();
+  await world.tenant((ctx) =>
+    updateSecrets(ctx, { owner: { appId, environmentId: staging }, items: [{ name: 'A', value: 'x' }] }, world.keys),
+  );
+  const { organizationId } = world;
+  await world.system(({ tx }) =>
+    tx.volume.create({
+      data: { id: newId('vol'), organizationId, appId, environmentId: staging, name: 'data', label: 'Shop · Staging' },
+    }),
+  );
+  await expect(end()).rejects.toMatchObject({ code: 'environment.in_use' });
+  await detach();
+  await expect(end(staging, 'staging')).rejects.toMatchObject({ code: 'environment.confirm_mismatch' });
+  await expect(end(home, 'Production')).rejects.toMatchObject({ code: 'environment.first' });
+  expect(await end()).toEqual({ environmentId: staging });
+  expect(await names()).toEqual(['Production']);
+  await expect(end()).rejects.toMatchObject({ code: 'environment.not_found' });
+  const left = await world.system(async ({ tx }) => ({
+    secrets: await tx.secret.count({ where: { organizationId } }),
+    deployments: await tx.deployment.count({ where: { organizationId } }),
+    releases: await tx.release.count({ where: { organizationId } }),
+    volumes: await tx.volume.count({ where: { organizationId } }),
+  }));
+  expect(left).toEqual({ secrets: 0, deployments: 0, releases: 0, volumes: 1 });
+  expect(await audited('environment.delete')).toMatchObject([{ before: { name: 'Staging' } }]);
+});

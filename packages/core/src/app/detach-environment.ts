@@ -1,0 +1,42 @@
+// Owns the end of an app in one of its environments. What was written there stays: history, releases, settings and secrets are
+// there again when the app is. Must never touch a volume, nor the environment where the app was made.
+import { recordAudit } from '../audit/index.ts';
+import { endBenchmarks } from '../benchmark/index.ts';
+import { requirePlace } from '../config/index.ts';
+import { cancelWaiting, lockApps, requireNothingUnderWay } from '../deployment/index.ts';
+import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
+import type { DetachEnvironmentInput, PlaceRef } from './schema.ts';
+
+/** Its servers stop it there as soon as they hear of it; its domains of there are free again. Throws placement.home. */
+export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput): Promise<PlaceRef> {
+  const { tx, organizationId } = ctx;
+  const { appId, environmentId } = input;
+  await lockApps(ctx, [appId]);
+  const home = await requirePlace(ctx, { appId });
+  const { servers, appName, environmentName } = await requirePlace(ctx, { appId, environmentId });
+  if (home.environmentId === environmentId) throw new AppError('placement.home', { appId });
+  if (appName !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
+  await requireNothingUnderWay(ctx, { appId, environmentId });
+  await cancelWaiting(ctx, { appId, environmentId });
+  const place = { appId, environmentId, organizationId };
+  await endBenchmarks(ctx, place);
+  const domains = await tx.domain.findMany({ where: place, select: { host: true }, orderBy: { host: 'asc' } });
+  await tx.domain.deleteMany({ where: place });
+  await tx.instance.deleteMany({ where: place });
+  await tx.placement.deleteMany({ where: place });
+  // In the order in which every transaction takes them.
+  for (const serverId of servers.map((each) => each.serverId).sort()) await bumpServer(ctx, serverId);
+  await recordAudit(ctx, {
+    action: 'app.detach_environment',
+    target: { kind: 'app', id: appId, label: appName },
+    before: {
+      environmentId,
+      environmentName,
+      servers: servers.map(({ serverId }) => serverId),
+      domains: domains.map(({ host }) => host),
+    },
+  });
+  await notifyChange(ctx, { kind: 'app', id: appId, appId });
+  return { appId, environmentId };
+}

@@ -1,0 +1,13 @@
+// Owns the end of what is measured of an app in an environment that it leaves.
+import { type Ctx, notifyChange } from '../kernel/index.ts';
+
+/** The servers are told by whoever calls. Rows that were measured stay. */
+export async function endBenchmarks(
+  ctx: Ctx,
+  place: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const where = { ...place, organizationId: ctx.organizationId, state: { in: ['queued', 'running'] } };
+  const runs = await ctx.tx.benchmarkRun.findMany({ where, select: { id: true } });
+  await ctx.tx.benchmarkRun.updateMany({ where, data: { state: 'cancelled', finishedAt: ctx.clock.now() } });
+  for (const { id } of runs) await notifyChange(ctx, { kind: 'benchmark', id, appId: place.appId });
+}

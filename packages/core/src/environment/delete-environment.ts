@@ -1,0 +1,35 @@
+// Owns the end of an environment that no app runs in. What lay in it goes with it, but for volumes, which only an act of their
+// own ends. Logs are outside of the database: the log feature ends them.
+import { recordAudit } from '../audit/index.ts';
+import { AppError, type Ctx } from '../kernel/index.ts';
+import type { DeleteEnvironmentInput, EnvironmentRef } from './schema.ts';
+
+/** Throws environment.in_use while an app is there, and environment.first for that in which a project begins. */
+export async function deleteEnvironment(ctx: Ctx, input: DeleteEnvironmentInput): Promise<EnvironmentRef> {
+  const { tx, organizationId } = ctx;
+  const { environmentId } = input;
+  // Whoever puts an app here waits, and then finds it gone.
+  const [row] = await tx.$queryRaw<{ name: string; projectId: string; protected: boolean }[]>`
+    SELECT name, project_id AS "projectId", protected FROM environment
+    WHERE id = ${environmentId} AND organization_id = ${organizationId} FOR UPDATE`;
+  if (row === undefined) throw new AppError('environment.not_found', { environmentId });
+  const { name, projectId } = row;
+  const first = await tx.environment.findFirstOrThrow({
+    where: { projectId, organizationId },
+    select: { id: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (first.id === environmentId) throw new AppError('environment.first', { environmentId });
+  const where = { environmentId, organizationId };
+  if ((await tx.placement.count({ where })) > 0) throw new AppError('environment.in_use', { environmentId });
+  if (name !== input.confirmName.trim()) throw new AppError('environment.confirm_mismatch', { environmentId });
+  // Deployments point at releases without a cascade between them: from the outside in.
+  await tx.deployment.deleteMany({ where });
+  await tx.environment.delete({ where: { id: environmentId } });
+  await recordAudit(ctx, {
+    action: 'environment.delete',
+    target: { kind: 'environment', id: environmentId, label: name },
+    before: { name, projectId, protected: row.protected },
+  });
+  return { environmentId };
+}
