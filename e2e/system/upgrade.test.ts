@@ -4,7 +4,7 @@ import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering } from './harness/apps.ts';
+import { loaded } from './harness/apps.ts';
 import type { Load } from './harness/load.ts';
 import { AGENT_BINARY, System } from './harness/system.ts';
 
@@ -17,7 +17,7 @@ const other = Buffer.concat([former, Buffer.from('\n')]);
 
 beforeAll(async () => {
   system = await System.start();
-  const repository = await system.repositories.create('steady', answering('steady'));
+  const repository = await system.repositories.create('steady', loaded('steady'));
   expect(await system.createApp('steady', repository)).toMatchObject({ state: 'live' });
 });
 afterAll(() => system?.stop());

@@ -15,7 +15,7 @@ use fairlead_link::Desired;
 use fairlead_model::{AgentRelease, AgentStatus, Failure, UpgradeStatus, UpgradeStep, WorkState};
 use tokio::process::Command;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::upgrade::{Program, Record, failure, own_digest};
 
