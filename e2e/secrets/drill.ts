@@ -105,6 +105,7 @@ async function run(
       localHttpsPort: 4443,
       controlHost: 'fairlead.localhost',
       publicHost: new URL(origin).hostname,
+      agentOffers: { list: async () => [], read: async function* () {} },
       agentDownload: () => Promise.reject(new Error('no agent is offered here')),
     },
     clock: systemClock,

@@ -1,11 +1,19 @@
 // Starts the product as a user does, in a scratch folder, and tells the tests where it is by environment variables.
+import { appendFileSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startProduct } from '../../tools/lib/running-product.ts';
 import { startMailSink } from './mail-sink.ts';
 
 export default async function globalSetup(): Promise<() => Promise<void>> {
   const agent = process.env.FAIRLEAD_E2E_AGENT;
   const mail = await startMailSink();
-  const env = { FAIRLEAD_SMTP_URL: mail.url, FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>' };
+  const offered = agent === undefined ? undefined : offerAnother(agent);
+  const env = {
+    FAIRLEAD_SMTP_URL: mail.url,
+    FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>',
+    ...(offered === undefined ? {} : { FAIRLEAD_AGENT_BINARY: join(offered, 'agent') }),
+  };
   const product = await startProduct(agent === undefined ? { env } : { agent, env });
   process.env.FAIRLEAD_E2E_URL = product.url;
   process.env.FAIRLEAD_E2E_TOKEN = product.setupToken ?? '';
@@ -16,5 +24,14 @@ export default async function globalSetup(): Promise<() => Promise<void>> {
   return async () => {
     await product.stop();
     await mail.close();
+    if (offered !== undefined) rmSync(offered, { recursive: true });
   };
+}
+
+/** A folder with an agent that works like the given one and is another by its digest, for upgrade.spec.ts. */
+function offerAnother(agent: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-offered-'));
+  copyFileSync(agent, join(folder, 'agent'));
+  appendFileSync(join(folder, 'agent'), '\n');
+  return folder;
 }

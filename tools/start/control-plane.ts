@@ -154,7 +154,8 @@ export class ControlPlane {
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_SIGNING_KEY_DIR: folders.signingKeys,
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
-      FAIRLEAD_AGENT_BINARY: agentBinary,
+      // Another program, or a folder of them for more kinds of machines, where somebody built one.
+      FAIRLEAD_AGENT_BINARY: process.env.FAIRLEAD_AGENT_BINARY ?? agentBinary,
     };
   }
 }

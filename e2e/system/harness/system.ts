@@ -3,8 +3,10 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { AppId, DeploymentId, ServerId } from '@fairlead/contract/ids';
 import { type AppDetail, type CreatedApp, updateConfig } from '@fairlead/core/app';
+import { createFolderArtifactStore, recordArtifact } from '@fairlead/core/artifact';
 import { updateCredential } from '@fairlead/core/credential';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { type Ctx, systemClock } from '@fairlead/core/kernel';
@@ -16,7 +18,7 @@ import {
   type UpdateSecretsInput,
   updateSecrets,
 } from '@fairlead/core/secret';
-import type { ServerSummary } from '@fairlead/core/server';
+import { type ServerSummary, type UpgradeView, upgradeServer } from '@fairlead/core/server';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { type Backup, backUp } from '../../../tools/backup/backup.ts';
 import { restore } from '../../../tools/backup/restore.ts';
@@ -315,6 +317,30 @@ export class System {
     const actor = { kind: 'system', reason: 'a test' } as const;
     await database.tenant(organizationId, (tx) =>
       work({ tx, organizationId, actor, clock: systemClock, log: quiet }, keys),
+    );
+  }
+
+  /** Offers a program as another agent, asks the local server to run it, and answers how that ended. */
+  async upgradeAgent(program: Buffer, spoil?: (path: string) => void): Promise<UpgradeView> {
+    const { folders, product } = this.#parts;
+    const { organizationId } = product;
+    const folder = join(folders.logStore, 'artifacts');
+    const added = await createFolderArtifactStore(folder).add(organizationId, Readable.from([program]));
+    if (added === null) throw new Error('the program is too large for the store');
+    spoil?.(join(folder, organizationId, added.hex));
+    const server = await this.server();
+    const target = server.host.arch === 'aarch64' ? 'linux-arm64' : 'linux-x64';
+    const offer = { target, version: '9.9.9', digest: `sha256:${added.hex}`, sizeBytes: added.sizeBytes } as const;
+    await this.#act(async (ctx) => {
+      await recordArtifact(ctx, { digest: offer.digest, kind: 'agent', sizeBytes: offer.sizeBytes });
+      await upgradeServer(ctx, { serverId: server.id }, [offer]);
+    });
+    return waitFor(
+      async () => {
+        const { upgrade } = await this.server();
+        return upgrade === null || upgrade.state === 'running' ? undefined : upgrade;
+      },
+      { what: 'the end of the upgrade', timeoutMs: 180_000 },
     );
   }
 

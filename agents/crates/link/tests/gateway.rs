@@ -8,7 +8,7 @@ mod fake;
 use std::sync::Arc;
 
 use fairlead_base::{CancellationToken, Folders};
-use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, LogRequest, SpoolLimits, enrol};
+use fairlead_link::{AgentConfig, Enrolment, Link, LinkEnds, LinkOptions, LogRequest, SpoolLimits, enrol, knock};
 use fairlead_model::DesiredState;
 use fairlead_wire::agent::{self, agent_envelope::Body as FromAgent, gateway_envelope::Body as FromGateway, push};
 use tokio::sync::watch;
@@ -242,4 +242,32 @@ async fn a_question_about_logs_and_its_answer_cross_the_link_and_an_outage_ends_
     drop(peer);
     assert_eq!(agent.ends.log_requests.recv().await, Some(LogRequest::CancelAll));
     agent.stop().await;
+}
+
+#[tokio::test]
+async fn a_knock_is_answered_and_opens_no_session_or_tells_why_it_would_have_none() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    for refuses in [false, true] {
+        let door = async {
+            let mut peer = gateway.accept().await;
+            let FromAgent::Hello(hello) = peer.receive().await else { panic!("no hello") };
+            assert_eq!((hello.server_id.as_str(), hello.agent_version.as_str()), ("srv_fake", "9.9.9"));
+            peer.send(if refuses {
+                let message = "The control plane does not know this server.".into();
+                FromGateway::Error(agent::LinkError { code: "link.server_unknown".into(), message, retryable: false })
+            } else {
+                FromGateway::Challenge(agent::Challenge { nonce: vec![5; 32] })
+            })
+            .await;
+            peer.ended().await;
+        };
+        let (answer, ()) = tokio::join!(knock(&config, &folders, "9.9.9", &["app"]), door);
+        match answer {
+            Ok(()) => assert!(!refuses),
+            Err(error) => assert!(refuses && error.to_string().contains("does not know this server"), "{error}"),
+        }
+    }
+    std::fs::write(folders.desired_state(), b"half of a state").unwrap();
+    assert!(knock(&config, &folders, "9.9.9", &[]).await.unwrap_err().to_string().contains("not understood"));
 }

@@ -3,7 +3,7 @@ import type { ServerSample } from '@fairlead/contract/live';
 // A server as a card of small gauges that move with the stream.
 import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
-import { StateText } from '@fairlead/ui/state-pill';
+import { StateText, type Tone } from '@fairlead/ui/state-pill';
 import type { ServerSummary } from '../api/types.ts';
 import { isDiskShort } from './disk.ts';
 import { HoverLink } from './hover-link.tsx';
@@ -39,16 +39,30 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
       </div>
       <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
       {isDiskShort(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes) ? (
-        <p className="mt-1">
-          <StateText tone="warn">Its disk is nearly full</StateText>
-        </p>
+        <Mark tone="warn">Its disk is nearly full</Mark>
       ) : null}
+      <AgentMark server={server} />
       <div className="mt-4 grid grid-cols-3 gap-4">
         {gauges.map((gauge) => (
           <Meter key={gauge.label} label={gauge.label} share={gauge.share} text={gauge.text} />
         ))}
       </div>
     </article>
+  );
+}
+
+function AgentMark({ server: { offeredAgent, upgrade } }: { readonly server: ServerSummary }) {
+  if (upgrade?.state === 'running') return <Mark tone="busy">Its agent is being upgraded</Mark>;
+  if (offeredAgent === null) return null;
+  if (upgrade?.state === 'failed') return <Mark tone="bad">The upgrade of its agent failed</Mark>;
+  return <Mark tone="idle">Agent upgrade available</Mark>;
+}
+
+function Mark({ tone, children }: { readonly tone: Tone; readonly children: string }) {
+  return (
+    <p className="mt-1">
+      <StateText tone={tone}>{children}</StateText>
+    </p>
   );
 }
 

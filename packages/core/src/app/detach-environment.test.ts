@@ -58,7 +58,9 @@ test('an app leaves an environment: stopped there, its domains free, its history
   await goLive();
   await world.tenant((ctx) => updateSecrets(ctx, { owner, items: [{ name: 'A', value: 'x' }] }, world.keys));
   await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { keepReleases: 7 } }));
-  await world.tenant((ctx) => attachDomain(ctx, { ...owner, host: `next-${count}.example.test` }, links));
+  await world.tenant((ctx) =>
+    attachDomain(ctx, { ...owner, host: `next-${count}.example.test`, pathPrefix: '/' }, links),
+  );
   const run = await world.tenant((ctx) => createBenchmark(ctx, { ...owner, plan: benchmarkPlanSchema.parse({}) }));
   const waiting = await world.tenant((ctx) => createDeployment(ctx, owner));
   const before = await world.desired();

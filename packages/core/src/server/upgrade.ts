@@ -11,6 +11,7 @@ const targets: Readonly<Record<string, AgentTarget>> = { x86_64: 'linux-x64', aa
 interface AgentFacts {
   readonly hostInfo: unknown;
   readonly agentDigest: string | null;
+  readonly capabilities: readonly string[];
 }
 
 /** Null: there is none for this kind of machine. */
@@ -19,13 +20,15 @@ export function agentOfferFor(server: Pick<AgentFacts, 'hostInfo'>, offers: read
   return offers.find((offer) => offer.target === target) ?? null;
 }
 
-/** What is offered and is another program than the one that runs. Of an agent that tells no digest nobody knows. */
+/** What is offered and is another program than the one that runs. An agent that can't tell its digest is another one. */
 export function otherAgentFor(
   server: AgentFacts,
   offers: readonly AgentOffer[],
 ): Pick<AgentOffer, 'version' | 'digest'> | null {
   const offer = agentOfferFor(server, offers);
   if (offer === null || offer.digest === server.agentDigest) return null;
+  // It has just connected, and its first report is on its way.
+  if (server.agentDigest === null && server.capabilities.includes('upgrade')) return null;
   return { version: offer.version, digest: offer.digest };
 }
 

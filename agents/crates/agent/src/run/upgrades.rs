@@ -15,7 +15,7 @@ use fairlead_link::Desired;
 use fairlead_model::{AgentRelease, AgentStatus, Failure, UpgradeStatus, UpgradeStep, WorkState};
 use tokio::process::Command;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::upgrade::{Program, Record, failure, own_digest};
 
@@ -243,4 +243,48 @@ fn ended(attempt: u32, failure: Option<&Failure>) -> UpgradeStatus {
 
 fn unkept(error: io::Error) -> Failure {
     failure("upgrade.fetch_failed", format!("The new agent could not be kept on the server's disk: {error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_that_can_not_work_here_says_why_in_its_last_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("agent");
+        let put = |text: &str, mode: u32| {
+            fs::write(&program, text).unwrap();
+            fs::set_permissions(&program, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        put("#!/bin/sh\necho first >&2\necho 'fairlead-agent: no key' >&2\nexit 1\n", 0o755);
+        let failure = check(&program, dir.path()).await.unwrap_err();
+        assert_eq!(failure.code, "upgrade.check_failed");
+        assert!(failure.message.contains("on this server: no key. Nothing was changed."), "{}", failure.message);
+        put("#!/bin/sh\nexit 3\n", 0o755);
+        assert!(check(&program, dir.path()).await.unwrap_err().message.contains("exit status: 3"));
+        put("neither a script nor a program", 0o755);
+        assert!(check(&program, dir.path()).await.unwrap_err().message.contains("can't be started"));
+        put("#!/bin/sh\n[ \"$1 $2\" = \"trial --data\" ]\n", 0o755);
+        check(&program, dir.path()).await.unwrap();
+    }
+
+    #[test]
+    fn what_nothing_leads_to_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let mut record = Record::default();
+        let (kept, left) = ("a".repeat(64), "b".repeat(64));
+        record.begin(Program { hex: kept.clone(), version: "1".into() }, 1);
+        for name in [kept.clone(), left.clone(), format!("{left}.coming")] {
+            fs::write(folders.agents().join(name), "x").unwrap();
+        }
+        prune(&folders, &record).unwrap();
+        let names: Vec<_> = fs::read_dir(folders.agents()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, [kept.as_str()]);
+        let program = folders.agents().canonicalize().unwrap().join(&kept);
+        assert_eq!(own_digest(&folders, &program), Some(kept));
+        assert_eq!(own_digest(&folders, Path::new("/usr/local/bin/fairlead-agent")), None);
+    }
 }

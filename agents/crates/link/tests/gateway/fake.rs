@@ -114,6 +114,14 @@ impl Peer {
         }
     }
 
+    /// Waits for the end of the connection, before which nothing more may come.
+    pub(crate) async fn ended(&mut self) {
+        match timeout(PATIENCE, self.0.next()).await.unwrap() {
+            None | Some(Ok(Message::Close(_))) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub(crate) async fn send(&mut self, body: FromGateway) {
         self.send_raw(GatewayEnvelope { body: Some(body) }.encode_to_vec()).await;
     }

@@ -7,6 +7,7 @@ import { Badge, StateText } from '@fairlead/ui/state-pill';
 import type { ServerDetail } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
+import { ServerAgent, shortDigest } from './server-agent.tsx';
 
 export function ServerFacts({ server }: { readonly server: ServerDetail }) {
   const { paths } = useMe();
@@ -35,10 +36,23 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
       </Card>
       <Card>
         <CardHeader title="Agent" />
+        <ServerAgent server={server} />
         <Facts
-          className="px-4 pb-4 sm:grid-cols-2 xl:grid-cols-3"
+          className="px-4 py-4 sm:grid-cols-2 xl:grid-cols-3"
           items={[
-            { term: 'Version', value: <Mono text={server.agentVersion} /> },
+            {
+              term: 'Version',
+              value: (
+                <>
+                  <Mono text={server.agentVersion} />
+                  {server.agentDigest === null ? null : (
+                    <span className="ml-2 font-mono text-ink-faint text-xs" title={server.agentDigest}>
+                      {shortDigest(server.agentDigest)}
+                    </span>
+                  )}
+                </>
+              ),
+            },
             {
               term: 'Instructions',
               value: (

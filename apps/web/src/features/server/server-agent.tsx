@@ -1,0 +1,136 @@
+'use client';
+// The agent's own program: which one runs, which one is offered instead, and how far it is.
+import { Button } from '@fairlead/ui/button';
+import { Dialog } from '@fairlead/ui/dialog';
+import { ErrorNote } from '@fairlead/ui/error-state';
+import { StateText } from '@fairlead/ui/state-pill';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+
+type Upgrade = NonNullable<ServerDetail['upgrade']>;
+
+const steps: Readonly<Record<Upgrade['step'], string>> = {
+  fetch: 'The server fetches it.',
+  check: 'The new agent looks whether it can work on this server.',
+  wait: 'It waits for builds, roll-outs and benchmarks of this server to end.',
+  start: 'It has taken over and proves itself; within two minutes it stays or the former one is back.',
+};
+
+/** Nothing where nothing is to be said: the version stands beside it. */
+export function ServerAgent({ server }: { readonly server: ServerDetail }) {
+  const { can } = useMe();
+  const [asking, setAsking] = useState(false);
+  const { offeredAgent, upgrade } = server;
+  const isRunning = upgrade?.state === 'running';
+  const failed = upgrade?.state === 'failed' ? upgrade : null;
+  if (!isRunning && offeredAgent === null) return null;
+  const knows = server.capabilities.includes('upgrade');
+  const canAsk = knows && !isRunning && offeredAgent !== null && can('server.upgrade');
+  return (
+    <div className="flex flex-wrap items-start gap-x-6 gap-y-3 border-line border-y px-4 py-3">
+      <div className="min-w-0 flex-1 basis-72">
+        {isRunning ? (
+          <Line tone="busy" title={`Upgrading to ${programName(upgrade)}`}>
+            {steps[upgrade.step]} Apps keep running.
+          </Line>
+        ) : failed !== null ? (
+          <Line tone="bad" title={`The upgrade to ${programName(failed)} failed`}>
+            {failed.failureMessage}
+          </Line>
+        ) : (
+          <Line
+            tone="idle"
+            title={`Another agent is offered: ${programName(offeredAgent ?? { version: '', digest: '' })}`}
+          >
+            {knows
+              ? 'It is what this control plane hands to new servers.'
+              : 'The one that runs is too old to be upgraded from here, or its kernel is older than Linux 5.3. Run the install command of “Add a server” on it once; its apps keep running.'}
+          </Line>
+        )}
+      </div>
+      {canAsk ? (
+        <Button disabled={server.state !== 'online'} onClick={() => setAsking(true)}>
+          {failed === null ? 'Upgrade agent' : 'Try again'}
+        </Button>
+      ) : null}
+      {offeredAgent === null ? null : (
+        <ConfirmUpgrade server={server} offered={offeredAgent} open={asking} onClose={() => setAsking(false)} />
+      )}
+    </div>
+  );
+}
+
+function Line({
+  tone,
+  title,
+  children,
+}: {
+  readonly tone: 'busy' | 'bad' | 'idle';
+  readonly title: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <>
+      <StateText tone={tone} className="whitespace-normal font-medium">
+        {title}
+      </StateText>
+      <p className="mt-0.5 text-pretty text-sm text-ink-soft">{children}</p>
+    </>
+  );
+}
+
+interface ConfirmUpgradeProps {
+  readonly server: ServerDetail;
+  readonly offered: NonNullable<ServerDetail['offeredAgent']>;
+  readonly open: boolean;
+  readonly onClose: () => void;
+}
+
+function ConfirmUpgrade({ server, offered, open, onClose }: ConfirmUpgradeProps) {
+  const trpc = useTRPC();
+  const upgrade = useMutation(trpc.server.upgrade.mutationOptions());
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={`Upgrade the agent of ${server.name}`}
+      footer={
+        <>
+          <Button onClick={onClose}>Not now</Button>
+          <Button
+            variant="accent"
+            pending={upgrade.isPending}
+            onClick={() => upgrade.mutate({ serverId: server.id }, { onSuccess: onClose })}
+          >
+            Upgrade agent
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3 text-pretty text-ink-soft">
+        <p>
+          The server fetches agent <span className="font-mono text-sm">{programName(offered)}</span>, checks its digest
+          and lets it try whether it can work there. Then it takes over.
+        </p>
+        <p>
+          Apps keep running and no request is lost. When the new agent does not reach this control plane within two
+          minutes, the former one comes back by itself.
+        </p>
+        {upgrade.error === null ? null : <ErrorNote>{readFailure(upgrade.error).message}</ErrorNote>}
+      </div>
+    </Dialog>
+  );
+}
+
+/** Versions alone don't tell two programs apart. */
+function programName({ version, digest }: { readonly version: string; readonly digest: string }): string {
+  return `${version} (${shortDigest(digest)})`;
+}
+
+export function shortDigest(digest: string): string {
+  return digest.slice('sha256:'.length, 'sha256:'.length + 10);
+}

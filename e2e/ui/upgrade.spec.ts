@@ -1,0 +1,38 @@
+// Another agent from the dashboard, in a browser: it is offered, asked about, followed live, and then it is the one that runs.
+// Runs after product.spec.ts, and last: what follows would be another agent's.
+import { expect, type Page, test } from '@playwright/test';
+import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+let page: Page;
+
+test.beforeAll(async ({ browser }) => {
+  page = await openSignedIn(browser);
+});
+test.afterAll(() => page.context().close());
+
+test('a server whose agent is another one than what is offered says so', async () => {
+  await page.goto('/my-organization/servers');
+  await expect(page.getByText('Agent upgrade available')).toBeVisible();
+  await look(page);
+  await page.getByRole('link', { name: 'local' }).click();
+  await expect(page.getByText('Another agent is offered', { exact: false })).toBeVisible();
+  await look(page);
+});
+
+test('it is upgraded after a question, and the page follows', async () => {
+  const digest = page.locator('[title^="sha256:"]');
+  const before = await digest.getAttribute('title');
+  await page.getByRole('button', { name: 'Upgrade agent' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Upgrade the agent of local' });
+  await expect(dialog.getByText('Apps keep running and no request is lost', { exact: false })).toBeVisible();
+  await look(page);
+  await dialog.getByRole('button', { name: 'Upgrade agent' }).click();
+  await expect(page.getByText('Upgrading to', { exact: false })).toBeVisible();
+  await look(page);
+  await expect(digest).not.toHaveAttribute('title', before ?? '', { timeout: 60_000 });
+  await expect(page.getByText('Upgrading to', { exact: false })).toHaveCount(0, { timeout: 60_000 });
+  await expect(page.getByText('Another agent is offered', { exact: false })).toHaveCount(0);
+});
