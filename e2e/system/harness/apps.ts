@@ -19,6 +19,16 @@ export function answering(text: string): Files {
   };
 }
 
+/** The same on the Unix socket that its fairlead.toml asks for. */
+export function answeringOnSocket(text: string): Files {
+  const { 'server.js': server = '', ...files } = answering(text);
+  return {
+    ...files,
+    'fairlead.toml': '[run]\nhealth = "/"\nlisten = "socket"\n',
+    'server.js': server.replace('Number(process.env.PORT)', 'process.env.FAIRLEAD_SOCKET'),
+  };
+}
+
 /** Answers with `text` and what it was given as the variable API_TOKEN and the file SIGNING_KEY. */
 export function answeringSecrets(text: string): Files {
   return {
