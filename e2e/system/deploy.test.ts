@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering, endlessBuild, failingBuild } from './harness/apps.ts';
+import { answering, answeringOnSocket, endlessBuild, failingBuild } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -94,6 +94,20 @@ test('a deploy under traffic answers every request', async () => {
   expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
   await traffic.more(50);
   expect(await system.get('busy')).toEqual({ status: 200, body: 'after' });
+  expect((await traffic.stop()).failures).toEqual([]);
+});
+
+test('an app on a Unix socket is asked there and has no port, and a deploy of it under traffic answers every request', async () => {
+  const repository = await system.repositories.create('unix', answeringOnSocket('before'));
+  const { appId, state } = await system.createApp('unix', repository);
+  expect(state).toBe('live');
+  expect((await system.app('unix')).instances).toMatchObject([{ state: 'healthy', port: null }]);
+  const traffic = system.traffic('unix', '/');
+  await traffic.more(50);
+  await repository.commit('Next version', answeringOnSocket('after'));
+  expect(await system.deploy(appId)).toMatchObject({ state: 'live' });
+  await traffic.more(50);
+  expect(await system.get('unix')).toEqual({ status: 200, body: 'after' });
   expect((await traffic.stop()).failures).toEqual([]);
 });
 

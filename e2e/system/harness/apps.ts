@@ -37,6 +37,15 @@ export const TELLING: Files = {
     '',
   ].join('\n'),
 };
+/** The same on the Unix socket that its fairlead.toml asks for. */
+export function answeringOnSocket(text: string): Files {
+  const { 'server.js': server = '', ...files } = answering(text);
+  return {
+    ...files,
+    'fairlead.toml': '[run]\nhealth = "/"\nlisten = "socket"\n',
+    'server.js': server.replace('Number(process.env.PORT)', 'process.env.FAIRLEAD_SOCKET'),
+  };
+}
 
 /** Answers with `text` and what it was given as the variable API_TOKEN and the file SIGNING_KEY. */
 export function answeringSecrets(text: string): Files {

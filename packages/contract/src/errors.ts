@@ -209,6 +209,9 @@ const table = {
   'deployment.capability_missing': conflict(
     'The agent of a server lacks something that the settings of this app need. Upgrade it, then deploy again.',
   ),
+  'deployment.socket_in_container': conflict(
+    'The app is set to listen on a Unix socket, and a container is reached by its port. Let it listen on a port, or choose the native builder.',
+  ),
   'deployment.not_retryable': conflict('Only a deployment that failed or was cancelled can be tried again.'),
   'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
 
@@ -217,6 +220,9 @@ const table = {
   ),
   'release.same_environment': conflict('This release belongs to this environment already. Roll back to it instead.'),
   'config.image_missing': invalid('Name the image that should run.'),
+  'config.socket_in_container': invalid(
+    'A container is reached by its port. Let the app listen on a port, or choose another builder.',
+  ),
   'config.capability_missing': conflict('The agent of the server lacks what these settings need. Upgrade it first.'),
   'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),
   'environment.confirm_mismatch': invalid('The name typed is not the name of this environment.'),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use fairlead_base::CancellationToken;
-use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
+use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, UpstreamAddress};
 use rustls::pki_types::ServerName;
 
 use crate::cell::{Cell, Measurement, measure};
@@ -29,7 +29,7 @@ pub struct Targets {
     /// Through the proxy.
     pub proxy: Option<ProxyTarget>,
     /// An instance's own port.
-    pub direct: Option<SocketAddr>,
+    pub direct: Option<UpstreamAddress>,
 }
 
 /// Rows that a plan makes.
@@ -86,7 +86,12 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, Ben
     };
     let (address, tls, pids, name) = match step.target {
         BenchmarkTarget::Direct => {
-            (targets.direct.ok_or(BenchError::NotRunning)?, None, Vec::new(), "the app's own port")
+            let address = match &targets.direct {
+                Some(UpstreamAddress::Tcp(address)) => *address,
+                Some(UpstreamAddress::Unix { .. }) => return Err(BenchError::OnSocket),
+                None => return Err(BenchError::NotRunning),
+            };
+            (address, None, Vec::new(), "the app's own port")
         }
         BenchmarkTarget::Proxy => {
             let proxy = targets.proxy.as_ref().ok_or(BenchError::NotRunning)?;

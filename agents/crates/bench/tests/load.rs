@@ -41,7 +41,7 @@ async fn http1_app(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicU64>) {
 #[tokio::test]
 async fn rows_count_what_the_app_served_and_no_more() {
     let (address, served) = http1_app(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await;
-    let targets = Targets { proxy: None, direct: Some(address) };
+    let targets = Targets { proxy: None, direct: Some(address.into()) };
     let mut told = 0;
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 7);
     let rows = run_plan(&plan, &targets, CancellationToken::new(), |_| told += 1).await.unwrap();
@@ -58,7 +58,7 @@ async fn rows_count_what_the_app_served_and_no_more() {
 #[tokio::test]
 async fn answers_other_than_2xx_are_errors_and_never_requests() {
     let (address, _) = http1_app(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n").await;
-    let targets = Targets { proxy: None, direct: Some(address) };
+    let targets = Targets { proxy: None, direct: Some(address.into()) };
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 2);
     let error = run_plan(&plan, &targets, CancellationToken::new(), |_| {}).await.unwrap_err();
     assert_eq!(error.failure().code, "benchmark.target_unreachable");
@@ -74,7 +74,7 @@ async fn an_app_that_does_not_run_is_said_to_and_a_cancelled_run_ends() {
     let (address, _) = http1_app(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let cancel = CancellationToken::new();
     let token = cancel.clone();
-    let targets = Targets { proxy: None, direct: Some(address) };
+    let targets = Targets { proxy: None, direct: Some(address.into()) };
     let ended = run_plan(&plan, &targets, token, |_| cancel.cancel()).await.unwrap_err();
     assert!(matches!(ended, BenchError::Cancelled), "{ended}");
 }

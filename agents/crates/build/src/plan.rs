@@ -56,6 +56,8 @@ pub(crate) struct Plan {
     pub(crate) health_path: String,
     /// Of fairlead.toml; empty: none.
     pub(crate) release_command: Vec<String>,
+    /// Of fairlead.toml: it has a Unix socket instead of a port.
+    pub(crate) listens_on_socket: bool,
 }
 
 /// One command of a plan.
@@ -159,6 +161,9 @@ pub(crate) fn decide(files: &Files, wish: Wish<'_>) -> Result<Way, BuildError> {
     let mut plan = Plan { expected_variables: variables::expected(files), ..Plan::default() };
     plan.health_path.clone_from(&manifest.run.health);
     if let Some(file) = dockerfile(files, &manifest, wish)? {
+        if manifest.run.listens_on_socket {
+            return Err(manifest::no_socket());
+        }
         plan.runtime = "docker".to_owned();
         plan.sentences.push(format!("Found `{file}` in {}; the container engine builds it.", wish.shown));
         // What a container starts is the image's own word, unless somebody says otherwise.
@@ -247,6 +252,10 @@ fn finish(plan: &mut Plan, manifest: &manifest::Manifest, procfile: Option<procf
     }
     for worker in &plan.workers {
         plan.sentences.push(format!("Beside it runs {} × `{}`.", worker.instances, shown(&worker.command)));
+    }
+    plan.listens_on_socket = manifest.run.listens_on_socket;
+    if plan.listens_on_socket {
+        plan.sentences.push("It listens on the Unix socket at $FAIRLEAD_SOCKET.".to_owned());
     }
     if !plan.health_path.is_empty() {
         plan.sentences.push(format!("It is healthy when {} answers.", plan.health_path));

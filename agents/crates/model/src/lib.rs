@@ -27,6 +27,6 @@ pub use status::{
 };
 pub use traffic::{
     AccessLog, AppTraffic, Balance, BasicAuth, BasicUser, Ejection, ErrorPage, HeaderAction, HeaderRule, HealthProbe,
-    LogFormat, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy, Sticky, TrafficError,
-    UpstreamAddress, UpstreamProtocol, UpstreamTls,
+    LogFormat, Page, PlainHttp, Priority, ProxySettings, Redirect, RouteLimits, RoutePolicy, SOCKET_PATH_BYTES_MAX,
+    Sticky, TrafficError, UpstreamAddress, UpstreamProtocol, UpstreamTls,
 };

@@ -112,6 +112,14 @@ pub struct Scale {
     pub in_flight_target: u32,
     /// CPU an instance should use, 1000 = one core; zero: not looked at.
     pub cpu_millis_target: u32,
+    /// How long a request waits for an app that sleeps.
+    #[serde(default = "wake_timeout")]
+    pub wake_timeout: Duration,
+}
+
+/// Of which nothing is said. Browsers and most clients wait longer.
+fn wake_timeout() -> Duration {
+    Duration::from_secs(30)
 }
 
 /// A release to be made live by one deployment.
@@ -206,6 +214,9 @@ pub struct ReleaseSpec {
     /// Persistent folders.
     #[serde(default)]
     pub volumes: Vec<VolumeMount>,
+    /// It has a Unix socket instead of a port; never an image.
+    #[serde(default)]
+    pub listens_on_socket: bool,
 }
 
 /// What an artifact is.
@@ -231,6 +242,9 @@ pub struct ProcessSpec {
     pub memory_bytes_max: u64,
     /// 1000 = one core; zero for none.
     pub cpu_millis_max: u32,
+    /// Runs on while its app sleeps.
+    #[serde(default)]
+    pub stays_awake: bool,
 }
 
 /// Where an app finds a volume.

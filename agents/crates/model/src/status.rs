@@ -202,6 +202,9 @@ pub struct Manifest {
     pub health_path: String,
     /// Of a committed fairlead.toml; empty: none.
     pub release_command: Vec<String>,
+    /// A committed fairlead.toml says that it has a Unix socket instead of a port.
+    #[serde(default)]
+    pub listens_on_socket: bool,
 }
 
 /// A build as it is now.

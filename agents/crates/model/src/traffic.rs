@@ -353,14 +353,22 @@ impl Default for Ejection {
     }
 }
 
+/// The most that the path of a Unix socket can have: the kernel adds a NUL and stops at 108 (unix(7)).
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+
 /// Where an instance listens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum UpstreamAddress {
     /// `127.0.0.1:3000`.
     Tcp(SocketAddr),
-    /// `unix:/run/app.sock`.
-    Unix(PathBuf),
+    /// `unix:/run/app.sock`, or `unix:2001@/run/app.sock`.
+    Unix {
+        /// Absolute, short enough for the kernel.
+        path: PathBuf,
+        /// Who must listen there; none: anybody. Its folder may be in the hands of somebody who would lead elsewhere.
+        owner: Option<u32>,
+    },
 }
 
 impl FromStr for UpstreamAddress {
@@ -368,11 +376,17 @@ impl FromStr for UpstreamAddress {
 
     fn from_str(text: &str) -> Result<Self, TrafficError> {
         let wrong = || TrafficError::new("address", format!("`{text}` is neither IP:port nor unix:/path"));
-        match text.strip_prefix("unix:") {
-            // The kernel's limit, with its final NUL.
-            Some(path) if path.starts_with('/') && path.len() < 108 => Ok(Self::Unix(path.into())),
-            Some(_) => Err(wrong()),
-            None => text.parse().map(Self::Tcp).map_err(|_| wrong()),
+        let Some(socket) = text.strip_prefix("unix:") else {
+            return text.parse().map(Self::Tcp).map_err(|_| wrong());
+        };
+        let (owner, path) = match socket.split_once('@') {
+            Some((owner, path)) if !owner.contains('/') => (Some(owner.parse().map_err(|_| wrong())?), path),
+            _ => (None, socket),
+        };
+        if path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX {
+            Ok(Self::Unix { path: path.into(), owner })
+        } else {
+            Err(wrong())
         }
     }
 }
@@ -395,7 +409,8 @@ impl fmt::Display for UpstreamAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Unix { path, owner: None } => write!(f, "unix:{}", path.display()),
+            Self::Unix { path, owner: Some(owner) } => write!(f, "unix:{owner}@{}", path.display()),
         }
     }
 }

@@ -338,10 +338,20 @@ mod tests {
 
     #[test]
     fn addresses_are_read_as_they_are_written() {
-        for text in ["127.0.0.1:3000", "[::1]:80", "unix:/run/app.sock"] {
+        for text in
+            ["127.0.0.1:3000", "[::1]:80", "unix:/run/app.sock", "unix:2001@/run/a@b.sock", "unix:/run/a@b.sock"]
+        {
             assert_eq!(text.parse::<UpstreamAddress>().unwrap().to_string(), text);
         }
-        for text in ["localhost:1", "unix:app.sock", "", &format!("unix:/{}", "a".repeat(108))] {
+        for text in [
+            "localhost:1",
+            "unix:app.sock",
+            "unix:@/run/app.sock",
+            "unix:root@/run/app.sock",
+            "unix:1@app.sock",
+            "",
+            &format!("unix:/{}", "a".repeat(108)),
+        ] {
             assert!(text.parse::<UpstreamAddress>().is_err(), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! One health check: does the app answer on its port, does its own command say so? Owns a minimal HTTP/1.1 exchange; keeps no
+//! One health check: does the app answer on its port or socket, does its own command say so? Owns a minimal HTTP/1.1 exchange; keeps no
 //! connection and no state.
 
 use std::io;
@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use fairlead_model::UpstreamAddress;
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::process::Command;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::listening;
@@ -29,6 +31,8 @@ pub struct HealthTarget {
     pub host: Option<IpAddr>,
     /// The port it was given.
     pub port: u16,
+    /// Instead of a port: the socket it was given, and whose it must be.
+    pub socket: Option<UpstreamAddress>,
     /// HTTP path; empty: a connection is enough.
     pub path: String,
     /// Limit of the whole check.
@@ -68,7 +72,7 @@ impl Check {
 }
 
 /// Checks once. An app that listens on the IPv6 loopback only is found there.
-pub async fn probe(target: &HealthTarget) -> Result<SocketAddr, ProbeFailure> {
+pub async fn probe(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure> {
     let address = answers(target).await?;
     match &target.command {
         Some(command) => run(command, target.timeout).await.map(|()| address),
@@ -110,39 +114,79 @@ async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailur
     }
 }
 
-async fn answers(target: &HealthTarget) -> Result<SocketAddr, ProbeFailure> {
+async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure> {
+    if let Some(socket) = &target.socket {
+        let answer = timeout(target.timeout, check(socket, &target.path)).await;
+        return match judge(answer, socket) {
+            Some(outcome) => outcome,
+            None => Err(nobody(target)),
+        };
+    }
     let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let hosts = target.host.as_ref().map_or(loopback.as_slice(), std::slice::from_ref);
-    for address in hosts.iter().map(|host| SocketAddr::from((*host, target.port))) {
-        match timeout(target.timeout, check(address, &target.path)).await {
-            Err(_) => return Err(ProbeFailure::TimedOut),
-            Ok(Err(error)) if refused(&error) => {}
-            Ok(Err(_)) => return Err(ProbeFailure::Broken),
-            Ok(Ok(None)) => return Ok(address),
-            Ok(Ok(Some(status @ 200..=399))) => {
-                tracing::trace!(status, %address, "healthy");
-                return Ok(address);
-            }
-            Ok(Ok(Some(status))) => return Err(ProbeFailure::Status(status)),
+    for host in hosts {
+        let address = UpstreamAddress::Tcp(SocketAddr::from((*host, target.port)));
+        let answer = timeout(target.timeout, check(&address, &target.path)).await;
+        if let Some(outcome) = judge(answer, &address) {
+            return outcome;
         }
     }
-    Err(ProbeFailure::Refused { listening: listening::ports(&listening::tree(target.pid)) })
+    Err(nobody(target))
+}
+
+/// What an answer means; `None`: nobody listens there.
+fn judge(
+    answer: Result<io::Result<Option<u16>>, Elapsed>,
+    address: &UpstreamAddress,
+) -> Option<Result<UpstreamAddress, ProbeFailure>> {
+    match answer {
+        Err(_) => Some(Err(ProbeFailure::TimedOut)),
+        Ok(Err(error)) if refused(&error) => None,
+        Ok(Err(_)) => Some(Err(ProbeFailure::Broken)),
+        Ok(Ok(None)) => Some(Ok(address.clone())),
+        Ok(Ok(Some(status @ 200..=399))) => {
+            tracing::trace!(status, %address, "healthy");
+            Some(Ok(address.clone()))
+        }
+        Ok(Ok(Some(status))) => Some(Err(ProbeFailure::Status(status))),
+    }
+}
+
+fn nobody(target: &HealthTarget) -> ProbeFailure {
+    ProbeFailure::Refused { listening: listening::ports(&listening::tree(target.pid)) }
 }
 
 fn refused(error: &io::Error) -> bool {
-    use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, NetworkUnreachable, Unsupported};
-    // Without IPv6 its loopback can't be reached either: the same as nobody listening.
-    matches!(error.kind(), ConnectionRefused | AddrNotAvailable | NetworkUnreachable | Unsupported)
+    use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, NetworkUnreachable, NotFound, Unsupported};
+    // Without IPv6 its loopback can't be reached either: the same as nobody listening. So is a socket that is not there yet.
+    matches!(error.kind(), ConnectionRefused | AddrNotAvailable | NetworkUnreachable | NotFound | Unsupported)
 }
 
-async fn check(address: SocketAddr, path: &str) -> io::Result<Option<u16>> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>> {
+    match address {
+        UpstreamAddress::Tcp(address) => {
+            let stream = TcpStream::connect(address).await?;
+            ask(stream, path, &format!("localhost:{}", address.port())).await
+        }
+        UpstreamAddress::Unix { path: socket, owner } => {
+            let stream = UnixStream::connect(socket).await?;
+            // The folder is the app's: a link in it could lead the agent, who may do more, to somebody else's socket.
+            if let Some(owner) = owner
+                && stream.peer_cred()?.uid() != *owner
+            {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            ask(stream, path, "localhost").await
+        }
+    }
+}
+
+async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, path: &str, host: &str) -> io::Result<Option<u16>> {
     if path.is_empty() {
         return Ok(None);
     }
-    let port = address.port();
     let request = format!(
-        "GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\nuser-agent: fairlead-health\r\naccept: */*\r\nconnection: close\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nhost: {host}\r\nuser-agent: fairlead-health\r\naccept: */*\r\nconnection: close\r\n\r\n"
     );
     // A refusal after this point is an answer of the app's own making, so it must not look like nobody listening.
     answered(stream.write_all(request.as_bytes()).await)?;
@@ -180,11 +224,19 @@ mod tests {
     use super::*;
 
     fn target(port: u16, path: &str, timeout: Duration) -> HealthTarget {
-        HealthTarget { pid: std::process::id(), host: None, port, path: path.into(), timeout, command: None }
+        HealthTarget {
+            pid: std::process::id(),
+            host: None,
+            port,
+            socket: None,
+            path: path.into(),
+            timeout,
+            command: None,
+        }
     }
 
     /// Checks an app that answers with these bytes; `None`: never.
-    async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<SocketAddr, ProbeFailure> {
+    async fn against(answer: Option<&'static [u8]>, path: &str) -> Result<UpstreamAddress, ProbeFailure> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let app = tokio::spawn(async move {
@@ -230,6 +282,37 @@ mod tests {
         let listener = TcpListener::bind("[::1]:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let timeout = Duration::from_secs(1);
-        assert_eq!(probe(&target(address.port(), "", timeout)).await, Ok(address));
+        assert_eq!(probe(&target(address.port(), "", timeout)).await, Ok(address.into()));
+    }
+
+    #[tokio::test]
+    async fn a_socket_is_asked_by_http_and_only_when_its_owner_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("web");
+        let own = rustix::process::geteuid().as_raw();
+        let of = |owner| {
+            let socket = UpstreamAddress::Unix { path: path.clone(), owner: Some(owner) };
+            HealthTarget { socket: Some(socket), ..target(0, "/up", Duration::from_secs(5)) }
+        };
+        assert!(matches!(probe(&of(own)).await, Err(ProbeFailure::Refused { .. })), "nobody listens yet");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let app = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0u8; 1024];
+            let count = stream.read(&mut request).await.unwrap();
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+            let (other, _) = listener.accept().await.unwrap();
+            let said = stream_is_silent(other).await;
+            (String::from_utf8_lossy(&request[..count]).into_owned(), said)
+        });
+        assert_eq!(probe(&of(own)).await, Ok(UpstreamAddress::Unix { path: path.clone(), owner: Some(own) }));
+        assert_eq!(probe(&of(own + 1)).await, Err(ProbeFailure::Broken), "somebody else's");
+        let (request, said) = app.await.unwrap();
+        assert!(request.starts_with("GET /up HTTP/1.1\r\nhost: localhost\r\n"), "{request}");
+        assert!(said, "who is not the app hears nothing");
+    }
+
+    async fn stream_is_silent(mut stream: UnixStream) -> bool {
+        stream.read(&mut [0u8; 64]).await.unwrap() == 0
     }
 }

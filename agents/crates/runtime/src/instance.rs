@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairlead_base::file;
-use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId};
+use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId, UpstreamAddress};
 use serde::{Deserialize, Serialize};
 
 use crate::rollout::{Exit, HookKind};
@@ -36,6 +36,9 @@ pub struct InstanceSpec {
     pub folder: PathBuf,
     /// The port it should listen on.
     pub port: u16,
+    /// Instead of a port: the Unix socket it should listen on.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
     /// User and group it runs as; `None`: those of the agent.
     pub user: Option<u32>,
     /// The group that may read its app's releases.
@@ -71,6 +74,13 @@ pub struct InstanceSpec {
     pub drain_timeout: Duration,
     /// Of its release.
     pub stop_grace: Duration,
+}
+
+impl InstanceSpec {
+    /// Its socket, if it has one, as the proxy asks it: of its own user alone.
+    pub(crate) fn socket_address(&self) -> Option<UpstreamAddress> {
+        self.socket.clone().map(|path| UpstreamAddress::Unix { path, owner: self.user })
+    }
 }
 
 /// The process that has the port and the routes.
@@ -187,6 +197,11 @@ impl InstanceFolder {
     /// What the app sees as /tmp.
     pub fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
+    }
+
+    /// Where it makes its socket: its own, and nobody else's but the proxy's.
+    pub fn socket(&self) -> PathBuf {
+        self.0.join("run/web")
     }
 
     /// Where its /dev is made.

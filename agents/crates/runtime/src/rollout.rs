@@ -222,6 +222,11 @@ impl AppState {
         usize::try_from(count).unwrap_or(1)
     }
 
+    /// Nobody asks it, so nothing of it runs but what stays awake.
+    pub fn sleeps(&self) -> bool {
+        self.desired.as_ref().is_some_and(|spec| self.count(spec) == 0)
+    }
+
     /// Instances that a release needs before it may take over: one, though the app sleeps.
     fn total(&self) -> usize {
         self.desired.as_ref().map_or(1, |spec| self.count(spec).max(1))

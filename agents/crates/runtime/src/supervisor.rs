@@ -428,6 +428,7 @@ mod tests {
             environment: BTreeMap::new(),
             folder: "/".into(),
             port: 1,
+            socket: None,
             user: None,
             group: None,
             private_tmp: None,

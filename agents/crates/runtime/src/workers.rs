@@ -1,7 +1,7 @@
 //! The pure state machine of an app's workers: processes of its live release that have no port and no routes.
 //! They follow the release that has the routes, so a roll-out that fails never touches them. When another release takes
 //! over, the old one's are stopped first and the new one's begin once they have ended: no two releases work at once on
-//! what is to be done. Never does I/O, never reads a clock.
+//! what is to be done. They sleep and wake with their app, but for those that stay awake. Never does I/O, never reads a clock.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,6 +48,14 @@ pub(crate) struct Workers {
 pub(crate) struct Aim<'a> {
     pub(crate) release: &'a ReleaseSpec,
     pub(crate) deployment: Option<&'a DeploymentId>,
+    /// Nobody asks the app.
+    pub(crate) sleeps: bool,
+}
+
+impl Aim<'_> {
+    fn processes(&self) -> impl Iterator<Item = &ProcessSpec> {
+        self.release.workers.iter().filter(|worker| worker.stays_awake || !self.sleeps)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -147,7 +155,7 @@ impl Workers {
 
     fn stop_unwanted(&mut self, aim: Option<&Aim<'_>>, at: Duration, actions: &mut Vec<WorkerAction>) {
         let mut room: BTreeMap<&str, u32> = BTreeMap::new();
-        for worker in aim.iter().flat_map(|aim| &aim.release.workers) {
+        for worker in aim.into_iter().flat_map(Aim::processes) {
             room.insert(&worker.name, worker.instances);
         }
         // Those that run stay before those that wait.
@@ -177,7 +185,7 @@ impl Workers {
     }
 
     fn add_missing(&mut self, aim: &Aim<'_>, at: Duration, new_instance: &mut dyn FnMut() -> InstanceId) {
-        for worker in &aim.release.workers {
+        for worker in aim.processes() {
             let of_it = self.slots.values().filter(|slot| slot.process == worker.name);
             // Whatever still ends must have ended: see the head of this file.
             if of_it.clone().any(|slot| matches!(slot.stage, Stage::Stopping { .. })) {

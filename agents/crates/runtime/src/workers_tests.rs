@@ -10,6 +10,7 @@ fn release(id: &str, workers: &[(&str, u32)]) -> ReleaseSpec {
         instances: *instances,
         memory_bytes_max: 0,
         cpu_millis_max: 0,
+        stays_awake: false,
     };
     ReleaseSpec {
         id: ReleaseId::parse(id).unwrap(),
@@ -34,6 +35,7 @@ fn release(id: &str, workers: &[(&str, u32)]) -> ReleaseSpec {
         processes_max: 0,
         toolchains: Vec::new(),
         volumes: Vec::new(),
+        listens_on_socket: false,
     }
 }
 
@@ -41,11 +43,12 @@ struct World {
     workers: Workers,
     at: Duration,
     made: u32,
+    sleeps: bool,
 }
 
 impl World {
     fn new() -> Self {
-        Self { workers: Workers::default(), at: Duration::from_secs(100), made: 0 }
+        Self { workers: Workers::default(), at: Duration::from_secs(100), made: 0, sleeps: false }
     }
 
     fn aim(&mut self, release: Option<&ReleaseSpec>, ready: bool) -> Vec<WorkerAction> {
@@ -54,7 +57,7 @@ impl World {
             *made += 1;
             InstanceId::parse(&format!("ins_{made}")).unwrap()
         };
-        let aim = release.map(|release| Aim { release, deployment: None });
+        let aim = release.map(|release| Aim { release, deployment: None, sleeps: self.sleeps });
         self.workers.reconcile(aim, ready, self.at, &mut new_instance)
     }
 
@@ -132,6 +135,32 @@ fn a_worker_that_ends_is_started_again_ever_later_and_given_up_in_the_end() {
     let two = release("rel_2", &[("queue", 1)]);
     let actions = world.aim(Some(&two), true);
     assert!(matches!(&actions[..], [WorkerAction::Forget { .. }, WorkerAction::Start { .. }]), "{actions:?}");
+}
+
+#[test]
+fn workers_sleep_and_wake_with_their_app_but_for_those_that_stay_awake() {
+    let mut world = World::new();
+    let mut one = release("rel_1", &[("queue", 1), ("clock", 1)]);
+    one.workers[1].stays_awake = true;
+    let actions = world.aim(Some(&one), true);
+    world.start(&actions);
+    world.sleeps = true;
+    let actions = world.aim(Some(&one), true);
+    let [WorkerAction::Stop { instance: queue, .. }] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(world.aim(Some(&one), true), []);
+    // Asked again while it ends: it begins once it has.
+    world.sleeps = false;
+    assert_eq!(world.aim(Some(&one), true), []);
+    world.workers.exited(queue, &Exit::default(), world.at);
+    let actions = world.aim(Some(&one), true);
+    assert!(matches!(&actions[..], [WorkerAction::Start { process, .. }] if process.name == "queue"), "{actions:?}");
+    world.start(&actions);
+    // One that waits after a crash is not started in its sleep.
+    let actions = world.start(&actions);
+    world.workers.exited(&actions[0], &Exit::default(), world.at);
+    world.sleeps = true;
+    assert!(matches!(&world.aim(Some(&one), true)[..], [WorkerAction::Forget { .. }]));
+    assert_eq!(world.states(), [InstanceState::Healthy], "the clock goes on");
 }
 
 #[test]

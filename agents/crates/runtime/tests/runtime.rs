@@ -11,6 +11,8 @@ mod processes;
 mod sandbox;
 #[path = "runtime/secrets.rs"]
 mod secrets;
+#[path = "runtime/socket.rs"]
+mod socket;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -219,6 +221,7 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
         processes_max: 0,
         toolchains: Vec::new(),
         volumes: Vec::new(),
+        listens_on_socket: false,
     }
 }
 

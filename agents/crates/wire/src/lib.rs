@@ -60,6 +60,7 @@ pub const CAPABILITIES: [&str; 19] = [
     "route",
     "scale",
     "secret",
+    "socket",
     "toolchain",
     "traffic",
     "transfer",

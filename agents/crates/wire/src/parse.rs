@@ -109,16 +109,22 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
     Ok(AppSpec { key, name: spec.name, live, candidate, instances: spec.instances, traffic, scale })
 }
 
+/// How long a request waits for an app that sleeps, when nothing is said. Browsers and most clients wait longer.
+const WAKE_TIMEOUT_MS: u32 = 30_000;
+
 fn scale(at: &str, spec: agent::Scale) -> Result<Scale, StateError> {
     within(at, "instances_max", spec.instances_max.into(), 1, 64)?;
     within(at, "instances_min", spec.instances_min.into(), 0, spec.instances_max.into())?;
     within(at, "idle_timeout_ms", spec.idle_timeout_ms.into(), 1_000, 86_400_000)?;
+    let wake_timeout_ms = if spec.wake_timeout_ms == 0 { WAKE_TIMEOUT_MS } else { spec.wake_timeout_ms };
+    within(at, "wake_timeout_ms", wake_timeout_ms.into(), 1_000, 120_000)?;
     Ok(Scale {
         instances_min: spec.instances_min,
         instances_max: spec.instances_max,
         idle_timeout: milliseconds(spec.idle_timeout_ms),
         in_flight_target: spec.in_flight_target,
         cpu_millis_target: spec.cpu_millis_target,
+        wake_timeout: milliseconds(wake_timeout_ms),
     })
 }
 
@@ -193,6 +199,7 @@ fn process(at: &str, spec: agent::ProcessSpec) -> Result<ProcessSpec, StateError
         instances: spec.instances,
         memory_bytes_max: spec.memory_bytes_max,
         cpu_millis_max: spec.cpu_millis_max,
+        stays_awake: spec.stays_awake,
     })
 }
 
@@ -269,6 +276,9 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
     let volumes = spec.volumes.into_iter().enumerate();
     let volumes = volumes.map(|(index, mount)| volume(&format!("{at}.volumes[{index}]"), mount));
     let volumes: Vec<VolumeMount> = volumes.collect::<Result<_, _>>()?;
+    if spec.listens_on_socket && artifact_kind == ArtifactKind::Image {
+        return Err(wrong(&format!("{at}.listens_on_socket"), "is not for an image"));
+    }
     within(at, "drain_timeout_ms", spec.drain_timeout_ms.into(), 0, 86_400_000)?;
     within(at, "stop_grace_ms", spec.stop_grace_ms.into(), 0, 3_600_000)?;
     Ok(ReleaseSpec {
@@ -289,6 +299,7 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         processes_max: spec.processes_max,
         toolchains: spec.toolchains,
         volumes,
+        listens_on_socket: spec.listens_on_socket,
     })
 }
 

@@ -93,6 +93,21 @@ fn a_good_state_parses_whole() {
     assert_eq!(state.benchmarks[0].concurrency, [1, 32]);
 }
 
+fn waking(wake_timeout_ms: u32) -> agent::Scale {
+    agent::Scale { instances_max: 1, idle_timeout_ms: 1_000, wake_timeout_ms, ..Default::default() }
+}
+
+#[test]
+fn a_request_waits_for_an_app_that_sleeps_as_long_as_is_said_and_half_a_minute_otherwise() {
+    for (said, waits) in [(0, 30), (1_000, 1), (120_000, 120)] {
+        let mut state = good();
+        state.apps[0].scale = Some(waking(said));
+        let state = parse(&state).unwrap();
+        let scale = state.apps.values().next().unwrap().scale.as_ref().unwrap();
+        assert_eq!(scale.wake_timeout.as_secs(), waits);
+    }
+}
+
 #[test]
 fn the_largest_secrets_that_the_control_plane_makes_are_taken() {
     const VALUES: usize = 1024 * 1024;
@@ -105,7 +120,13 @@ fn the_largest_secrets_that_the_control_plane_makes_are_taken() {
 #[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 29] = [
+    let cases: [(&str, Spoil); 32] = [
+        ("apps[0].live.listens_on_socket", |s| {
+            let release = live(s);
+            (release.listens_on_socket, release.artifact_kind) = (true, agent::ArtifactKind::Image.into());
+        }),
+        ("apps[0].scale.wake_timeout_ms", |s| s.apps[0].scale = Some(waking(999))),
+        ("apps[0].scale.wake_timeout_ms", |s| s.apps[0].scale = Some(waking(120_001))),
         ("version", |s| s.version = None),
         ("apps[0].instances", |s| s.apps[0].instances = 0),
         ("apps[0].app_id", |s| s.apps[0].app_id = "app_../../etc".into()),

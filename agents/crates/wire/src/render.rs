@@ -151,6 +151,7 @@ fn artifact(artifact: model::Artifact) -> agent::Artifact {
         instances: process.instances,
         memory_bytes_max: process.memory_bytes_max,
         cpu_millis_max: process.cpu_millis_max,
+        stays_awake: process.stays_awake,
     };
     let manifest = artifact.manifest;
     agent::Artifact {
@@ -165,6 +166,7 @@ fn artifact(artifact: model::Artifact) -> agent::Artifact {
         expected_variables: manifest.expected_variables,
         health_path: manifest.health_path,
         release_command: manifest.release_command,
+        listens_on_socket: manifest.listens_on_socket,
     }
 }
 

@@ -2,6 +2,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scaleSchema } from '../config/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import { createApp, getApp, updateApp, updateConfig } from './index.ts';
@@ -33,6 +34,15 @@ test('without a repository nothing is deployed until an image is named', async (
   const deployment = await world.tenant((ctx) => getDeployment(ctx, { deploymentId }));
   expect(deployment).toMatchObject({ state: 'failed', failureCode: 'deployment.no_source' });
   expect((await world.desired()).builds).toEqual([]);
+});
+
+test('a request waits 1 to 120 seconds for an app that sleeps, 30 where nothing is said', () => {
+  const scale = { instancesMin: 0, instancesMax: 1 };
+  expect(scaleSchema.parse(scale).wakeTimeoutMs).toBe(30_000);
+  const taken = [999, 1000, 120_000, 120_001].map(
+    (ms) => scaleSchema.safeParse({ ...scale, wakeTimeoutMs: ms }).success,
+  );
+  expect(taken).toEqual([false, true, true, false]);
 });
 
 test('an app is made in the environment that is named, and a branch belongs to one environment', async () => {

@@ -58,7 +58,10 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
 }
 
 async function requireSensible(ctx: Ctx, settings: Settings): Promise<void> {
-  if (settings.builder === 'image' && settings.image === '') throw new AppError('config.image_missing');
+  const { builder, listen } = settings;
+  if (builder === 'image' && settings.image === '') throw new AppError('config.image_missing');
+  const isContainer = builder === 'image' || builder === 'dockerfile';
+  if (isContainer && listen === 'socket') throw new AppError('config.socket_in_container');
   const { buildServerId } = settings;
   if (buildServerId === null) return;
   const where = { id: buildServerId, organizationId: ctx.organizationId };

@@ -40,6 +40,13 @@ export const scaleSchema = z
     inFlightTarget: count.max(1_000_000).default(0),
     /** CPU that an instance should use, 1000 = one core; 0: not looked at. */
     cpuMillisTarget: cpuMillis.default(0),
+    /** How long a request waits for an app that sleeps. */
+    wakeTimeoutMs: z
+      .number()
+      .int()
+      .min(second, 'A request waits 1 to 120 seconds for an app that sleeps.')
+      .max(2 * minute, 'A request waits 1 to 120 seconds for an app that sleeps.')
+      .default(30 * second),
   })
   .refine((scale) => scale.instancesMin <= scale.instancesMax, 'The least is more than the most.');
 
@@ -52,6 +59,8 @@ export const workerSchema = z.object({
   instances: count.max(instancesMax).default(1),
   memoryBytesMax: bytes.default(0),
   cpuMillisMax: cpuMillis.default(0),
+  /** Runs on while its app sleeps. */
+  staysAwake: z.boolean().default(false),
 });
 
 export const volumeMountSchema = z.object({
@@ -152,6 +161,8 @@ export const settingsSchema = z.object({
   outputFolder: rootFolderSchema.default(''),
   /** Not secret: they are shown to everybody who sees the app. */
   variables: variablesSchema.default({}),
+  /** Where it waits for requests: `auto` is what fairlead.toml says, else a port. */
+  listen: z.enum(['auto', 'port', 'socket']).default('auto'),
   /** Null: the app's health path, else what fairlead.toml says, else its port. */
   health: healthCheckSchema.nullable().default(null),
   /** How long a new instance may take until it is healthy. */

@@ -2,6 +2,7 @@
 // An agent that lacks a capability is never sent words of it: the deployment is refused with a sentence instead.
 import { loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { listensOnSocket, releasePlanSchema } from '../release/index.ts';
 import { lackOf, missingBuildCapability, missingCapability } from '../server/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
@@ -46,7 +47,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   if (unopened !== null) return unopened;
   const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
   if (elsewhere && !builder.capabilities.includes('transfer')) return lacks(builder, 'transfer');
-  return checkTargets(ctx, settings, place, buildServerId);
+  return checkTargets(ctx, settings, place, buildServerId, { container: false, socket: settings.listen === 'socket' });
 }
 
 /** Of a release that exists: its settings, its secrets, and whether its artifact is in reach of every server. */
@@ -57,7 +58,14 @@ export async function checkRollout(
   const { tx, organizationId } = ctx;
   const release = await tx.release.findFirstOrThrow({
     where: { id: releaseId, organizationId },
-    select: { configId: true, secretSnapshotId: true, builtOnServerId: true, artifactDigest: true, artifactKind: true },
+    select: {
+      configId: true,
+      secretSnapshotId: true,
+      builtOnServerId: true,
+      artifactDigest: true,
+      artifactKind: true,
+      plan: true,
+    },
   });
   const { builtOnServerId, artifactDigest: digest } = release;
   const lacksIt = (server: Place['servers'][number]) =>
@@ -69,7 +77,11 @@ export async function checkRollout(
   // Needed from now on: it must not be pruned under a roll-out.
   await tx.artifact.updateMany({ where: { organizationId, digest }, data: { unneededSince: null } });
   const settings = await loadSettings(ctx, release.configId);
-  const failure = await checkTargets(ctx, settings, place, builtOnServerId, release.artifactKind === 'image');
+  const isImage = release.artifactKind === 'image';
+  const onSocket = listensOnSocket(settings, releasePlanSchema.parse(release.plan));
+  if (isImage && onSocket) return { code: 'deployment.socket_in_container', message: null };
+  const needs = { container: isImage, socket: onSocket };
+  const failure = await checkTargets(ctx, settings, place, builtOnServerId, needs);
   return failure ?? (await checkSecrets(ctx, place.servers, release.secretSnapshotId));
 }
 
@@ -78,7 +90,7 @@ async function checkTargets(
   settings: Settings,
   place: Place,
   artifactServerId: string,
-  isImage = false,
+  needs: Readonly<Record<'container' | 'socket', boolean>>,
 ): Promise<Failure | null> {
   const servers = await loadServers(
     ctx,
@@ -87,7 +99,9 @@ async function checkTargets(
   for (const server of servers) {
     const missing = missingCapability(settings, server.capabilities);
     if (missing !== null) return lacks(server, missing);
-    if (isImage && !server.capabilities.includes('container')) return lacks(server, 'container');
+    for (const need of ['container', 'socket'] as const) {
+      if (needs[need] && !server.capabilities.includes(need)) return lacks(server, need);
+    }
     if (server.id !== artifactServerId && !server.capabilities.includes('transfer')) return lacks(server, 'transfer');
   }
   return null;

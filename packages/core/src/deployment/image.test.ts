@@ -75,3 +75,21 @@ test('an engine that goes away while the image is built is told as such', async 
   expect(ended).toMatchObject({ state: 'failed', failureCode: 'deployment.capability_missing' });
   expect(ended.failureMessage).toContain('Install Docker or Podman');
 });
+
+test('an app with a socket is told that a container has none: when it is set, or once an image was made of it', async () => {
+  await can(['build.plan', 'container', 'socket']);
+  const appId = await appOf('pipe', { listen: 'socket' });
+  const asContainer = world.tenant((ctx) => updateConfig(ctx, { appId, settings: { builder: 'dockerfile' } }));
+  await expect(asContainer).rejects.toMatchObject({ code: 'config.socket_in_container' });
+  const deploymentId = await start(appId);
+  const status = builtStatus(deploymentId, { digest });
+  if (status.artifact !== undefined) status.artifact.kind = ArtifactKind.IMAGE;
+  await world.report({ builds: [status] });
+  expect(await get(deploymentId)).toMatchObject({ state: 'failed', failureCode: 'deployment.socket_in_container' });
+});
+
+test('an app with a socket is not sent to an agent that knows none', async () => {
+  await can(['build.plan']);
+  const ended = await get(await start(await appOf('tube', { listen: 'socket' })));
+  expect(ended.failureMessage).toContain('“socket”');
+});

@@ -3,6 +3,7 @@ import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contr
 import { parseId } from '@fairlead/contract/ids';
 import { loadSettings, type Place, requirePlace, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { listensOnSocket } from '../release/index.ts';
 import { lackOf } from '../server/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit.ts';
@@ -99,7 +100,7 @@ async function recordBuild(
   const settings = await loadSettings(ctx, row.configId);
   const artifact = readArtifact(status.artifact, await startCommand(ctx, row, settings));
   const commit = commitOf(row, settings, status, artifact, ctx.clock.now());
-  let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, place, commit, artifact) : reported;
+  let outcome = reported.kind === 'succeeded' ? await checkBuilt(ctx, place, settings, commit, artifact) : reported;
   let secretSnapshotId: string | null = null;
   if (outcome.kind === 'succeeded') {
     const taken = await takeSecrets(ctx, row, place.servers);
@@ -139,6 +140,7 @@ async function startCommand(
 async function checkBuilt(
   ctx: OrganizationCtx,
   place: Place,
+  settings: Settings,
   commit: ReportedCommit | null,
   artifact: ReportedArtifact | null,
 ): Promise<WorkOutcome> {
@@ -147,18 +149,23 @@ async function checkBuilt(
   // An image may know by itself how it starts.
   if (artifact.command.length === 0 && artifact.kind !== 'image')
     return { kind: 'failed', failure: { code: 'build.not_detected', message: null } };
-  if (artifact.kind === 'image') {
+  const onSocket = listensOnSocket(settings, artifact.plan);
+  if (artifact.kind === 'image' && onSocket) {
+    return { kind: 'failed', failure: { code: 'deployment.socket_in_container', message: null } };
+  }
+  const need = artifact.kind === 'image' ? 'container' : onSocket ? 'socket' : null;
+  if (need !== null) {
     const without = await ctx.tx.server.findFirst({
       where: {
         organizationId: ctx.organizationId,
         id: { in: place.servers.map(({ serverId }) => serverId) },
-        NOT: { capabilities: { has: 'container' } },
+        NOT: { capabilities: { has: need } },
       },
       select: { name: true },
       orderBy: { name: 'asc' },
     });
     if (without !== null) {
-      const message = lackOf(without.name, 'container');
+      const message = lackOf(without.name, need);
       return { kind: 'failed', failure: { code: 'deployment.capability_missing', message } };
     }
   }

@@ -104,6 +104,7 @@ export function readArtifact(artifact: Artifact | undefined, override: readonly 
       workers: artifact.workers.slice(0, 20).flatMap(readWorker),
       toolchains: artifact.toolchains.filter((each) => /^[a-z][a-z0-9-]{0,30}@[\w.+-]{1,40}$/.test(each)).slice(0, 10),
       releaseCommand: commandSchema.catch([]).parse(artifact.releaseCommand),
+      listensOnSocket: artifact.listensOnSocket,
       expectedNames: readNames(artifact.expectedVariables),
     },
   };
@@ -125,6 +126,7 @@ function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {
       instances: Math.min(worker.instances, instancesMax),
       memoryBytesMax: Number(BigInt.asUintN(50, worker.memoryBytesMax)),
       cpuMillisMax: Math.min(worker.cpuMillisMax, 1_000_000),
+      staysAwake: worker.staysAwake,
     },
   ];
 }

@@ -218,7 +218,8 @@ test('the release command runs on the first server only, and words that an agent
   expect((await specOf(second))?.candidate?.releaseCommand).toBeUndefined();
   await say(second, [rolloutStatus(deploymentId, WorkState.SUCCEEDED)]);
 
-  const workers = [{ name: 'mailer', command: ['node', 'mail.js'], instances: 1, memoryBytesMax: 0, cpuMillisMax: 0 }];
+  const limits = { memoryBytesMax: 0, cpuMillisMax: 0 };
+  const workers = [{ name: 'mailer', command: ['node', 'mail.js'], instances: 1, ...limits, staysAwake: false }];
   await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { workers } }));
   const refused = await world.tenant((ctx) => createDeployment(ctx, { appId }));
   expect((await get(refused.deploymentId)).waiting?.reason).toBe('agent_lacks');

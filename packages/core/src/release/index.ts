@@ -2,4 +2,5 @@
 export { diffReleases } from './diff-releases.ts';
 export { findKeptReleases, type KeptRelease } from './kept.ts';
 export { listReleases } from './list-releases.ts';
+export { listensOnSocket } from './listens-on-socket.ts';
 export * from './schema.ts';

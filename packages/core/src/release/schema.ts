@@ -55,6 +55,7 @@ const plannedProcess = z.object({
   instances: z.number().int(),
   memoryBytesMax: z.number().default(0),
   cpuMillisMax: z.number().default(0),
+  staysAwake: z.boolean().default(false),
 });
 
 /** What a release keeps of what its builder detected and what a committed file of the app says. */
@@ -64,6 +65,8 @@ export const releasePlanSchema = z.object({
   workers: z.array(plannedProcess).default([]),
   toolchains: z.array(z.string()).default([]),
   releaseCommand: z.array(z.string()).default([]),
+  /** It has a Unix socket instead of a port. */
+  listensOnSocket: z.boolean().default(false),
   /** Of secrets and variables, by the repository's .env.example. */
   expectedNames: z.array(z.string()).default([]),
 });

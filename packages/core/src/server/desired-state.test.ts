@@ -20,7 +20,7 @@ const release: ReleaseRow = {
   secrets: null,
   artifactKind: 'archive',
   settings: defaultSettings,
-  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], expectedNames: [] },
+  plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], listensOnSocket: false, expectedNames: [] },
 };
 const placement = {
   environmentId: 'env_1',
@@ -104,6 +104,24 @@ test('no app takes the host of the control plane', () => {
     ['fairlead.localhost', '/', 'address'],
     ['fairlead.localhost', '/agent', 'address'],
   ]);
+});
+
+test('an app has a socket when its settings say so, else its fairlead.toml, and a container never', () => {
+  const live = (changes: Partial<ReleaseRow>, capabilities: readonly string[] = ['socket']) => {
+    const row = { ...placement, appId: 'app_1', appName: 'Shop', live: { ...release, ...changes } };
+    const state = toDesiredState({ ...rows, placements: [row], capabilities });
+    expect(state.requires.includes('socket')).toBe(state.apps[0]?.live?.listensOnSocket);
+    return state.apps[0]?.live?.listensOnSocket;
+  };
+  const settings = (listen: 'auto' | 'port' | 'socket') => ({ settings: { ...defaultSettings, listen } });
+  const plan = { ...release.plan, listensOnSocket: true };
+  expect([live({}), live(settings('socket')), live({ plan }), live({ ...settings('port'), plan })]).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  expect([live({ plan, artifactKind: 'image' }), live({ plan }, [])]).toEqual([false, false]);
 });
 
 let db: TestDatabase;

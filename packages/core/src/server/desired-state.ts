@@ -22,7 +22,7 @@ import {
 } from '@fairlead/contract/agent';
 import type { HealthCheckSettings, Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
-import type { ReleasePlan } from '../release/index.ts';
+import { listensOnSocket, type ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
 import type { StoredPlan } from './schema.ts';
 
@@ -221,6 +221,7 @@ function wordsOf(
     ['worker', releases.some(({ workers }) => workers.length > 0)],
     ['liveness', releases.some(({ liveness, health }) => liveness !== undefined || (health?.command.length ?? 0) > 0)],
     ['toolchain', releases.some(({ toolchains }) => toolchains.length > 0)],
+    ['socket', releases.some((release) => release.listensOnSocket)],
     ['volume', deletedVolumes.length > 0 || releases.some(({ volumes }) => volumes.length > 0)],
     ['rollout', rollouts.some(({ batch, canary }) => batch > 0 || canary !== undefined)],
     ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.afterCommand !== undefined)],
@@ -292,6 +293,9 @@ function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseS
     workers: workers.map((worker) => ({ ...worker, memoryBytesMax: BigInt(worker.memoryBytesMax) })),
     toolchains: capabilities.includes('toolchain') ? [...plan.toolchains] : [],
     volumes: volumes.map((volume) => ({ ...volume })),
+    // An agent refuses its whole state for a container with a socket; its deployment has failed with a sentence before.
+    listensOnSocket:
+      row.artifactKind === 'archive' && capabilities.includes('socket') && listensOnSocket(settings, plan),
     ...(row.secrets === null ? {} : { secrets: row.secrets }),
   });
 }

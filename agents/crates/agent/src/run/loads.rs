@@ -67,6 +67,7 @@ mod tests {
             idle_timeout: std::time::Duration::from_secs(60),
             in_flight_target: 1,
             cpu_millis_target: 0,
+            wake_timeout: std::time::Duration::from_secs(30),
         };
         for (key, scale) in [("app_1/env_1", Some(&scale)), ("app_2/env_1", None), ("app_3/env_1", Some(&scale))] {
             let key = app_key(key).unwrap();

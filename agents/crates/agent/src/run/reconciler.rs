@@ -272,7 +272,7 @@ fn targets(plan: &BenchmarkPlan, view: &View, keeper: &ProxyKeeper, authority: &
             roots: vec![authority.root_der().to_vec()],
             pid: Some(keeper.pid()),
         }),
-        direct: direct.map(|upstream| upstream.address),
+        direct: direct.map(|upstream| upstream.address.clone()),
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use fairlead_model::{AppKey, DesiredState, RouteTarget};
 use fairlead_runtime::rollout::Upstream;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
-
-/// How long a request waits for an app that sleeps. Browsers and most clients wait longer.
-const WAKE_TIMEOUT_MS: u32 = 30_000;
 
 /// Hosts that need a certificate of the local authority: names that only mean this machine (RFC 6761, section 6.3).
 pub(crate) fn local_hosts(state: &DesiredState) -> BTreeSet<&str> {
@@ -29,9 +27,9 @@ pub(crate) fn snapshot(
         let app = match &route.target {
             RouteTarget::App(key) => {
                 let traffic = state.apps.get(key).and_then(|spec| app_traffic_message(&spec.traffic));
-                let sleepy =
-                    state.apps.get(key).and_then(|spec| spec.scale.as_ref()).is_some_and(|s| s.instances_min == 0);
-                let wake_timeout_ms = if sleepy { WAKE_TIMEOUT_MS } else { 0 };
+                let scale = state.apps.get(key).and_then(|spec| spec.scale.as_ref());
+                let sleepy = scale.filter(|scale| scale.instances_min == 0);
+                let wake_timeout_ms = sleepy.map_or(0, |scale| milliseconds(scale.wake_timeout));
                 Some(ProxyApp { traffic, wake_timeout_ms, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
             }
             RouteTarget::Address(address) => Some(fixed(*address)),
@@ -62,7 +60,7 @@ fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
         instance_id: upstream.instance.to_string(),
         address: upstream.address.to_string(),
         draining: upstream.draining,
-        drain_timeout_ms: u32::try_from(upstream.drain_timeout.as_millis()).unwrap_or(u32::MAX),
+        drain_timeout_ms: milliseconds(upstream.drain_timeout),
         weight: Some(upstream.weight),
         side: upstream.side.clone(),
     };
@@ -72,6 +70,10 @@ fn app(key: &AppKey, upstreams: &[Upstream]) -> ProxyApp {
         measured: true,
         ..ProxyApp::default()
     }
+}
+
+fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
 fn fixed(address: SocketAddr) -> ProxyApp {
@@ -114,10 +116,10 @@ mod tests {
         assert!(made.apps.iter().any(|app| app.upstreams.is_empty() && app.measured));
         let instance = InstanceId::parse("ins_1").unwrap();
         let upstreams = BTreeMap::from([(
-            key,
+            key.clone(),
             vec![Upstream {
                 instance,
-                address,
+                address: address.into(),
                 draining: true,
                 drain_timeout: Duration::from_secs(30),
                 weight: 7,
@@ -128,6 +130,28 @@ mod tests {
         let upstreams: Vec<&ProxyUpstream> = made.apps.iter().flat_map(|app| &app.upstreams).collect();
         assert!(upstreams.iter().any(|one| one.draining && one.weight == Some(7) && one.side == "dep_1/new"));
         assert!(made.apps.iter().all(|app| app.wake_timeout_ms == 0));
+        for (instances_min, waits) in [(0, 7_000), (1, 0)] {
+            let scale = fairlead_model::Scale {
+                instances_min,
+                instances_max: 1,
+                idle_timeout: Duration::from_secs(60),
+                in_flight_target: 0,
+                cpu_millis_target: 0,
+                wake_timeout: Duration::from_secs(7),
+            };
+            let spec = fairlead_model::AppSpec {
+                key: key.clone(),
+                name: "a".into(),
+                live: None,
+                candidate: None,
+                instances: 1,
+                traffic: Default::default(),
+                scale: Some(scale),
+            };
+            state.apps.insert(key.clone(), spec);
+            let made = snapshot(&state, &BTreeMap::new(), Vec::new());
+            assert!(made.apps.iter().any(|app| app.measured && app.wake_timeout_ms == waits));
+        }
         assert_eq!(local_hosts(&state).into_iter().collect::<Vec<_>>(), ["a.localhost", "fairlead.localhost"]);
     }
 }

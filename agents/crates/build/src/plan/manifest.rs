@@ -37,6 +37,16 @@ struct RunTable {
     start: Option<Command>,
     health: String,
     release: Option<Command>,
+    listen: Listen,
+}
+
+/// Where it waits for requests.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Listen {
+    #[default]
+    Port,
+    Socket,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,6 +55,8 @@ struct WorkerTable {
     command: Command,
     #[serde(default = "one")]
     instances: u32,
+    #[serde(default)]
+    stays_awake: bool,
 }
 
 fn one() -> u32 {
@@ -80,6 +92,7 @@ pub(super) struct RunWords {
     pub(super) start: Vec<String>,
     pub(super) health: String,
     pub(super) release: Vec<String>,
+    pub(super) listens_on_socket: bool,
 }
 
 pub(super) fn read(files: &Files) -> Result<Manifest, BuildError> {
@@ -114,7 +127,8 @@ pub(super) fn read(files: &Files) -> Result<Manifest, BuildError> {
         if !(1..=INSTANCES_MAX).contains(&table.instances) {
             return Err(wrong(&format!("`{key}.instances` is not from 1 to {INSTANCES_MAX}")));
         }
-        Ok(worker(&name, command(&format!("{key}.command"), Some(table.command))?, table.instances))
+        let command = command(&format!("{key}.command"), Some(table.command))?;
+        Ok(ProcessSpec { stays_awake: table.stays_awake, ..worker(&name, command, table.instances) })
     });
     Ok(Manifest {
         workers: workers.collect::<Result<_, _>>()?,
@@ -128,6 +142,7 @@ pub(super) fn read(files: &Files) -> Result<Manifest, BuildError> {
             start: command("run.start", run.start)?,
             health: run.health,
             release: command("run.release", run.release)?,
+            listens_on_socket: run.listen == Listen::Socket,
         },
     })
 }
@@ -146,6 +161,14 @@ fn command(key: &str, given: Option<Command>) -> Result<Vec<String>, BuildError>
         return Err(wrong(&format!("`{key}` is not a command")));
     }
     Ok(words)
+}
+
+/// It is built into an image, and a container has no folder of its server to listen in.
+pub(super) fn no_socket() -> BuildError {
+    BuildError::Manifest(
+        "The file `fairlead.toml` says `listen = \"socket\"`, and a container can't: it is reached by its port. Take the line out, or choose the native builder in the settings of the app; then deploy again."
+            .to_owned(),
+    )
 }
 
 fn wrong(why: &str) -> BuildError {

@@ -46,5 +46,12 @@ pub(super) fn process_name(name: &str) -> bool {
 }
 
 pub(super) fn worker(name: &str, command: Vec<String>, instances: u32) -> ProcessSpec {
-    ProcessSpec { name: name.to_owned(), command, instances, memory_bytes_max: 0, cpu_millis_max: 0 }
+    ProcessSpec {
+        name: name.to_owned(),
+        command,
+        instances,
+        memory_bytes_max: 0,
+        cpu_millis_max: 0,
+        stays_awake: false,
+    }
 }

@@ -258,6 +258,7 @@ build = "npm run compile"
 start = ["node", "a b.js"]
 health = "/healthz"
 release = "node migrate.js"
+listen = "socket"
 
 [workers.mail]
 command = "node mail.js"
@@ -265,6 +266,7 @@ command = "node mail.js"
 [workers.clock]
 command = ["node", "clock.js"]
 instances = 2
+stays_awake = true
 "#;
 
 #[test]
@@ -287,6 +289,9 @@ fn a_committed_manifest_replaces_what_was_set_and_that_what_is_detected() {
         committed.workers.iter().map(|one| (one.name.as_str(), shown(&one.command), one.instances)).collect();
     let expected = [("clock", "node clock.js", 2), ("mail", "node mail.js", 1), ("late", "node late.js", 1)];
     assert_eq!(workers, expected.map(|(name, command, count)| (name, command.to_owned(), count)));
+    let awake: Vec<_> = committed.workers.iter().map(|one| one.stays_awake).collect();
+    assert_eq!((awake, committed.listens_on_socket), (vec![true, false, false], true));
+    assert!(!plan(&files[..2]).listens_on_socket);
     let overrides = BuildOverrides { start: strings(&["node", "other.js"]), ..BuildOverrides::default() };
     let start = |files: &[(&str, &str)]| match way(files, Builder::Native, &overrides, true).unwrap() {
         Way::Native(plan) => shown(&plan.start),
@@ -304,6 +309,8 @@ fn a_manifest_with_a_mistake_is_an_error_that_names_it() {
         ("[run]\nstart = \"node a.js && b\"", "`run.start` needs a shell"),
         ("[run]\nstart = []", "`run.start` is not a command"),
         ("[run]\nhealth = \"healthz\"", "`run.health`"),
+        ("[run]\nlisten = \"pipe\"", "unknown variant `pipe`"),
+        ("[build]\ndockerfile = \"D\"\n[run]\nlisten = \"socket\"", "reached by its port"),
         ("[workers.web]\ncommand = \"x\"", "`workers.web`"),
         ("[workers.a]\ncommand = \"x\"\ninstances = 0", "`workers.a.instances`"),
         ("[workers.a]", "missing field `command`"),
@@ -311,7 +318,7 @@ fn a_manifest_with_a_mistake_is_an_error_that_names_it() {
         ("[build", "line 1"),
     ];
     for (text, words) in rows {
-        let error = refused(&[("index.html", ""), ("fairlead.toml", text)]);
+        let error = refused(&[("index.html", ""), ("D", ""), ("fairlead.toml", text)]);
         assert_eq!(error.failure().code, "build.manifest_invalid", "{error}");
         assert!(error.to_string().contains(words), "{text}: {error}");
     }

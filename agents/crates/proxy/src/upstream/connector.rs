@@ -115,7 +115,7 @@ impl Connector {
                 }
                 UpstreamSocket::Tcp(socket)
             }
-            UpstreamAddress::Unix(path) => UpstreamSocket::Unix(UnixSocket::connect(path).await?),
+            UpstreamAddress::Unix { path, owner } => UpstreamSocket::Unix(UnixSocket::connect(path, *owner).await?),
         };
         let Some(tls) = &self.tls else { return Ok(socket) };
         let connector = TlsConnector::from(Arc::clone(&tls.app.config));
@@ -141,7 +141,7 @@ fn keep_alive(socket: &TcpStream) -> io::Result<()> {
 fn server_name(tls: &AppTls, address: &UpstreamAddress) -> Result<ServerName<'static>, ConnectorError> {
     match (tls.settings.server_name.as_str(), address) {
         ("", UpstreamAddress::Tcp(address)) => Ok(ServerName::from(address.ip())),
-        ("", UpstreamAddress::Unix(_)) => Err(ConnectorError::NoServerName),
+        ("", UpstreamAddress::Unix { .. }) => Err(ConnectorError::NoServerName),
         (name, _) => ServerName::try_from(name.to_owned()).map_err(|_| ConnectorError::ServerName(name.to_owned())),
     }
 }

@@ -29,8 +29,15 @@ impl UnixSocket {
         deprecated,
         reason = "what replaces it is unsafe, for types that don't own their descriptor; this one does"
     )]
-    pub(crate) async fn connect(path: &Path) -> io::Result<Self> {
-        let socket = UnixStream::connect(path).await?.into_std()?;
+    pub(crate) async fn connect(path: &Path, owner: Option<u32>) -> io::Result<Self> {
+        let socket = UnixStream::connect(path).await?;
+        // An app that owns the folder could put a link to another's socket there, which it may not open itself.
+        if let Some(owner) = owner
+            && socket.peer_cred()?.uid() != owner
+        {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "somebody else listens on the app's socket"));
+        }
+        let socket = socket.into_std()?;
         Ok(Self(Watched::ForReading(AsyncFd::with_interest(socket, Interest::READABLE)?)))
     }
 
@@ -158,7 +165,7 @@ mod tests {
         });
         let sent: Vec<u8> = (0..=250).cycle().take(BYTES).collect();
         let got = Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let mut socket = UnixSocket::connect(&path).await.unwrap();
+            let mut socket = UnixSocket::connect(&path, None).await.unwrap();
             assert!(matches!(socket.0, Watched::ForReading(_)));
             assert_eq!(socket.try_read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
             // Written until it would have to wait, which nobody ends before it was seen here.
@@ -197,7 +204,7 @@ mod tests {
             }
         });
         Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let mut socket = UnixSocket::connect(&path).await.unwrap();
+            let mut socket = UnixSocket::connect(&path, None).await.unwrap();
             let mut answer = [0; 64];
             for number in 0..100_u32 {
                 socket.write_all(&number.to_be_bytes()).await.unwrap();

@@ -1,9 +1,8 @@
 //! What the machine hears and what it asks for. Plain values only.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use fairlead_model::{AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step};
+use fairlead_model::{AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step, UpstreamAddress};
 use serde::{Deserialize, Serialize};
 
 use super::canary::Traffic;
@@ -43,13 +42,13 @@ pub enum Event {
     Prepared(ReleaseId),
     /// It can't be made.
     PrepareFailed(ReleaseId, Failure),
-    /// The process runs; it was given this port.
+    /// The process runs; it was given this port, or a socket.
     Started {
         /// Which.
         instance: InstanceId,
         /// The app's process.
         pid: u32,
-        /// The port it should listen on.
+        /// The port it should listen on; zero: it has a socket.
         port: u16,
         /// When it started.
         started_unix_ms: u64,
@@ -66,7 +65,7 @@ pub enum Event {
         /// Which.
         instance: InstanceId,
         /// The outcome.
-        result: Result<SocketAddr, ProbeFailure>,
+        result: Result<UpstreamAddress, ProbeFailure>,
     },
     /// The proxy serves by the routes of this generation or a newer one.
     RoutesApplied(u64),
@@ -105,7 +104,7 @@ pub struct Adopted {
     /// The app's process.
     pub pid: u32,
     /// Where it answers; `None`: it is not known yet.
-    pub address: Option<SocketAddr>,
+    pub address: Option<UpstreamAddress>,
     /// When it started.
     pub started_unix_ms: u64,
     /// Restarts so far.
@@ -290,7 +289,7 @@ pub struct Upstream {
     /// The instance behind it.
     pub instance: InstanceId,
     /// Where it answered its health check.
-    pub address: SocketAddr,
+    pub address: UpstreamAddress,
     /// Gets nothing new.
     pub draining: bool,
     /// How long its exchanges may go on then; zero when it does not drain, or is being stopped.

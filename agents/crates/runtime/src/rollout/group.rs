@@ -1,10 +1,9 @@
 //! The instances of one release: when each is started, how it is, and when it is tried again after a crash.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec, SealedSecrets};
+use fairlead_model::{DeploymentId, InstanceId, InstanceState, ReleaseId, ReleaseSpec, SealedSecrets, UpstreamAddress};
 
 use super::event::{Action, Adopted, Exit, ProbeFailure};
 use super::{Leaving, LeavingStage, sentence};
@@ -36,7 +35,7 @@ pub(super) struct Slot {
     pub(super) process: Process,
     pub(super) pid: u32,
     pub(super) port: u16,
-    pub(super) address: Option<SocketAddr>,
+    pub(super) address: Option<UpstreamAddress>,
     pub(super) started_unix_ms: u64,
     pub(super) restarts: u32,
     pub(super) detail: String,
@@ -239,8 +238,11 @@ impl Slot {
         Self {
             process: Process::Running { since: at, health: Health::Unknown },
             pid: adopted.pid,
-            port: adopted.address.map_or(0, |address| address.port()),
-            address: adopted.address,
+            port: match &adopted.address {
+                Some(UpstreamAddress::Tcp(address)) => address.port(),
+                _ => 0,
+            },
+            address: adopted.address.clone(),
             started_unix_ms: adopted.started_unix_ms,
             restarts: adopted.restarts,
             ..Self::waiting(at)
@@ -253,7 +255,7 @@ impl Slot {
         (self.address, self.last_probe) = (None, None);
     }
 
-    pub(super) fn probed(&mut self, result: Result<SocketAddr, ProbeFailure>) {
+    pub(super) fn probed(&mut self, result: Result<UpstreamAddress, ProbeFailure>) {
         let Process::Running { health, .. } = &mut self.process else { return };
         match result {
             Ok(address) => {

@@ -130,6 +130,7 @@ mod tests {
         idle_timeout: Duration::from_secs(300),
         in_flight_target: 10,
         cpu_millis_target: 500,
+        wake_timeout: Duration::from_secs(30),
     };
 
     /// One load a second for as long as each is said to last; the counts at the ends.

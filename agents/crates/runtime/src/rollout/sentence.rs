@@ -26,11 +26,14 @@ pub(super) fn cancelled() -> Failure {
 }
 
 pub(super) fn waiting(group: &Group) -> String {
-    let ports: Vec<String> = group.slots.values().map(|slot| slot.port.to_string()).collect();
     let check = match group.release.health.path.as_str() {
         "" => "accept connections".to_owned(),
         path => format!("answer GET {path} with 2xx or 3xx"),
     };
+    if group.release.listens_on_socket {
+        return format!("Started with a socket at FAIRLEAD_SOCKET; waiting for the app to {check}.");
+    }
+    let ports: Vec<String> = group.slots.values().map(|slot| slot.port.to_string()).collect();
     format!("Started with PORT={}; waiting for the app to {check}.", ports.join(", "))
 }
 
@@ -83,10 +86,15 @@ pub(super) fn crashed_in_switch(exit: &Exit) -> Failure {
     )
 }
 
+/// Where it should listen.
+fn door(port: u16) -> String {
+    if port == 0 { "its socket".to_owned() } else { format!("port {port}") }
+}
+
 /// Why a check doesn't pass now, of an instance that serves.
 pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
     match probe {
-        ProbeFailure::Refused { .. } => format!("The app accepts no connection on port {port}."),
+        ProbeFailure::Refused { .. } => format!("The app accepts no connection on {}.", door(port)),
         ProbeFailure::TimedOut => "The app did not answer its health check in time.".to_owned(),
         ProbeFailure::Status(status) => format!("The app answered its health check with {status}."),
         ProbeFailure::Broken => "The app's answer to its health check was not HTTP.".to_owned(),
@@ -96,7 +104,7 @@ pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
 
 /// The time from start to healthy is over.
 pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
-    let (port, within) = (slot.port, seconds(limit));
+    let (door, within) = (door(slot.port), seconds(limit));
     let check = if path.is_empty() { "a connection".to_owned() } else { format!("GET {path}") };
     let running = matches!(slot.process, Process::Running { .. });
     match (&slot.last_probe, &slot.last_exit) {
@@ -110,11 +118,11 @@ pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
         (None, _) => {
             failure("rollout.not_listening", format!("The app could not be checked within {within}. Deploy it again."))
         }
-        (Some(ProbeFailure::Refused { listening }), _) => refused(listening, port, &within),
+        (Some(ProbeFailure::Refused { listening }), _) => refused(listening, slot.port, &within),
         (Some(ProbeFailure::TimedOut), _) => failure(
             "rollout.unhealthy",
             format!(
-                "The app accepts connections on port {port}, but did not answer {check} in time, for {within}. See what it waits for at its start, or set another health path."
+                "The app accepts connections on {door}, but did not answer {check} in time, for {within}. See what it waits for at its start, or set another health path."
             ),
         ),
         (Some(ProbeFailure::Status(status)), _) => failure(
@@ -126,19 +134,22 @@ pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
         (Some(ProbeFailure::Command(outcome)), _) => failure(
             "rollout.unhealthy",
             format!(
-                "The app accepts connections on port {port}, but its health command {outcome}, for {within}. Run the command in the app's folder to see why, or set another health check."
+                "The app accepts connections on {door}, but its health command {outcome}, for {within}. Run the command in the app's folder to see why, or set another health check."
             ),
         ),
         (Some(ProbeFailure::Broken), _) => failure(
             "rollout.unhealthy",
             format!(
-                "The app accepts connections on port {port}, but does not answer {check} with HTTP. It must speak plain HTTP/1.1 there: Fairlead adds the TLS."
+                "The app accepts connections on {door}, but does not answer {check} with HTTP. It must speak plain HTTP/1.1 there: Fairlead adds the TLS."
             ),
         ),
     }
 }
 
 fn refused(listening: &[u16], port: u16, within: &str) -> Failure {
+    if port == 0 {
+        return not_on_socket(listening, within);
+    }
     const HOW: &str = "Listen on the port in the PORT variable, for example `server.listen(process.env.PORT)`.";
     if listening.is_empty() {
         return failure(
@@ -159,6 +170,18 @@ fn refused(listening: &[u16], port: u16, within: &str) -> Failure {
         "rollout.wrong_port",
         format!("The app didn't listen on port {port} within {within}. It listened on {}. {HOW}", ports.join(", ")),
     )
+}
+
+fn not_on_socket(ports: &[u16], within: &str) -> Failure {
+    const HOW: &str = "Listen on the path in the FAIRLEAD_SOCKET variable, for example `server.listen(process.env.FAIRLEAD_SOCKET)`, or set the app to listen on a port.";
+    let (code, also) = match ports {
+        [] => ("rollout.not_listening", String::new()),
+        ports => {
+            let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+            ("rollout.wrong_port", format!(" It listened on port {}.", ports.join(", ")))
+        }
+    };
+    failure(code, format!("The app didn't listen on its socket within {within}.{also} {HOW}"))
 }
 
 pub(super) fn routes_refused(error: &str) -> Failure {

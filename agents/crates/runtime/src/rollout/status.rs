@@ -250,7 +250,7 @@ fn upstream(id: &InstanceId, slot: &Slot, drains: Option<Duration>) -> Option<Up
         return None;
     }
     let (draining, drain_timeout) = (drains.is_some(), drains.unwrap_or_default());
-    slot.address.map(|address| Upstream {
+    slot.address.clone().map(|address| Upstream {
         instance: id.clone(),
         address,
         draining,

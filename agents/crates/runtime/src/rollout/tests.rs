@@ -52,6 +52,7 @@ fn release(number: u64) -> ReleaseSpec {
         processes_max: 0,
         toolchains: Vec::new(),
         volumes: Vec::new(),
+        listens_on_socket: false,
     }
 }
 

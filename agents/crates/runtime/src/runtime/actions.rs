@@ -90,10 +90,12 @@ impl Driver {
             && managed.process == WEB
             && !managed.is_command
         {
+            let socket = managed.spec.as_ref().and_then(|spec| spec.socket_address());
             let target = |check: &HealthCheck, which| HealthTarget {
                 pid: *pid,
                 host: contained.as_ref().map(|contained| contained.host),
                 port: *port,
+                socket: socket.clone(),
                 path: if check.command.is_empty() { check.path.clone() } else { String::new() },
                 timeout: check.timeout,
                 command: (!check.command.is_empty()).then(|| HealthCommand {
@@ -164,7 +166,7 @@ impl Driver {
     fn start(&mut self, key: &AppKey, order: Start) {
         let Start { instance, process, release, deployment, restarts } = order;
         // What has no port here has the number that no port has: a container's ports are its own.
-        let has_port = process == WEB && release.artifact_kind == ArtifactKind::Archive;
+        let has_port = process == WEB && release.artifact_kind == ArtifactKind::Archive && !release.listens_on_socket;
         let port = if has_port { self.port_for(&instance) } else { Some(0) };
         let Some(port) = port else {
             let (first, last) = (self.options.ports.start(), self.options.ports.end());

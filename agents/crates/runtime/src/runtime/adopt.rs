@@ -1,6 +1,6 @@
 //! What a former run of the agent left: instances that still run are adopted, the rest is cleared away.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use fairlead_model::{DeploymentId, InstanceId};
 
@@ -129,8 +129,9 @@ impl Driver {
         let contained = folder.contained().ok().flatten();
         let pid = contained.as_ref().map_or(attached.status.app_pid, |contained| contained.pid);
         let address = match contained {
-            Some(contained) => Some((contained.host, contained.port).into()),
-            None => spec.container.is_none().then(|| (Ipv4Addr::LOCALHOST, port).into()),
+            Some(contained) => Some(SocketAddr::from((contained.host, contained.port)).into()),
+            None if spec.container.is_some() => None,
+            None => Some(spec.socket_address().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())),
         };
         let adopted = Adopted {
             instance: spec.instance.clone(),

@@ -320,7 +320,9 @@ impl Driver {
         // A release's folder is made whole or not at all.
         let ready = serving.as_ref().is_some_and(|(release, _)| self.release_folder(release).is_dir());
         let at = self.now().at;
-        let aim = serving.as_ref().map(|(release, deployment)| Aim { release, deployment: deployment.as_ref() });
+        let sleeps = self.apps.get(key).is_some_and(AppState::sleeps);
+        let aim = serving.as_ref();
+        let aim = aim.map(|(release, deployment)| Aim { release, deployment: deployment.as_ref(), sleeps });
         let workers = self.workers.entry(key.clone()).or_default();
         let actions = workers.reconcile(aim, ready, at, &mut new_instance);
         let gone = workers.is_empty() && !wanted;

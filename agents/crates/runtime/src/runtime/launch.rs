@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairlead_base::cgroup::GroupLimits;
-use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec};
+use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, SOCKET_PATH_BYTES_MAX};
 use zeroize::Zeroizing;
 
 use super::{IMAGE_FILE, RuntimeOptions};
@@ -18,6 +18,9 @@ use crate::secrets::{self, Opened};
 use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
 use crate::volumes;
 use crate::{app_logs, container};
+
+/// Where an app finds the path of its socket.
+const SOCKET_VARIABLE: &str = "FAIRLEAD_SOCKET";
 
 /// Only root can make a file system that one app alone sees.
 const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
@@ -111,8 +114,11 @@ fn build(
     };
     let environment = match &container {
         Some(container) => environment_inside(&order, container),
-        None => environment(&order, options, &home, secrets_folder.as_deref()),
+        None => environment(&order, options, &folder, &home, secrets_folder.as_deref()),
     };
+    let socket = (order.release.listens_on_socket && order.process == WEB && order.hook.is_none())
+        .then(|| make_socket_folder(&folder, user))
+        .transpose()?;
     let devices = (options.isolation.private_dev && container.is_none()).then(|| folder.devices());
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
@@ -134,6 +140,7 @@ fn build(
             writable: [home, "/tmp".into(), "/dev".into()]
                 .into_iter()
                 .chain(make_volumes(options, &order, user)?)
+                .chain(socket.as_deref().and_then(Path::parent).map(Path::to_path_buf))
                 .collect(),
             system_calls: options.isolation.seccomp,
         },
@@ -149,6 +156,7 @@ fn build(
         command: order.release.command,
         folder: order.folder,
         port: order.port,
+        socket,
         user,
         group,
         private_tmp,
@@ -218,6 +226,23 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
     environment
 }
 
+/// An empty folder of its own for its socket: one that a former process left would be in the way of the next.
+fn make_socket_folder(instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
+    let socket = instance.socket();
+    let (length, folder) = (socket.as_os_str().len(), socket.parent().unwrap_or(instance.path()));
+    if length > SOCKET_PATH_BYTES_MAX {
+        return Err(io::Error::other(format!(
+            "the path of its socket ({}) has {length} bytes, and no system takes more than {SOCKET_PATH_BYTES_MAX}; move the agent's data folder to a shorter path, or set the app to listen on a port",
+            socket.display()
+        )));
+    }
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => make_folder(folder, 0o700, user)?,
+    }
+    Ok(socket)
+}
+
 /// The persistent folders of the release: made when they are missing, never emptied.
 fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
@@ -234,6 +259,7 @@ fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> i
 fn environment(
     order: &Order,
     options: &RuntimeOptions,
+    folder: &InstanceFolder,
     home: &Path,
     secrets: Option<&Path>,
 ) -> BTreeMap<String, String> {
@@ -256,10 +282,13 @@ fn environment(
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    environment.retain(|name, _| name != "PORT" && name != SOCKET_VARIABLE);
     if order.process == WEB && order.hook.is_none() {
-        environment.insert("PORT".to_owned(), order.port.to_string());
-    } else {
-        environment.remove("PORT");
+        let (name, value) = match order.release.listens_on_socket {
+            true => (SOCKET_VARIABLE, text(&folder.socket())),
+            false => ("PORT", order.port.to_string()),
+        };
+        environment.insert(name.to_owned(), value);
     }
     if !order.release.volumes.is_empty() {
         let path = volumes::folder_of(&options.folders, &order.key);

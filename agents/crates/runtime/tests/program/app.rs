@@ -148,6 +148,29 @@ async fn main() -> io::Result<ExitCode> {
                 _ = term.recv() => Ok(ExitCode::SUCCESS),
             }
         }
+        "socket" => {
+            let path = std::env::var("FAIRLEAD_SOCKET").unwrap_or_default();
+            // Somebody else's, as far as the app's own rights reach.
+            if let Some(other) = arguments.get(1) {
+                std::os::unix::fs::symlink(other, &path)?;
+                return std::future::pending().await;
+            }
+            let listener = tokio::net::UnixListener::bind(&path)?;
+            let answer =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{path}", path.len());
+            let serving = async {
+                loop {
+                    let (mut stream, _) = listener.accept().await?;
+                    if stream.read(&mut [0u8; 4096]).await? > 0 {
+                        stream.write_all(answer.as_bytes()).await?;
+                    }
+                }
+            };
+            tokio::select! {
+                result = serving => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
         "hungry" => {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             let (stream, _) = listener.accept().await?;

@@ -138,7 +138,7 @@ impl Server {
     }
 
     fn upstream(&self) -> SocketAddr {
-        self.output.view.borrow().upstreams[&key("app_a")][0].address
+        self.output.view.borrow().upstreams[&key("app_a")][0].address.to_string().parse().unwrap()
     }
 
     /// What the app has written so far.
@@ -328,6 +328,7 @@ fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
                 instances: 1,
                 memory_bytes_max: 0,
                 cpu_millis_max: 0,
+                stays_awake: false,
             }],
             ..image(1, &[])
         };

@@ -166,10 +166,23 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
         idle_timeout: Duration::from_millis(200),
         in_flight_target: 0,
         cpu_millis_target: 0,
+        wake_timeout: Duration::from_secs(30),
     };
-    let spec = AppSpec { scale: Some(scale), ..live(release(1, &["serve", "one"])) };
+    let mut with_worker = release(1, &["serve", "one"]);
+    with_worker.workers = vec![fairlead_model::ProcessSpec {
+        name: "queue".into(),
+        command: vec![with_worker.command[0].clone(), "worker".into()],
+        instances: 1,
+        memory_bytes_max: 0,
+        cpu_millis_max: 0,
+        stays_awake: false,
+    }];
+    let spec = AppSpec { scale: Some(scale), ..live(with_worker) };
+    let web = |statuses: Vec<InstanceStatus>| statuses.into_iter().find(|status| status.process == "web").unwrap();
     server.desire([spec.clone()]);
-    let before = server.healthy(1).await.remove(0);
+    let both = server.healthy(2).await;
+    let worker = both.iter().find(|status| status.process == "queue").unwrap().pid;
+    let before = web(both);
     server.runtime.loads(vec![(key("app_a"), Load { requests: 1, ..Load::default() })]);
     tokio::time::sleep(Duration::from_millis(250)).await;
     server.runtime.loads(vec![(key("app_a"), Load::default())]);
@@ -179,11 +192,12 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
     };
     let id = server.until("sleep", asleep).await;
     gone(before.pid).await;
+    gone(worker).await;
     server.restart_agent().await;
     server.desire([spec]);
     server.until("sleep after a restart", asleep).await;
     server.runtime.wake(key("app_a"));
-    let woken = server.healthy(1).await.remove(0);
+    let woken = web(server.healthy(2).await);
     assert_ne!(woken.id, before.id, "{id}");
     assert_eq!(get(address(&woken)).await, "one");
     server

@@ -21,6 +21,7 @@ fn with_workers(number: u64) -> ReleaseSpec {
         instances: 2,
         memory_bytes_max: 0,
         cpu_millis_max: 0,
+        stays_awake: false,
     };
     ReleaseSpec { workers: vec![worker], ..web }
 }

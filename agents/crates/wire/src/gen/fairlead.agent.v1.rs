@@ -323,6 +323,9 @@ pub struct Scale {
     /// CPU an instance should use, 1000 = one core; zero: not looked at.
     #[prost(uint32, tag = "5")]
     pub cpu_millis_target: u32,
+    /// How long a request waits for an app that sleeps; zero: 30 s.
+    #[prost(uint32, tag = "6")]
+    pub wake_timeout_ms: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Rollout {
@@ -418,6 +421,9 @@ pub struct ReleaseSpec {
     /// Needs the capability "volume".
     #[prost(message, repeated, tag = "17")]
     pub volumes: ::prost::alloc::vec::Vec<VolumeMount>,
+    /// Instead of a port it has a Unix socket, at $FAIRLEAD_SOCKET. Never with an image. Needs the capability "socket".
+    #[prost(bool, tag = "18")]
+    pub listens_on_socket: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProcessSpec {
@@ -433,6 +439,9 @@ pub struct ProcessSpec {
     pub memory_bytes_max: u64,
     #[prost(uint32, tag = "5")]
     pub cpu_millis_max: u32,
+    /// Runs on while its app sleeps.
+    #[prost(bool, tag = "6")]
+    pub stays_awake: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VolumeMount {
@@ -794,6 +803,9 @@ pub struct Artifact {
     pub health_path: ::prost::alloc::string::String,
     #[prost(string, repeated, tag = "11")]
     pub release_command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// A committed fairlead.toml says that it listens on a Unix socket.
+    #[prost(bool, tag = "12")]
+    pub listens_on_socket: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RolloutStatus {

@@ -22,7 +22,7 @@ export function CheckField({ value, none, onValue, label, hint, error }: CheckFi
         value={value?.kind ?? 'none'}
         options={[
           { value: 'none', label: none },
-          { value: 'tcp', label: 'The port accepts a connection' },
+          { value: 'tcp', label: 'It accepts a connection' },
           { value: 'http', label: 'A path answers 2xx or 3xx' },
           { value: 'command', label: 'A command ends with 0' },
         ]}

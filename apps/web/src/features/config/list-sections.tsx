@@ -1,5 +1,6 @@
 'use client';
 // Settings that are lists: variables, further processes, and the folders that outlive a release.
+import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
 import { CommandField, NumberField, TextField } from '../../common/fields.tsx';
 import { Line, ListCard, useRows } from '../../common/list-card.tsx';
@@ -44,7 +45,7 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
       add="Add a worker"
       empty="None, but those of a fairlead.toml or a Procfile."
       error={problem('workers')}
-      onAdd={() => add({ name: '', command: [], instances: 1, memoryBytesMax: 0, cpuMillisMax: 0 })}
+      onAdd={() => add({ name: '', command: [], instances: 1, memoryBytesMax: 0, cpuMillisMax: 0, staysAwake: false })}
     >
       {rows.map(({ key, item }) => (
         <Line key={key} remove={`Remove ${item.name || 'the worker'}`} onRemove={() => remove(key)}>
@@ -72,6 +73,11 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
             zero="No limit"
             value={item.memoryBytesMax}
             onValue={(memoryBytesMax) => change(key, { ...item, memoryBytesMax })}
+          />
+          <Checkbox
+            label="Runs on while the app sleeps"
+            checked={item.staysAwake}
+            onChange={(event) => change(key, { ...item, staysAwake: event.target.checked })}
           />
         </Line>
       ))}

@@ -1,5 +1,5 @@
 'use client';
-import { CommandField, NumberField } from '../../common/fields.tsx';
+import { ChoiceField, CommandField, NumberField } from '../../common/fields.tsx';
 import { Section } from '../../common/section.tsx';
 // How the app runs: its command, how its health is asked, and how much of a server it may take.
 import { settingsOf } from './bind.ts';
@@ -16,6 +16,16 @@ export function RunSection({ draft }: { readonly draft: Draft }) {
         className="sm:col-span-2"
         placeholder="node server.js"
         {...setting('startCommand')}
+      />
+      <ChoiceField
+        label="Listens on"
+        hint="A container always has a port."
+        options={[
+          { value: 'auto', label: 'As fairlead.toml says, else a port' },
+          { value: 'port', label: 'The port in PORT' },
+          { value: 'socket', label: 'The Unix socket in FAIRLEAD_SOCKET' },
+        ]}
+        {...setting('listen')}
       />
       <CheckField label="Ready when" none="As the app says" {...setting('health')} />
       <NumberField label="Ready within" unit="seconds" {...setting('healthTimeoutMs')} />

@@ -15,6 +15,7 @@ const FIRST: Scale = {
   idleTimeoutMs: 300_000,
   inFlightTarget: 20,
   cpuMillisTarget: 0,
+  wakeTimeoutMs: 30_000,
 };
 
 export function ScaleSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
@@ -28,7 +29,7 @@ export function ScaleSection({ draft: { settings, set, problem } }: { readonly d
         onChange={(event) => set('scale', event.target.checked ? FIRST : null)}
       />
       {scale === null ? null : (
-        <ScaleFields scale={scale} error={problem('scale')} onScale={(changed) => set('scale', changed)} />
+        <ScaleFields scale={scale} problem={problem} onScale={(changed) => set('scale', changed)} />
       )}
     </Section>
   );
@@ -36,19 +37,20 @@ export function ScaleSection({ draft: { settings, set, problem } }: { readonly d
 
 interface ScaleFieldsProps {
   readonly scale: Scale;
-  readonly error: string | undefined;
+  readonly problem: Draft['problem'];
   readonly onScale: (scale: Scale) => void;
 }
 
-function ScaleFields({ scale, error, onScale }: ScaleFieldsProps) {
+function ScaleFields({ scale, problem, onScale }: ScaleFieldsProps) {
   const part = partsOf(scale, onScale);
+  const problemOfWait = problem('scale.wakeTimeoutMs');
   return (
     <>
       <NumberField
         label="At least"
         hint="0: all may sleep; the first request wakes one."
         {...part('instancesMin')}
-        error={error}
+        error={problemOfWait === undefined ? problem('scale') : undefined}
       />
       <NumberField label="At most" hint="On each server." min={1} {...part('instancesMax')} />
       <NumberField
@@ -65,7 +67,17 @@ function ScaleFields({ scale, error, onScale }: ScaleFieldsProps) {
         {...part('cpuMillisTarget')}
       />
       {scale.instancesMin > 0 ? null : (
-        <NumberField label="Sleeps after" hint="Without a request." unit="minutes" {...part('idleTimeoutMs')} />
+        <>
+          <NumberField label="Sleeps after" hint="Without a request." unit="minutes" {...part('idleTimeoutMs')} />
+          <NumberField
+            label="Requests wait for it"
+            hint="While it wakes, 1 to 120 seconds; then they get an error."
+            unit="seconds"
+            min={1}
+            {...part('wakeTimeoutMs')}
+            error={problemOfWait}
+          />
+        </>
       )}
     </>
   );

@@ -447,6 +447,7 @@ fn sleepy() -> AppSpec {
         idle_timeout: Duration::from_secs(300),
         in_flight_target: 10,
         cpu_millis_target: 0,
+        wake_timeout: Duration::from_secs(30),
     };
     AppSpec { scale: Some(scale), ..spec(Some(1), None) }
 }

@@ -1,0 +1,8 @@
+// Owns whether a release has a Unix socket instead of a port. Pure.
+import type { Settings } from '../config/index.ts';
+import type { ReleasePlan } from './schema.ts';
+
+/** Settings come first, then what a committed fairlead.toml says. */
+export function listensOnSocket({ listen }: Pick<Settings, 'listen'>, plan: ReleasePlan): boolean {
+  return listen === 'socket' || (listen === 'auto' && plan.listensOnSocket);
+}
