@@ -21,5 +21,4 @@ export { listSigningKeys, registerSigningKey, type SigningKeyRow } from './signi
 export { startNewEpoch } from './start-new-epoch.ts';
 export { loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';
-export { agentOfferFor } from './upgrade.ts';
 export { upgradeServer } from './upgrade-server.ts';
