@@ -1,8 +1,8 @@
 // `npm run check:server`: a real server. Debian with systemd and cgroup v2 in qemu; the dashboard's line pasted there; an app
 // deployed; the service restarted and killed under traffic; a reboot without a control plane; another binary in the agent's
-// place. Last line `steps N, failed F`. Needs root and Debian; half an hour, most of it emulation. `-- --folder F` keeps the
+// place, by hand and from the dashboard, and two from there that are none. Last line `steps N, failed F`. Needs root and Debian; half an hour, most of it emulation. `-- --folder F` keeps the
 // Debian for the next time.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -28,6 +28,7 @@ interface ServerRow {
   readonly name: string;
   readonly state: string;
   readonly inSync: boolean;
+  readonly upgrade: { readonly state: string; readonly failureMessage: string | null } | null;
 }
 
 const HOST = 'there.localhost';
@@ -53,7 +54,12 @@ async function step(what: string, work: () => Promise<string>): Promise<void> {
 try {
   const note = (line: string) => console.log(`  …  ${line}`);
   note('npm start');
-  const product = await startProduct({ agent: AGENT_BINARY });
+  const offer = offerFrom(join(scratch, 'offered'));
+  offer(readFileSync(AGENT_BINARY));
+  const product = await startProduct({
+    agent: AGENT_BINARY,
+    env: { FAIRLEAD_AGENT_BINARY: join(scratch, 'offered') },
+  });
   undo.push(() => product.stop());
   const organization = await claimSetup(product.url, product.setupToken ?? '', ADA);
   const dashboard = await signIn(product.url, ADA);
@@ -67,13 +73,21 @@ try {
   const ports = [product.ports.web, product.ports.gateway, sourcePort];
   await guest.connect(ports);
   const caFile = join(scratch, 'ca.pem');
-  await proveServer({ guest, dashboard, organization, repositoryUrl: repository.url, ports, caFile });
+  await proveServer({ guest, dashboard, organization, repositoryUrl: repository.url, ports, caFile, offer });
 } finally {
   await undoAll(undo);
 }
 console.log(`load of the machine: ${loadavg().join(' ')}`);
 console.log(`steps ${steps}, failed ${failed}`);
 process.exitCode = failed === 0 && steps > 0 ? 0 : 1;
+
+/** Puts the program that the dashboard offers, whole or not at all. */
+function offerFrom(path: string): (program: Buffer) => void {
+  return (program) => {
+    writeFileSync(`${path}.new`, program);
+    renameSync(`${path}.new`, path);
+  };
+}
 
 interface Stage {
   readonly guest: Guest;
@@ -82,9 +96,11 @@ interface Stage {
   readonly repositoryUrl: string;
   readonly ports: readonly number[];
   readonly caFile: string;
+  readonly offer: (program: Buffer) => void;
 }
 
-async function proveServer({ guest, dashboard, organization, repositoryUrl, ports, caFile }: Stage): Promise<void> {
+async function proveServer(stage: Stage): Promise<void> {
+  const { guest, dashboard, organization, repositoryUrl, ports, caFile, offer } = stage;
   const server = async () => {
     const { items } = await dashboard.query<{ items: readonly ServerRow[] }>('server.list', organization);
     return items.find(({ name }) => name === 'guest');
@@ -257,6 +273,40 @@ systemctl restart fairlead-agent`);
       return 'the instance stayed';
     });
   });
+  /** Asks for a program and answers how that ended; the instance stays whatever happens. */
+  const upgrade = (program: Buffer) =>
+    undisturbed(async () => {
+      const before = await appPid();
+      offer(program);
+      await dashboard.call('server.upgrade', { serverId: (await server())?.id }, organization);
+      const ended = await waitFor(
+        async () => {
+          const now = (await server())?.upgrade;
+          return now?.state === 'running' ? undefined : (now ?? undefined);
+        },
+        { what: 'the end of the upgrade', timeoutMs: 2 * SLOW_MS, everyMs: 1000 },
+      );
+      await online();
+      if ((await appPid()) !== before) throw new Error('the instance was replaced');
+      return `${ended.state}: ${ended.failureMessage ?? 'it runs'}`;
+    });
+  const expectSaid = (said: string, wanted: string) => {
+    if (!said.startsWith(wanted)) throw new Error(said);
+    return said;
+  };
+  await step('the agent is upgraded from the dashboard', async () => {
+    const before = (await guest.sh('systemctl show -p MainPID --value fairlead-agent')).trim();
+    const said = await upgrade(Buffer.concat([readFileSync(AGENT_BINARY), Buffer.from('from the dashboard')]));
+    const after = (await guest.sh('systemctl show -p MainPID --value fairlead-agent')).trim();
+    if (after !== before) throw new Error(`another process: ${before}, ${after}`);
+    return `${expectSaid(said, 'succeeded')}, ${(await guest.sh(`readlink /proc/${after}/exe`)).trim()}`;
+  });
+  await step('one that ends at once is left again', async () =>
+    expectSaid(await upgrade(Buffer.from('#!/bin/sh\n[ "$1" = trial ] || exit 1\n')), 'failed'),
+  );
+  await step('one that hangs is left again', async () =>
+    expectSaid(await upgrade(Buffer.from('#!/bin/sh\n[ "$1" = trial ] || exec sleep 1000\n')), 'failed'),
+  );
   await step('after a reboot without a control plane everything comes back', async () => {
     await guest.disconnect();
     await guest.reboot();

@@ -1,7 +1,7 @@
 // Another agent from the control plane, on a real server: taken over without a lost request, and left again when it is none.
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded } from './harness/apps.ts';
@@ -48,7 +48,7 @@ test('another agent takes over in the same process, its proxy too, and nobody no
     expect(await system.upgradeAgent(other)).toMatchObject({ state: 'succeeded', failureMessage: null });
     await running(digestOf(other));
     const hex = digestOf(other).slice('sha256:'.length);
-    await waitFor(async () => basename(readlinkSync(`/proc/${await system.proxyPid()}/exe`)) === hex, {
+    await waitFor(async () => basename(dirname(readlinkSync(`/proc/${await system.proxyPid()}/exe`))) === hex, {
       what: 'a proxy of the other agent',
       timeoutMs: 60_000,
     });

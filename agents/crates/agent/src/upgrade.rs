@@ -7,8 +7,10 @@ mod lead;
 mod record;
 mod trial;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use fairlead_base::Folders;
 use fairlead_model::Failure;
 
 pub(crate) use guard::guard;
@@ -20,6 +22,14 @@ pub(crate) use trial::trial;
 const TRIAL: Duration = Duration::from_secs(120);
 /// Starts of a new program that ended before it proved itself.
 const STARTS_MAX: u32 = 3;
+
+/// What every program of the folder is called, as processes show.
+const NAME: &str = "fairlead-agent";
+
+/// Where a program lies, by the hex of its digest.
+pub(crate) fn program_at(folders: &Folders, hex: &str) -> PathBuf {
+    folders.agents().join(hex).join(NAME)
+}
 
 /// A failure of an upgrade, of the contract's table.
 pub(crate) fn failure(code: &str, message: impl Into<String>) -> Failure {

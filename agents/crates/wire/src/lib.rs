@@ -46,7 +46,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 19] = [
+pub const CAPABILITIES: [&str; 20] = [
     "app",
     "benchmark",
     "benchmark.http3",

@@ -22,5 +22,4 @@ export { startNewEpoch } from './start-new-epoch.ts';
 export { loadServers } from './store.ts';
 export { touchSession } from './touch-session.ts';
 export { updateProxy } from './update-proxy.ts';
-export { agentOfferFor } from './upgrade.ts';
 export { upgradeServer } from './upgrade-server.ts';

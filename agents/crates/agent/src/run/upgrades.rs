@@ -1,9 +1,9 @@
 //! The agent that desired state names, from the artifact store to the moment of handing over; and of an agent on trial, the
 //! proof. Owns the order of the steps. What runs next is `upgrade`'s record, never decided here.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::upgrade::{Program, Record, failure, own_digest};
+use crate::upgrade::{Program, Record, failure, own_digest, program_at};
 
 /// A session that lasts for so long is one.
 const PROOF: Duration = Duration::from_secs(3);
@@ -159,8 +159,8 @@ impl Upgrades {
     }
 
     async fn fetch(&self, release: &AgentRelease, wanted: &str) -> Result<PathBuf, Failure> {
-        let (program, coming) =
-            (self.folders.agents().join(wanted), self.folders.agents().join(format!("{wanted}.coming")));
+        let program = program_at(&self.folders, wanted);
+        let coming = program.with_extension("coming");
         let (free, _) = super::disk::space(self.folders.root()).map_err(unkept)?;
         if free < release.size_bytes.saturating_add(FREE_BYTES_AFTER) {
             return Err(failure(
@@ -168,6 +168,7 @@ impl Upgrades {
                 "The server's disk has no room for another agent. Free some space on it, then try again.",
             ));
         }
+        DirBuilder::new().recursive(true).mode(0o711).create(self.folders.agents().join(wanted)).map_err(unkept)?;
         let cancel = CancellationToken::new();
         let _cancelled_with_this = cancel.clone().drop_guard();
         self.store.fetch_within(&release.digest, release.size_bytes, &coming, &cancel).await.map_err(|error| {
@@ -185,7 +186,8 @@ impl Upgrades {
             fs::set_permissions(&coming, PermissionsExt::from_mode(0o755))?;
             fs::File::open(&coming)?.sync_all()?;
             fs::rename(&coming, &program)?;
-            file::sync_folder(&program)
+            file::sync_folder(&program)?;
+            file::sync_folder(&self.folders.agents().join(wanted))
         };
         put().map_err(unkept)?;
         Ok(program)
@@ -226,7 +228,7 @@ fn prune(folders: &Folders, record: &Record) -> io::Result<()> {
     for entry in fs::read_dir(folders.agents())? {
         let entry = entry?;
         if !entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
-            fs::remove_file(entry.path())?;
+            fs::remove_dir_all(entry.path())?;
         }
     }
     Ok(())
@@ -277,13 +279,14 @@ mod tests {
         let mut record = Record::default();
         let (kept, left) = ("a".repeat(64), "b".repeat(64));
         record.begin(Program { hex: kept.clone(), version: "1".into() }, 1);
-        for name in [kept.clone(), left.clone(), format!("{left}.coming")] {
-            fs::write(folders.agents().join(name), "x").unwrap();
+        for hex in [&kept, &left] {
+            fs::create_dir(folders.agents().join(hex)).unwrap();
+            fs::write(program_at(&folders, hex), "x").unwrap();
         }
         prune(&folders, &record).unwrap();
         let names: Vec<_> = fs::read_dir(folders.agents()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, [kept.as_str()]);
-        let program = folders.agents().canonicalize().unwrap().join(&kept);
+        let program = program_at(&folders, &kept).canonicalize().unwrap();
         assert_eq!(own_digest(&folders, &program), Some(kept));
         assert_eq!(own_digest(&folders, Path::new("/usr/local/bin/fairlead-agent")), None);
     }

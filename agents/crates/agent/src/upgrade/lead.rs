@@ -11,8 +11,8 @@ use fairlead_base::Folders;
 use fairlead_base::error::chain;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
-use super::failure;
 use super::record::{Installed, Lead, Program, Record};
+use super::{NAME, failure, program_at};
 
 /// Whether a program on trial can be watched here: from Linux 5.3 on.
 pub(crate) fn is_possible() -> bool {
@@ -36,7 +36,7 @@ pub(crate) fn lead(folders: &Folders) -> Result<(), Box<dyn Error>> {
         match lead {
             Lead::Stay => return Ok(()),
             Lead::Proven(program) => {
-                let error = become_program(&folders.agents().join(&program.hex));
+                let error = become_program(&program_at(folders, &program.hex));
                 eprintln!(
                     "fairlead-agent: agent {} can't be started, the installed one runs: {error}",
                     program.version
@@ -69,9 +69,9 @@ pub(crate) fn start_over(folders: &Folders) -> Box<dyn Error> {
 pub(crate) fn own_digest(folders: &Folders, own: &Path) -> Option<String> {
     // Its folder may be reached by another name.
     let agents = folders.agents().canonicalize().ok()?;
-    let name = own.strip_prefix(agents).ok()?.to_str()?;
-    let is_hex = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hex.then(|| name.to_owned())
+    let (folder, name) = own.strip_prefix(agents).ok()?.to_str()?.split_once('/')?;
+    let is_ours = name == NAME && folder.len() == 64 && folder.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_ours.then(|| folder.to_owned())
 }
 
 fn try_out(folders: &Folders, own: &Path, program: &Program) -> Box<dyn Error> {
@@ -83,7 +83,7 @@ fn try_out(folders: &Folders, own: &Path, program: &Program) -> Box<dyn Error> {
     let mut guard = Command::new(own);
     guard.arg("guard").arg("--data").arg(folders.root()).arg("--agent").arg(&program.hex);
     match guard.stdin(Stdio::from(watched)).status() {
-        Ok(status) if status.success() => become_program(&folders.agents().join(&program.hex)).into(),
+        Ok(status) if status.success() => become_program(&program_at(folders, &program.hex)).into(),
         Ok(status) => format!("nobody could be set to watch it ({status})").into(),
         Err(error) => error.into(),
     }

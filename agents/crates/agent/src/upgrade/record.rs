@@ -14,7 +14,7 @@ use super::{STARTS_MAX, TRIAL, failure};
 /// A program of the data folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Program {
-    /// Lower-case hex of its SHA-256, which is its name in the folder.
+    /// Lower-case hex of its SHA-256, which names its folder.
     pub(crate) hex: String,
     /// What it calls itself.
     pub(crate) version: String,
