@@ -58,8 +58,12 @@ test('domains and secrets are of the one environment alone', async () => {
   const add = page.getByRole('dialog', { name: 'Add a secret' });
   await add.getByLabel('Name').fill('ONLY_STAGING');
   await add.getByRole('textbox', { name: 'Value' }).fill('a value of staging');
+  await add.getByLabel('Also at build time').check();
+  await look(page);
   await add.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByTitle('ONLY_STAGING', { exact: true })).toBeVisible();
+  const added = page.getByRole('listitem').filter({ has: page.getByTitle('ONLY_STAGING', { exact: true }) });
+  await expect(added).toContainText('build');
   await menu('Staging').click();
   await page.getByRole('menuitemradio', { name: 'Production' }).click();
   await expect(page).toHaveURL(/\/secrets$/);
@@ -99,4 +103,29 @@ test('environments are listed with their apps, made and protected', async () => 
   await page.getByRole('button', { name: 'Protect Preview' }).click();
   await expect(row('Preview')).toContainText('Protected');
   await look(page);
+});
+
+test('the app is taken out of the environment, which then ends; each by its name', async () => {
+  await page.goto(`${APP}/settings`);
+  await expect(page.getByRole('button', { name: /^Take hello out/ })).toHaveCount(0);
+  await menu('Production').click();
+  await page.getByRole('menuitemradio', { name: 'Staging' }).click();
+  await page.getByRole('button', { name: 'Take hello out of Staging' }).click();
+  const leaving = page.getByRole('dialog', { name: 'Take hello out of Staging' });
+  await expect(leaving).toContainText(`${HOST} stops leading here`);
+  await look(page);
+  await leaving.getByRole('textbox').fill('hello');
+  await leaving.getByRole('button', { name: 'Take it out' }).click();
+  await expect(page).toHaveURL(/\/apps\/hello$/);
+  await expect(menu('Production')).toBeVisible();
+
+  await page.goto('/my-organization/settings/environments');
+  await expect(page.getByRole('button', { name: 'Delete Production' })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Delete Staging' }).click();
+  const ending = page.getByRole('dialog', { name: 'Delete the environment Staging' });
+  await look(page);
+  await ending.getByRole('textbox').fill('Staging');
+  await ending.getByRole('button', { name: 'Delete Staging' }).click();
+  await expect(page.getByText('Staging is deleted')).toBeVisible();
+  await expect(page.getByRole('listitem').filter({ has: page.getByText('Staging', { exact: true }) })).toHaveCount(0);
 });

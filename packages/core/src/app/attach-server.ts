@@ -5,6 +5,7 @@ import { findNewestConfig, requirePlace } from '../config/index.ts';
 import { lockApps, requireNothingUnderWay } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
+import { keepVolumes } from '../volume/index.ts';
 import type { AttachServerInput, DetachServerInput, PlacedServerRef } from './schema.ts';
 
 /** One more server; in an environment where the app does not run yet, the first, with the settings of its home. */
@@ -41,7 +42,10 @@ export async function attachServer(ctx: Ctx, input: AttachServerInput): Promise<
       createdAt: new Date(Math.max(now.getTime(), newest + 1)),
     },
   });
-  if (first === undefined) await copySettings(ctx, home, environmentId);
+  if (first === undefined) {
+    await copySettings(ctx, home, environmentId);
+    await keepVolumes(ctx, { appId, environmentId });
+  }
   await recordAudit(ctx, {
     action: 'app.attach_server',
     target: { kind: 'app', id: appId, label: home.appName },

@@ -8,6 +8,7 @@ import { attachDomain } from '../domain/index.ts';
 import { createEnvironment, deleteEnvironment, listEnvironments } from '../environment/index.ts';
 import { listSecrets, updateSecrets } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
+import { deleteVolume, listVolumes } from '../volume/index.ts';
 import { attachServer, detachEnvironment, getApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
@@ -107,7 +108,20 @@ test('an environment ends with all that lay in it but its volumes; not with apps
       data: { id: newId('vol'), organizationId, appId, environmentId: staging, name: 'data', label: 'Shop · Staging' },
     }),
   );
+  const volumes = [{ name: 'data', path: '/data' }];
+  await world.tenant((ctx) => updateConfig(ctx, { appId, environmentId: staging, settings: { volumes } }));
+  const inUse = async () => (await world.tenant((ctx) => listVolumes(ctx, {}))).items.map((each) => each.inUse);
+  expect(await inUse()).toEqual([true]);
   await expect(end()).rejects.toMatchObject({ code: 'environment.in_use' });
+  await detach();
+  // Its settings wait for its return; that keeps nobody from deleting it, as ever with a delay.
+  expect(await inUse()).toEqual([false]);
+  const [volume] = (await world.tenant((ctx) => listVolumes(ctx, {}))).items;
+  const volumeId = volume?.id ?? parseId('vol', '');
+  await world.tenant((ctx) => deleteVolume(ctx, { volumeId, confirmName: 'data' }));
+  const { serverId } = world;
+  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: staging, serverId }));
+  expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([{ deleteAt: null, inUse: true }]);
   await detach();
   await expect(end(staging, 'staging')).rejects.toMatchObject({ code: 'environment.confirm_mismatch' });
   await expect(end(home, 'Production')).rejects.toMatchObject({ code: 'environment.first' });

@@ -1,5 +1,6 @@
 // The door to volumes.
 export { deleteVolume, restoreVolume } from './delete-volume.ts';
+export { keepVolumes } from './keep-volumes.ts';
 export { listVolumes } from './list-volumes.ts';
 export { recordVolumes, releaseDueVolumes } from './record-volumes.ts';
 export * from './schema.ts';

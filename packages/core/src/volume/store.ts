@@ -42,13 +42,15 @@ export async function loadVolumes(
   });
 }
 
-/** What the newest settings and the live releases of these apps name. */
+/** What the newest settings and the live releases of these apps name, where they run: settings wait for those that left. */
 async function loadUsed(ctx: OrganizationCtx, appIds: readonly string[]): Promise<Set<string>> {
   if (appIds.length === 0) return new Set();
   const rows = await ctx.tx.$queryRaw<{ appId: string; environmentId: string; settings: unknown }[]>`
     SELECT config.app_id AS "appId", config.environment_id AS "environmentId", config.settings
     FROM app_config AS config
     WHERE config.organization_id = ${ctx.organizationId} AND config.app_id = ANY(${[...appIds]})
+      AND EXISTS (SELECT 1 FROM placement
+                  WHERE placement.app_id = config.app_id AND placement.environment_id = config.environment_id)
       AND (NOT EXISTS (SELECT 1 FROM app_config AS newer
                        WHERE newer.app_id = config.app_id AND newer.environment_id = config.environment_id
                          AND newer.number > config.number)
