@@ -7,7 +7,7 @@ import type { Peer, Program, Running } from './peer.ts';
 import type { Row } from './proxy-report.ts';
 import { type Serving, serving, stopped } from './stand.ts';
 
-const WARM_UP_MS = 500;
+export const WARM_UP_MS = 500;
 /** An idle connection counts once it has let go what it does not need. */
 const IDLE_WARM_UP_MS = 6_000;
 
@@ -108,7 +108,13 @@ async function stop({ running, app }: Started): Promise<void> {
   await stopped(app.child);
 }
 
-async function measureRow(stand: Stand, cell: Cell, folder: string, { peer, running }: Started): Promise<Row> {
+/** One round of one proxy, by `fairlead-agent bench`. */
+export async function measureRow(
+  stand: Pick<Stand, 'agent' | 'certificate' | 'seconds'>,
+  cell: Cell,
+  folder: string,
+  { peer, running }: Pick<Started, 'peer' | 'running'>,
+): Promise<Row> {
   const scheme = cell.secure ? 'https' : 'http';
   const plan = {
     contenders: [

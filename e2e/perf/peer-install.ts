@@ -76,6 +76,14 @@ export function goProgram({ name, module, version, package: main, replace = [] }
   });
 }
 
+/** A program whose Go sources lie beside this script. Go itself knows what is current. */
+export async function goSource(name: string): Promise<Program> {
+  const file = join(CACHE, name);
+  mkdirSync(CACHE, { recursive: true });
+  await succeed('go', ['build', '-trimpath', '-o', file, '.'], join(import.meta.dirname, name));
+  return { file, version: name };
+}
+
 /**
  * nginx with HTTP/3, built from the sources of it and of OpenSSL that crates.io carries for who binds to them.
  * Wants a C compiler, make and perl.

@@ -113,7 +113,7 @@ export const PEERS: readonly Peer[] = [
   }),
 ];
 
-/** Peers that people compare with and that no registry in reach gives, as of the last look on 2026-11-20. */
+/** Peers that people compare with and that no registry in reach gives, as of the last look on 2026-11-22. */
 export const OUT_OF_REACH: readonly { readonly name: string; readonly reason: string }[] = [
   { name: 'kamal-proxy', reason: 'the Go module proxy refuses github.com/basecamp/kamal-proxy (403)' },
   { name: 'godoxy', reason: 'the Go module proxy refuses github.com/yusing/godoxy (403)' },

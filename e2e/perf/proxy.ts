@@ -1,16 +1,15 @@
 // `npm run perf:proxy`: Fairlead's proxy beside its peers: one certificate, TLS 1.3, AES-128-GCM, two workers, one small app,
 // in interleaved rounds. Prints a table a cell with the targets; `-- --json FILE` saves the figures. It says what it saw:
 // the exit code tells only whether it ran. docs/performance.md explains it.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ROOT } from '../../tools/lib/command.ts';
 import { CELLS, type Cell } from './cells.ts';
 import { type Contender, type Failure, measureCell } from './measure.ts';
 import type { Peer } from './peer.ts';
 import { fairlead, OUT_OF_REACH, PEERS } from './peers.ts';
+import { binaries, makeCertificate } from './prepare.ts';
 import { figures, formatCell, type Row } from './proxy-report.ts';
 
 const { values: options } = parseArgs({
@@ -27,34 +26,6 @@ const { values: options } = parseArgs({
 
 function note(line: string): void {
   console.log(`  …  ${line}`);
-}
-
-function binaries(): { agent: string; stand: string } {
-  const release = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'agents/target'), 'release');
-  const found = { agent: join(release, 'fairlead-agent'), stand: join(release, 'examples/stand') };
-  if (options.built) return found;
-  // Together: what both are made of is built once.
-  const wanted = ['-p', 'fairlead-agent', '--bin', 'fairlead-agent', '-p', 'fairlead-proxy', '--example', 'stand'];
-  // There the toolchain is pinned.
-  const cwd = join(ROOT, 'agents');
-  execFileSync('cargo', ['build', '--release', ...wanted], { cwd, stdio: 'inherit' });
-  return found;
-}
-
-function pem(kind: string, der: Buffer): string {
-  const base64 = der.toString('base64').replace(/(.{64})/g, '$1\n');
-  return `-----BEGIN ${kind}-----\n${base64.trimEnd()}\n-----END ${kind}-----\n`;
-}
-
-/** The one certificate of all, as each of them wants to read it. */
-function makeCertificate(stand: string, folder: string): void {
-  mkdirSync(folder);
-  execFileSync(stand, ['certificate', folder]);
-  const leaf = pem('CERTIFICATE', readFileSync(join(folder, 'leaf.der')));
-  const key = pem('PRIVATE KEY', readFileSync(join(folder, 'leaf-key.der')));
-  writeFileSync(join(folder, 'leaf.pem'), leaf);
-  writeFileSync(join(folder, 'leaf-key.pem'), key, { mode: 0o600 });
-  writeFileSync(join(folder, 'both.pem'), leaf + key, { mode: 0o600 });
 }
 
 /** Those of `all` that `names` asks for, in the order of `all`. */
@@ -87,7 +58,7 @@ function takesPart({ name, speaks, isVariant }: Peer, cell: Cell): boolean {
 
 const cells = chosen(CELLS, options.cells);
 const peers = chosen(PEERS, options.peers);
-const { agent, stand } = binaries();
+const { agent, stand } = binaries(options.built);
 const contenders = await obtainAll([...fairlead(agent), ...peers]);
 for (const { name, reason } of OUT_OF_REACH) console.log(`${name}: NOT MEASURED: ${reason}`);
 const model = cpus()[0]?.model ?? 'unknown processor';

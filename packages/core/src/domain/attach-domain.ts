@@ -4,7 +4,8 @@ import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { bumpServersOf } from '../server/index.ts';
 import { createRoute } from './create-route.ts';
-import { type AppLinks, domainLabel, type HostPolicy, isReservedHost } from './rules.ts';
+import { type HostPolicy, isReservedHost } from './reserved-host.ts';
+import { type AppLinks, domainLabel } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
 import { loadDomains } from './store.ts';
 

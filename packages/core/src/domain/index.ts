@@ -4,6 +4,7 @@ export { createRoute } from './create-route.ts';
 export { detachDomain } from './detach-domain.ts';
 export { getDomain } from './get-domain.ts';
 export { listDomains } from './list-domains.ts';
-export { type AppLinks, domainUrl, type HostPolicy, hasPolicy, isReservedHost } from './rules.ts';
+export { type HostPolicy, isReservedHost } from './reserved-host.ts';
+export { type AppLinks, domainUrl, hasPolicy } from './rules.ts';
 export * from './schema.ts';
 export { updateDomainPolicy } from './update-domain-policy.ts';

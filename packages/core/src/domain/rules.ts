@@ -1,5 +1,4 @@
-// Owns how a domain is opened in a browser, which hosts no app may have, and which have a policy. Pure.
-import { isAtOrBelow } from '../kernel/host.ts';
+// Owns how a domain is written and opened in a browser, and which have a policy. Pure.
 
 export interface AppLinks {
   /** The port on which the local server's proxy serves HTTPS; every other server serves on 443. */
@@ -24,21 +23,6 @@ export function domainLabel(route: Route): string {
 
 function pathOf({ pathPrefix }: Route): string {
   return pathPrefix === '/' ? '' : pathPrefix;
-}
-
-export interface HostPolicy {
-  /** The host under which the local server fronts the control plane; empty when it does not. */
-  readonly controlHost: string;
-  /** The dashboard's public host. */
-  readonly publicHost: string;
-}
-
-/**
- * The control plane's own hosts, and everything below the one that its local server fronts: a page there may set cookies
- * for the host above it.
- */
-export function isReservedHost(host: string, { controlHost, publicHost }: HostPolicy): boolean {
-  return host === publicHost || isAtOrBelow(host, controlHost);
 }
 
 /** Whether a stored policy does anything: one of nothing but defaults is stored as an empty object. */

@@ -96,8 +96,13 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
   const { value: shedLoad, onValue: shed } = traffic('shedLoad');
   return (
     <Section title="When requests have to wait" detail={AT_ONCE}>
-      <NumberField label="May wait" hint="On each core; more get 503." zero="Nobody" {...traffic('queueMax')} />
-      <NumberField label="May wait for" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
+      <NumberField
+        label="Requests that may wait"
+        hint="On each core; more get 503."
+        zero="None"
+        {...traffic('queueMax')}
+      />
+      <NumberField label="Each waits at most" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
       <NumberField
         label="Connections to an instance"
         hint="From each core of the server."
@@ -148,8 +153,8 @@ function FailureSection({ draft }: { readonly draft: Draft }) {
       <NumberField label="Passed over after" hint="Failures in a row." zero="Never" {...ejected('failures')} />
       {ejection.failures === 0 ? null : (
         <>
-          <NumberField label="For" hint="Longer each time again." unit="seconds" {...ejected('periodMs')} />
-          <NumberField label="At most so many at once" hint="Of 100 instances." {...ejected('percentMax')} />
+          <NumberField label="Passed over for" hint="Longer each time again." unit="seconds" {...ejected('periodMs')} />
+          <NumberField label="Passed over at once" hint="Of 100 instances, at most." {...ejected('percentMax')} />
         </>
       )}
       <Checkbox

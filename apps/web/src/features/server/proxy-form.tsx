@@ -63,7 +63,7 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
         <CardHeader title="Proxy" detail="For all apps and domains here; takes effect as soon as it is saved" />
         <fieldset
           disabled={readOnly}
-          className="grid min-w-0 grid-cols-1 gap-x-8 border-line border-t lg:grid-cols-2 lg:divide-x lg:divide-line"
+          className="grid min-w-0 grid-cols-1 border-line border-t lg:grid-cols-2 lg:divide-x lg:divide-line"
         >
           <InFront draft={draft} />
           <AccessLog draft={draft} />
