@@ -5,6 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT } from '../../tools/lib/command.ts';
+import { likeTests } from '../../tools/start/builds.ts';
 import { requirePrograms, VALGRIND } from '../../tools/test/debian.ts';
 
 const KINDS = ['small', 'browser'];
@@ -18,7 +19,9 @@ const { values: options } = parseArgs({ options: { profile: { type: 'string', de
 function build(profile: string): string {
   const folder = FOLDERS[profile];
   if (folder === undefined) throw new Error(`no profile ${profile}; there are ${Object.keys(FOLDERS).join(' and ')}`);
-  const what = ['--profile', profile, '-p', 'fairlead-route', '--example', 'instructions'];
+  const one =
+    profile === 'dev' ? likeTests('--example', 'instructions') : ['-p', 'fairlead-route', '--example', 'instructions'];
+  const what = ['--profile', profile, ...one];
   execFileSync('cargo', ['build', '--quiet', '--manifest-path', join(ROOT, 'agents/Cargo.toml'), ...what], {
     stdio: 'inherit',
   });

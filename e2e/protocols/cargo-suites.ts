@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CommandResult, ROOT, run } from '../../tools/lib/command.ts';
+import { likeTests } from '../../tools/start/builds.ts';
 import { targetFolder } from './folders.ts';
 import type { Case, SuiteResult } from './result.ts';
 
@@ -28,7 +29,7 @@ function withExit(suite: string, result: CommandResult, cases: Case[]): SuiteRes
 
 /** Builds `fairlead-protocols`; answers its file. */
 export async function buildProtocols(): Promise<string> {
-  const built = await run('cargo', ['build', ...MANIFEST, '--quiet', '-p', 'fairlead-protocols']);
+  const built = await run('cargo', ['build', ...MANIFEST, '--quiet', ...likeTests('--bin', 'fairlead-protocols')]);
   if (built.code !== 0) throw new Error(`fairlead-protocols does not build:\n${built.output}`);
   return join(targetFolder(), 'debug/fairlead-protocols');
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ageSessions } from '@fairlead/auth/testing/age-sessions';
 import { totpOf } from '@fairlead/auth/testing/totp';
 import { findRunning } from '@fairlead/db/embedded';
-import { expect, type Page, test } from '@playwright/test';
+import { type CDPSession, expect, type Page, test } from '@playwright/test';
 import { ADA } from '../../tools/lib/dashboard-client.ts';
 import { findLink } from './mail-sink.ts';
 
@@ -44,11 +44,15 @@ async function signIn(): Promise<void> {
   await expect(overview()).toBeVisible();
 }
 
-/** A device that keeps passkeys, also while it is away. */
+/** A device of the browser that stands for several: its passkeys are taken out, and put in again. */
 interface Device {
-  bringBack(): Promise<void>;
-  takeAway(): Promise<void>;
+  takeOut(): Promise<Passkey[]>;
+  putIn(passkeys: readonly Passkey[]): Promise<void>;
 }
+type Passkey = Awaited<ReturnType<typeof readPasskeys>>[number];
+
+const readPasskeys = async (session: CDPSession, authenticatorId: string) =>
+  (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
 
 async function addDevice(): Promise<Device> {
   const session = await page.context().newCDPSession(page);
@@ -61,17 +65,15 @@ async function addDevice(): Promise<Device> {
     isUserVerified: true,
     automaticPresenceSimulation: true,
   } as const;
-  let { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options });
-  const kept = async () => (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
-  let passkeys: Awaited<ReturnType<typeof kept>> = [];
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options });
   return {
-    bringBack: async () => {
-      ({ authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options }));
-      for (const credential of passkeys) await session.send('WebAuthn.addCredential', { authenticatorId, credential });
+    takeOut: async () => {
+      const passkeys = await readPasskeys(session, authenticatorId);
+      await session.send('WebAuthn.clearCredentials', { authenticatorId });
+      return passkeys;
     },
-    takeAway: async () => {
-      passkeys = await kept();
-      await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+    putIn: async (passkeys) => {
+      for (const credential of passkeys) await session.send('WebAuthn.addCredential', { authenticatorId, credential });
     },
   };
 }
@@ -81,17 +83,17 @@ async function addPasskey(name: string): Promise<void> {
   const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByRole('button', { name: 'Make the passkey' }).click();
-  await expect(card('Passkeys').getByText(name)).toBeVisible();
+  await expect(dialog).toBeHidden();
+  await expect(card('Passkeys').getByRole('listitem').filter({ hasText: name })).toBeVisible();
 }
 
 test('several passkeys are added, named and removed, and one signs in', async () => {
   await signIn();
   await openAccount();
-  const laptop = await addDevice();
+  const device = await addDevice();
   await addPasskey('Laptop');
-  // Both would be asked, and the laptop may answer first that it is known already.
-  await laptop.takeAway();
-  const stick = await addDevice();
+  // What knows a passkey of the account already makes no second one.
+  const laptop = await device.takeOut();
   await addPasskey('Stick');
   await card('Passkeys').getByRole('button', { name: 'Rename Stick' }).click();
   const rename = page.getByRole('dialog', { name: 'Rename the passkey' });
@@ -103,8 +105,8 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await expect(card('Passkeys').getByText('Key ring')).toHaveCount(0);
 
   // It still holds what the account has forgotten, and the browser would pick from both.
-  await stick.takeAway();
-  await laptop.bringBack();
+  await device.takeOut();
+  await device.putIn(laptop);
   await page.context().clearCookies();
   await page.goto('/sign-in');
   await page.getByRole('button', { name: 'Use a passkey' }).click();

@@ -75,6 +75,9 @@ test('the settings of one environment leave the other alone', async () => {
   await page.goto(`${APP}/config`);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
+  // Until then the form is that of production.
+  await expect(menu('Staging')).toBeVisible();
+  await expect(page).toHaveURL(/\?environment=env_/);
   await page.getByRole('button', { name: 'Add a variable' }).click();
   await page.getByRole('textbox', { name: 'Name' }).last().fill('STAGE');
   await page.getByRole('textbox', { name: 'Value' }).last().fill('staging');

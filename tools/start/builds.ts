@@ -74,13 +74,20 @@ export async function buildAgent(profile: AgentProfile, detail: Detail): Promise
     manifest,
     '--target-dir',
     TARGET,
-    '-p',
-    'fairlead-agent',
+    ...(profile === 'dev' ? likeTests('--bin', 'fairlead-agent') : ['-p', 'fairlead-agent']),
   ];
   const result = await run('cargo', args, { onOutput });
   requireSuccess(result, 'the agent could not be built');
   detail(compiled === 0 ? 'current' : `${compiled} crates`);
   return join(TARGET, profile === 'dev' ? 'debug' : 'release', 'fairlead-agent');
+}
+
+/**
+ * One target as `cargo test --workspace` has it. Cargo unites the features of what is selected: `-p` alone, or no target
+ * with dependencies of tests, would compile most of the crates a second time.
+ */
+export function likeTests(kind: '--bin' | '--example', name: string): string[] {
+  return ['--workspace', kind, name, '--example', 'stand'];
 }
 
 function requireSuccess(result: CommandResult, what: string): void {

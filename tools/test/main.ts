@@ -28,7 +28,6 @@ interface Stage {
   readonly run: () => Promise<Outcome>;
 }
 
-const CONTRACT_CRATE = 'fairlead-wire';
 const CONTRACT_PACKAGE = 'packages/contract';
 const silent = () => undefined;
 
@@ -48,14 +47,18 @@ const STAGES: readonly Stage[] = [
   {
     name: 'contract',
     what: 'the same fixtures in both languages',
-    run: () => inTurn([() => runVitest(CONTRACT_PACKAGE), () => runCargoTest(['-p', CONTRACT_CRATE])]),
+    run: () =>
+      inTurn([
+        () => runVitest(CONTRACT_PACKAGE),
+        () => runCargoTest(['--workspace', '--test', 'fixtures', '--test', 'generated']),
+      ]),
   },
   {
     name: 'rust',
     what: 'the agent’s crates',
     needs: [BUSYBOX, DOCKER, IP, REGISTRY],
     run: async () => {
-      const outcome = await runCargoTest(['--workspace', '--exclude', CONTRACT_CRATE]);
+      const outcome = await runCargoTest(['--workspace']);
       await printInstructions();
       return outcome;
     },

@@ -1,6 +1,7 @@
 'use client';
 // Passkeys: adding, naming and removing them.
 import { authClient, hasPasskeys } from '@fairlead/auth/client';
+import type { ErrorCode } from '@fairlead/contract/errors';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -88,6 +89,16 @@ function PasskeyDialog({ asked, onClose }: { readonly asked: Asked | null; reado
   );
 }
 
+/** The browser made one, and identity did not take it. */
+class PasskeyRefused extends Error {
+  readonly data: { readonly errorCode: ErrorCode };
+
+  constructor(errorCode: ErrorCode) {
+    super(`Fairlead did not take the new passkey (${errorCode}). Try again; your device may still offer this one.`);
+    this.data = { errorCode };
+  }
+}
+
 /** Names a passkey; without one it makes one by that name. */
 function NameForm({ passkey, onDone }: { readonly passkey: Passkey | null; readonly onDone: () => void }) {
   const client = useTRPCClient();
@@ -96,8 +107,9 @@ function NameForm({ passkey, onDone }: { readonly passkey: Passkey | null; reado
   const add = async (name: string): Promise<boolean> => {
     const result = await authClient.addPasskey(name);
     if (result.ok) return true;
+    if (result.errorCode === null) return false;
     if (result.errorCode === 'session.not_fresh') throw new NotFresh();
-    return false;
+    throw new PasskeyRefused(result.errorCode);
   };
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
