@@ -8,11 +8,13 @@ import {
 } from '@fairlead/contract/histogram';
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import { AppError, type Ctx } from '../kernel/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import { requireMetricPlace } from './find-metric-place.ts';
 import { type AppMetric, type AppMetricInput, type AppPoint, markerStateSchema } from './schema.ts';
 import { chartWindow, elapsedSeconds } from './windows.ts';
 
 interface SampleRow {
+  readonly serverId: string;
   readonly at: Date;
   readonly seconds: number;
   readonly requests: bigint;
@@ -23,33 +25,28 @@ interface SampleRow {
   readonly inFlight: number;
 }
 
-/** Requests, errors, latency, CPU and memory of an app over a range, and where deployments went live or failed in it. */
+/** Requests, errors, latency, CPU and memory of an app on all its servers over a range, and where deployments went live or failed in it. */
 export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<AppMetric> {
   const { organizationId } = ctx;
-  const { appId, environmentId } = input;
-  const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
-    select: { environmentId: true, serverId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  if (placement === null) throw new AppError('app.not_found', { appId });
+  const { appId } = input;
+  const { environmentId, serverIds } = await requireMetricPlace(ctx, input);
   const now = ctx.clock.now();
   const window = chartWindow(input.range, now);
   const rows: SampleRow[] = [];
   for (const segment of window.segments) {
     rows.push(
       ...(await ctx.tx.$queryRaw<SampleRow[]>`
-        SELECT at, seconds, requests, errors, CASE WHEN requests > 0 THEN latency END AS "latency",
+        SELECT server_id AS "serverId", at, seconds, requests, errors, CASE WHEN requests > 0 THEN latency END AS "latency",
                cpu_millis_avg AS "cpuMillis", memory_bytes_max AS "memoryBytes", in_flight_max AS "inFlight"
         FROM ${Prisma.raw(`metric.app_${segment.resolution}`)}
-        WHERE app_id = ${appId} AND environment_id = ${placement.environmentId} AND server_id = ${placement.serverId}
+        WHERE app_id = ${appId} AND environment_id = ${environmentId} AND server_id = ANY(${[...serverIds]}::text[])
           AND organization_id = ${organizationId} AND at >= ${segment.from} AND at < ${segment.until}`),
     );
   }
   const deployments = await ctx.tx.deployment.findMany({
     where: {
       appId,
-      environmentId: placement.environmentId,
+      environmentId,
       organizationId,
       state: { in: ['live', 'failed'] },
       finishedAt: { gte: window.from, lt: now },
@@ -99,7 +96,9 @@ function toPoint(
 ): { point: AppPoint; histogram: Histogram } {
   const latencies = rows.flatMap(({ latency }) => (latency === null ? [] : [decodeHistogram(latency)]));
   const histogram = latencies.length === 0 ? emptyHistogram : mergeHistograms(latencies);
-  const sampled = rows.reduce((total, row) => total + row.seconds, 0);
+  const servers = [...Map.groupBy(rows, ({ serverId }) => serverId).values()];
+  const overServers = (ofServer: (samples: readonly SampleRow[]) => number): number | null =>
+    servers.length === 0 ? null : servers.reduce((total, samples) => total + ofServer(samples), 0);
   const point: AppPoint = {
     at: new Date(startMs),
     requestsPerSecond: sum(rows, (row) => row.requests) / seconds,
@@ -107,11 +106,17 @@ function toPoint(
     p50Ms: quantileMs(histogram, 0.5),
     p95Ms: quantileMs(histogram, 0.95),
     p99Ms: quantileMs(histogram, 0.99),
-    cpuMillis: sampled === 0 ? null : rows.reduce((total, row) => total + row.cpuMillis * row.seconds, 0) / sampled,
-    memoryBytes: sampled === 0 ? null : rows.reduce((most, row) => Math.max(most, Number(row.memoryBytes)), 0),
-    inFlight: sampled === 0 ? null : rows.reduce((most, row) => Math.max(most, row.inFlight), 0),
+    // Averages and peaks are each server's own before they are added up.
+    cpuMillis: overServers(averageCpu),
+    memoryBytes: overServers((samples) => Math.max(...samples.map((row) => Number(row.memoryBytes)))),
+    inFlight: overServers((samples) => Math.max(...samples.map((row) => row.inFlight))),
   };
   return { point, histogram };
+}
+
+function averageCpu(rows: readonly SampleRow[]): number {
+  const seconds = rows.reduce((total, row) => total + row.seconds, 0);
+  return rows.reduce((total, row) => total + row.cpuMillis * row.seconds, 0) / seconds;
 }
 
 function sum(rows: readonly SampleRow[], pick: (row: SampleRow) => bigint): number {

@@ -1,9 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import { FrameSchema, RouteSampleSchema } from '@fairlead/contract/agent';
 import { bucketIndex, histogramToWire } from '@fairlead/contract/histogram';
+import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { getApp } from '../app/index.ts';
+import { attachServer, getApp } from '../app/index.ts';
 import { forOrganization } from '../kernel/index.ts';
 import { loadServers } from '../server/index.ts';
 import { type CreatedTestApp, type TestWorld, testWorld } from '../testing/index.ts';
@@ -148,4 +149,34 @@ test('a chart of a server shows its samples and leaves empty what was not measur
   const { points } = await world.tenant((ctx) => getServerMetric(ctx, { serverId: world.serverId, range: '15m' }));
   expect(points.at(-1)).toMatchObject({ cpuMillis: 500, networkSentPerSecond: 2000, load1: 0.25 });
   expect(points[0]).toMatchObject({ cpuMillis: null, networkSentPerSecond: null });
+});
+
+test('a chart of an app on several servers adds up their rates and use, and merges their quantiles', async () => {
+  const second = newId('srv');
+  const { organizationId } = world;
+  const at = world.clock.now();
+  await world.system(({ tx }) =>
+    tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey: new Uint8Array(32).fill(7) } }),
+  );
+  const latency = histogramToWire({ counts: new Map([[bucketIndex(slowUs), 30]]), sumUs: 30 * slowUs });
+  const frames = Array.from({ length: 120 }, (_, index) =>
+    create(FrameSchema, {
+      agentUnixMs: BigInt(at.getTime() - (index + 1) * 1000),
+      durationMs: 1000,
+      apps: [{ appId: app.appId, environmentId, requests: 30, latency, cpuMillis: 100, memoryBytes: 1_000_000n }],
+      routes: [routeSample('shop.test', '/', 30, slowUs)],
+    }),
+  );
+  const routes = () => world.tenant((ctx) => listRouteMetrics(ctx, { appId: app.appId, range: '1h' }));
+  const before = (await routes()).routes[0]?.requests ?? 0;
+  await world.tenant((ctx) => attachServer(ctx, { appId: app.appId, serverId: second }));
+  await world.system((ctx) =>
+    recordFrames(forOrganization(ctx, organizationId), { serverId: second, frames, clockOffsetMs: 0 }),
+  );
+  const { points } = await world.tenant((ctx) => getAppMetric(ctx, { appId: app.appId, range: '15m' }));
+  const last = points.at(-1);
+  expect(last).toMatchObject({ requestsPerSecond: 40, errorsPerSecond: 1, cpuMillis: 300, memoryBytes: 65_000_000 });
+  // Of forty requests nine were fast: the median is that of the other server.
+  expect(last?.p50Ms).toBeGreaterThan(75);
+  expect((await routes()).routes[0]?.requests).toBe(before + 120 * 30);
 });

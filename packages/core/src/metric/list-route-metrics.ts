@@ -2,7 +2,8 @@
 import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract/histogram';
 import { metricRangePlans } from '@fairlead/contract/metrics';
 import { Prisma } from '@fairlead/db';
-import { AppError, type Ctx } from '../kernel/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import { requireMetricPlace } from './find-metric-place.ts';
 import type { AppMetricInput, RouteMetric, RouteMetrics } from './schema.ts';
 import { segmentsOf } from './windows.ts';
 
@@ -19,16 +20,11 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const routesMax = 100;
 
-/** Requests, errors and latency of each of an app's routes over a range. */
+/** Requests, errors and latency of each of an app's routes over a range, on all its servers. */
 export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise<RouteMetrics> {
   const { organizationId } = ctx;
-  const { appId, environmentId } = input;
-  const placement = await ctx.tx.placement.findFirst({
-    where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
-    select: { environmentId: true, serverId: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  if (placement === null) throw new AppError('app.not_found', { appId });
+  const { appId } = input;
+  const { environmentId, serverIds } = await requireMetricPlace(ctx, input);
   const now = ctx.clock.now();
   const { lengthMs } = metricRangePlans[input.range];
   // A sum needs no steps, so the coarsest rows do, from the beginning of one of them.
@@ -38,7 +34,7 @@ export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise
     (segment) => Prisma.sql`
       SELECT host, path_prefix, requests, errors, client_errors, latency
       FROM ${Prisma.raw(`metric.route_${segment.resolution}`)}
-      WHERE app_id = ${appId} AND environment_id = ${placement.environmentId} AND server_id = ${placement.serverId}
+      WHERE app_id = ${appId} AND environment_id = ${environmentId} AND server_id = ANY(${[...serverIds]}::text[])
         AND organization_id = ${organizationId} AND at >= ${segment.from} AND at < ${segment.until}`,
   );
   const rows = await ctx.tx.$queryRaw<SampleRow[]>`

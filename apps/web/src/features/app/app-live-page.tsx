@@ -9,7 +9,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import { howToBegin, usePlacedApp } from '../../common/app-place.ts';
+import { howToBegin, placeOf, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -32,9 +32,11 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const range = isRange(filter.value) ? filter.value : '15m';
   const { app, asked } = usePlacedApp(slug, initial);
   const place = { appId: app.id, environmentId: app.environmentId };
+  const servers = placeOf(app)?.servers.length ?? 1;
   const metric = useQuery({
     ...trpc.metric.app.queryOptions({ ...place, range }),
-    refetchInterval: rereadEveryMs(range),
+    // Several servers are added up by each reading; one streams in between.
+    refetchInterval: servers > 1 ? Math.min(rereadEveryMs(range), 10_000) : rereadEveryMs(range),
     placeholderData: keepPreviousData,
   });
   const deployments = useQuery(trpc.deployment.list.queryOptions({ ...place, limit: 5 }));
@@ -44,7 +46,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
       <Figures app={app} points={metric.data?.points ?? []} />
       <Card>
         <CardHeader
-          title="Traffic and resources"
+          title={servers > 1 ? `Traffic and resources of ${servers} servers` : 'Traffic and resources'}
           detail={
             metric.data === undefined
               ? null

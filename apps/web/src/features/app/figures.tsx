@@ -4,6 +4,7 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
+import { placeOf } from '../../common/app-place.ts';
 import { placeKey, useLiveAppFigures } from '../../common/use-live-figures.ts';
 
 export interface FiguresProps {
@@ -13,9 +14,10 @@ export interface FiguresProps {
 }
 
 export function Figures({ app, points }: FiguresProps) {
-  const sample =
-    useLiveAppFigures().get(placeKey(app.id, app.environmentId)) ??
-    points.findLast((point) => point.memoryBytes !== null);
+  const live = useLiveAppFigures().get(placeKey(app.id, app.environmentId));
+  const measured = points.findLast((point) => point.memoryBytes !== null);
+  // A second that streams in is one server's; what is measured adds up all of them.
+  const sample = (placeOf(app)?.servers.length ?? 1) > 1 ? measured : (live ?? measured);
   const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
   const figures = [
     { label: 'Requests/s', text: formatCount(sample?.requestsPerSecond ?? app.requestsPerSecond) },

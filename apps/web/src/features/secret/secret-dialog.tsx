@@ -147,7 +147,7 @@ export function SecretDialog({ owner, secret, name: knownName = secret?.name ?? 
             checked={atBuild}
             onChange={(event) => setAtBuild(event.target.checked)}
           />
-          <p id={`${formId}-at-build`} className="text-ink-faint text-sm">
+          <p id={`${formId}-at-build`} className="pl-[26px] text-ink-faint text-sm">
             The commands of a build get it as a variable, but not a Dockerfile: it would stay readable in the image.
           </p>
         </div>
