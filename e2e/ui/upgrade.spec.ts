@@ -17,7 +17,7 @@ test('a server whose agent is another one than what is offered says so', async (
   await page.goto('/my-organization/servers');
   await expect(page.getByText('Agent upgrade available')).toBeVisible();
   await look(page);
-  await page.getByRole('link', { name: 'local' }).click();
+  await page.getByRole('link', { name: 'local', exact: true }).click();
   await expect(page.getByText('Another agent is offered', { exact: false })).toBeVisible();
   await look(page);
 });

@@ -83,7 +83,7 @@ pub(crate) fn main(args: RunArgs) -> Outcome {
     }
     folders.create()?;
     let lock = lock(&folders)?;
-    upgrade::lead(&folders)?;
+    upgrade::lead(&folders);
     end_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build()?;
     let ended = runtime.block_on(run(args, folders.clone()));

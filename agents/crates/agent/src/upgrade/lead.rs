@@ -19,19 +19,35 @@ pub(crate) fn is_possible() -> bool {
     pidfd_open(getpid(), PidfdFlags::empty()).is_ok()
 }
 
-/// Comes back when this program is the one to run. Whoever calls holds the lock of the folder, so nobody else decides.
-pub(crate) fn lead(folders: &Folders) -> Result<(), Box<dyn Error>> {
+/// Comes back when this program is the one to run. Whoever calls holds the lock of the folder, so nobody else decides. What
+/// keeps it from deciding must not keep a server without an agent.
+pub(crate) fn lead(folders: &Folders) {
+    if let Err(error) = decide(folders) {
+        eprintln!("fairlead-agent: can't tell which agent should run, so this one does: {error}");
+    }
+}
+
+fn decide(folders: &Folders) -> io::Result<()> {
     let own = std::env::current_exe()?;
     if own_digest(folders, &own).is_some() {
         return Ok(());
     }
     let mut record = Record::open(folders)?;
+    let mut saved = record.clone();
     loop {
-        let before = record.clone();
         let lead = record.lead(Installed::at(&own)?);
-        // A start that is not counted might be repeated for ever.
-        if record != before {
-            record.save(folders)?;
+        if record != saved {
+            match record.save(folders) {
+                Ok(()) => saved = record.clone(),
+                Err(error) => {
+                    eprintln!("fairlead-agent: agent.json can't be saved: {error}");
+                    // A start that is not counted might be repeated for ever.
+                    if matches!(lead, Lead::Trial(_)) {
+                        record.fail(failure("upgrade.check_failed", "The server's disk takes nothing more."));
+                        continue;
+                    }
+                }
+            }
         }
         match lead {
             Lead::Stay => return Ok(()),

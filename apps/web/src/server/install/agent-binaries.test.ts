@@ -31,6 +31,14 @@ test('a folder offers what it holds', async () => {
   expect(found.map((binary) => binary.target)).toEqual(['linux-arm64']);
 });
 
+test('the version is read out of the program, wherever a piece of it ends', async () => {
+  const path = join(dir, 'linux-arm64');
+  await writeFile(path, `${'x'.repeat(2 ** 20 - 10)}fairlead-agent-version=1.2.3;${'y'.repeat(100)}`);
+  expect((await createAgentBinaries(dir, 'x64').find('linux-arm64'))?.version).toBe('1.2.3');
+  await writeFile(join(dir, 'linux-x64'), 'says nothing');
+  expect((await createAgentBinaries(dir, 'x64').find('linux-x64'))?.version).toBe('');
+});
+
 test('a replaced program gets its own digest', async () => {
   const path = join(dir, 'linux-x64');
   await writeFile(path, 'one');
