@@ -207,6 +207,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         cgroups: build_groups,
         toolchains: Some(toolchains),
         engine: Some(engine.clone()),
+        image_owner: fairlead_runtime::owner(&folders),
         store: Some(store),
         sealing: Some(sealing.clone()),
         redactor: None,

@@ -91,6 +91,30 @@ fn a_slow_canary_gives_its_share_back_and_a_good_one_goes_live_and_no_request_fa
     assert_ne!(run.until_served(&client).pid, first);
 }
 
+#[test]
+fn an_app_on_a_socket_is_served_by_it_and_a_roll_out_of_it_fails_no_request() {
+    let server = Server::prepare_changed(|state| release_of(state).listens_on_socket = true);
+    let mut run = server.start();
+    let client = Client::new(&server);
+    let first = run.until_served(&client).pid;
+    let environment = std::fs::read(format!("/proc/{first}/environ")).unwrap();
+    let given = |name: &str| environment.split(|byte| *byte == 0).any(|word| word.starts_with(name.as_bytes()));
+    assert!(given("FAIRLEAD_SOCKET=/") && !given("PORT="));
+    let flow = Flow::start(&client, 4);
+    flow.wait_for(50);
+    run.kill();
+    server.sync(2, |state| {
+        candidate(state, 2, 0, 0);
+        state.apps[0].candidate.as_mut().unwrap().canary = None;
+    });
+    run = server.start();
+    assert_eq!(outcome(&server, "dep_2"), "");
+    let told = flow.stop();
+    assert_eq!(told.failures, Vec::<String>::new());
+    assert_ne!(run.until_served(&client).pid, first);
+    run.terminate();
+}
+
 /// Waits until no process of the app is left.
 fn until_asleep(server: &Server) {
     let began = Instant::now();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_engine::{BuildOrder, Engine, EngineError, Login};
-use fairlead_model::{Artifact, ArtifactKind, BuildSpec, LogStream, Step};
+use fairlead_model::{Artifact, ArtifactKind, BuildSpec, DeploymentId, LogStream, Step};
 use tokio::io::AsyncReadExt;
 
 use crate::build::artifact;
@@ -14,6 +14,9 @@ use crate::command::Workshop;
 use crate::lines::LineCutter;
 use crate::plan::Plan;
 use crate::{BuildError, context, secrets};
+
+/// How long what a build left is kept for the next one of the same app.
+const KEPT_SECONDS: u64 = 24 * 60 * 60;
 
 /// Builds the image and gives its name.
 pub(crate) async fn build(
@@ -30,7 +33,7 @@ pub(crate) async fn build(
         tokio::task::spawn_blocking(move || context::pack(&folder, &file, &into, user)).await
     };
     packed.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(BuildError::server("packing the context"))?;
-    let (repository, tag) = name(spec);
+    let (repository, tag) = name(&workshop.options.image_owner, spec);
     let name = format!("{repository}:{tag}");
     if !workshop.secrets.is_empty() {
         workshop.say(
@@ -86,15 +89,46 @@ pub(crate) async fn pull(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Resul
     workshop.say(Step::Build, sentence.clone());
     plan.sentences.push(sentence);
     // Saved under a name of ours: loaded elsewhere, the registry's would take that name from what has it there.
-    let (repository, tag) = name(spec);
+    let (repository, tag) = name(&workshop.options.image_owner, spec);
     let named = engine.tag(&spec.image, &repository, &tag).await;
     named.map_err(|error| failed("The image could not be named", error))?;
     save(workshop, spec, &format!("{repository}:{tag}"), plan).await
 }
 
-/// Repository and tag of what a build makes; engines want small letters in the first.
-fn name(spec: &BuildSpec) -> (String, String) {
-    (format!("fairlead/{}", spec.app.as_str().to_lowercase()), spec.deployment.as_str().to_lowercase())
+/// Repository and tag of what a build makes; engines want small letters in the first. The owner is in the name, not in a label:
+/// an image that was pulled can't be given one, and one of ours would travel to other servers.
+fn name(owner: &str, spec: &BuildSpec) -> (String, String) {
+    (format!("{}{}", below(owner), spec.app.as_str().to_lowercase()), tag(&spec.deployment))
+}
+
+fn below(owner: &str) -> String {
+    format!("fairlead-build-{owner}/")
+}
+
+fn tag(deployment: &DeploymentId) -> String {
+    deployment.as_str().to_lowercase()
+}
+
+/// Takes away the names that this owner's builds gave more than a day ago, but for those of `building`; what an image was
+/// built for is in its archive, and the engine keeps its layers for the next build as long as another name holds them.
+pub async fn prune_images(
+    engine: &Engine,
+    owner: &str,
+    building: &[DeploymentId],
+    now_unix_s: u64,
+) -> Result<(), EngineError> {
+    let kept: Vec<String> = building.iter().map(tag).collect();
+    for image in engine.images_below(&below(owner)).await? {
+        let tag = image.name.rsplit(':').next().unwrap_or_default();
+        let is_old = now_unix_s.saturating_sub(image.made_unix_s) > KEPT_SECONDS;
+        if is_old && !kept.iter().any(|kept| kept == tag) {
+            engine
+                .remove(&image.name)
+                .await
+                .unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
+        }
+    }
+    Ok(())
 }
 
 /// Saves an image as an artifact.

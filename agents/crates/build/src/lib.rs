@@ -36,6 +36,7 @@ use fairlead_model::{Artifact, BuildLimits, Commit, LogLine, StepStatus};
 use fairlead_secret::{Redactor, SealingKey};
 
 pub use build::{build, clear_abandoned};
+pub use container::prune_images;
 pub use error::BuildError;
 pub use store::{Store, TransferError};
 pub use toolchain::{ToolchainError, Toolchains};
@@ -64,6 +65,8 @@ pub struct BuildOptions {
     pub toolchains: Option<Toolchains>,
     /// For Dockerfiles and images.
     pub engine: Option<Engine>,
+    /// Whose the names are that builds give to images in the engine: no other agent of this machine has the same.
+    pub image_owner: String,
     /// For uploads.
     pub store: Option<Store>,
     /// Opens secrets.

@@ -21,6 +21,7 @@ const CACHES_MAX: usize = 2;
 pub(crate) async fn make(workshop: &mut Workshop<'_>, below: &Path, plan: &mut Plan) -> Result<PathBuf, BuildError> {
     let folder = workshop.places.source.join(below);
     tools(workshop, &folder, plan).await?;
+    cargo(workshop, &folder, plan).await?;
     cache(workshop, &folder, plan).await?;
     for (task, installs) in
         plan.install.iter().map(|task| (task, true)).chain(plan.build.iter().map(|task| (task, false)))
@@ -88,6 +89,39 @@ async fn tools(workshop: &mut Workshop<'_>, folder: &Path, plan: &mut Plan) -> R
             plan.toolchains.push(name);
         }
     }
+    Ok(())
+}
+
+/// No registry that Fairlead asks has Rust's tools, so the server's own must do; where they will not, that is said before the build.
+async fn cargo(workshop: &mut Workshop<'_>, folder: &Path, plan: &mut Plan) -> Result<(), BuildError> {
+    if plan.install.iter().chain(&plan.build).all(|task| task.command.first().is_none_or(|word| word != "cargo")) {
+        return Ok(());
+    }
+    let order = Order {
+        step: Step::Build,
+        program: "cargo",
+        arguments: &[OsStr::new("--version")],
+        folder,
+        environment: &[],
+        capture: true,
+        secrets: false,
+    };
+    let said = match workshop.run(&order).await {
+        // Not there, or not for this user.
+        Err(BuildError::Command(_)) => None,
+        answer => Some(answer?).filter(|answer| answer.status.success()),
+    };
+    let Some(said) = said else {
+        return Err(BuildError::Toolchain(
+            "This server has no Rust that builds can use: there is no `cargo`, or it lies in somebody's home, as rustup puts it there. Install it for all users (on Debian and Ubuntu: `apt-get install cargo`), then deploy again; or add a Dockerfile where the server has a container engine."
+                .to_owned(),
+        ));
+    };
+    let version = String::from_utf8_lossy(&said.captured);
+    let version: Vec<&str> = version.split_whitespace().take(2).collect();
+    let sentence = format!("Uses the server's {}.", version.join(" "));
+    workshop.say(Step::Build, sentence.clone());
+    plan.sentences.push(sentence);
     Ok(())
 }
 

@@ -55,6 +55,8 @@ pub struct ContainerOrder {
     pub binds: Vec<Bind>,
     /// A group it is in beside those of its user.
     pub group: Option<u32>,
+    /// The network it is in, by name; empty: the engine's own.
+    pub network: String,
     /// Whether the engine's own first process reaps what the app leaves behind.
     pub init: bool,
 }
@@ -286,6 +288,7 @@ fn body(order: &ContainerOrder) -> ContainerCreateBody {
         mounts: Some(mounts.collect()),
         group_add: order.group.map(|group| vec![group.to_string()]),
         init: Some(order.init),
+        network_mode: (!order.network.is_empty()).then(|| order.network.clone()),
         cap_drop: Some(vec!["ALL".to_owned()]),
         cap_add: Some(CAPABILITIES.map(str::to_owned).to_vec()),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
@@ -311,7 +314,7 @@ fn body(order: &ContainerOrder) -> ContainerCreateBody {
     }
 }
 
-fn status(error: &bollard::errors::Error) -> Option<u16> {
+pub(crate) fn status(error: &bollard::errors::Error) -> Option<u16> {
     match error {
         bollard::errors::Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
         _ => None,

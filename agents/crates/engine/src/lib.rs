@@ -4,6 +4,7 @@
 mod container;
 mod error;
 mod image;
+mod network;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

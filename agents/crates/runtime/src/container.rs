@@ -72,7 +72,8 @@ async fn remove(socket: &Path, name: &str) -> Result<(), EngineError> {
     Engine::at(socket).remove_container(name).await
 }
 
-/// Removes containers of this data folder whose instance nobody knows: what was made while nobody followed it.
+/// Removes containers of this data folder whose instance nobody knows: what was made while nobody followed it. And its
+/// networks that are empty.
 pub(crate) async fn sweep(engine: &Engine, owner: &str, known: &HashSet<InstanceId>) -> Result<(), EngineError> {
     for name in engine.containers_of(owner).await? {
         let instance = name.rsplit('-').next().and_then(|id| InstanceId::parse(id).ok());
@@ -81,5 +82,5 @@ pub(crate) async fn sweep(engine: &Engine, owner: &str, known: &HashSet<Instance
             engine.remove_container(&name).await?;
         }
     }
-    Ok(())
+    engine.remove_empty_networks(owner).await
 }

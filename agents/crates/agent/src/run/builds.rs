@@ -328,6 +328,7 @@ mod tests {
             cgroups: fairlead_base::cgroup::Cgroups::off("a test"),
             toolchains: None,
             engine: None,
+            image_owner: String::new(),
             store: None,
             sealing: None,
             redactor: None,

@@ -1,5 +1,5 @@
 //! Images of releases in the server's container engine: brought there from artifacts, named by whose they are, and removed by
-//! that name alone. Of others it touches only what builds of agents left a day ago.
+//! that name alone. Of others it touches only what this agent's own builds left a day ago.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 use fairlead_base::{CancellationToken, Folders, clock, file};
 use fairlead_engine::{Engine, EngineError};
 use fairlead_fetch::Digest;
-use fairlead_model::{DesiredState, Failure, ReleaseSpec};
+use fairlead_model::{DeploymentId, DesiredState, Failure, ReleaseSpec};
 use fairlead_runtime::{IMAGE_FILE, owner};
 use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::task::spawn_blocking;
@@ -17,9 +17,6 @@ use super::disk;
 
 /// What a name begins with; behind it, the data folder's own.
 const REPOSITORY: &str = "fairlead-release/";
-/// What builds name their images with, and how long such a name is kept.
-const BUILT: &str = "fairlead/";
-const BUILT_SECONDS_MAX: u64 = 24 * 60 * 60;
 /// Between reading an archive and sending it.
 const PIECE_BYTES: usize = 1 << 17;
 
@@ -103,15 +100,9 @@ pub(super) async fn prune(
             bytes += image.size_bytes;
         }
     }
-    // What builds leave for the next one of the same app.
-    let now = clock::unix_ms() / 1000;
-    for image in engine.images_below(BUILT).await? {
-        if now.saturating_sub(image.made_unix_s) > BUILT_SECONDS_MAX {
-            engine
-                .remove(&image.name)
-                .await
-                .unwrap_or_else(|error| tracing::debug!(image = image.name, %error, "stays"));
-        }
+    if let Some(state) = state {
+        let building: Vec<DeploymentId> = state.builds.keys().cloned().collect();
+        fairlead_build::prune_images(engine, &owner(folders), &building, clock::unix_ms() / 1000).await?;
     }
     Ok(bytes)
 }

@@ -28,7 +28,7 @@ require('node:http').createServer((request, response) => {
   response.setHeader('content-type', 'application/json');
   const path = request.url === '/secret' ? process.env.SESSION_KEY : request.url;
   setTimeout(() => response.end(JSON.stringify({ pid: process.pid, path })), Number(process.env.DELAY_MS ?? 0));
-}).listen(Number(process.env.PORT), '127.0.0.1');
+}).listen(process.env.FAIRLEAD_SOCKET ? { path: process.env.FAIRLEAD_SOCKET } : { port: Number(process.env.PORT), host: '127.0.0.1' });
 ";
 
 /// A worker says who it is in the app's home.

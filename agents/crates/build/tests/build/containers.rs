@@ -77,12 +77,25 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
 
     let archive = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
     let name = docker.engine.load(std::io::Cursor::new(archive), &CancellationToken::new()).await.unwrap();
-    assert!(name.starts_with("fairlead/app_a:dep_"), "{name}");
+    assert!(name.starts_with("fairlead-build-0a/app_a:dep_"), "{name}");
     let inspected = docker.engine.api().await.unwrap().inspect_image(&name).await.unwrap();
-    let command = inspected.config.unwrap().cmd.unwrap();
+    let command = inspected.config.clone().unwrap().cmd.unwrap();
     assert_eq!(command, ["/bin/busybox", "cat", "/page"]);
     std::fs::remove_dir_all(&server.options.artifacts).unwrap();
     std::fs::create_dir(&server.options.artifacts).unwrap();
+
+    // A day later its name goes, unless it is being built; another agent's stays.
+    docker.engine.tag(&name, "fairlead-build-0b/app_a", "dep_1").await.unwrap();
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let (day, building) = (24 * 60 * 60, DeploymentId::parse(name.rsplit(':').next().unwrap()).unwrap());
+    let left = async |owner, building: &[DeploymentId], now| {
+        prune_images(&docker.engine, owner, building, now).await.unwrap();
+        docker.engine.images_below("fairlead-build-").await.unwrap().len()
+    };
+    assert_eq!(left("0a", &[], now).await, 2, "it was made just now");
+    assert_eq!(left("0a", &[building], now + day + 60).await, 2, "a build may be about to save it");
+    assert_eq!(left("0a", &[], now + day + 60).await, 1);
+    assert!(docker.engine.image("fairlead-build-0b/app_a:dep_1").await.unwrap().is_some());
 
     host.repository("broken.git", &[("Dockerfile", "FROM scratch\nCOPY absent /absent\n")]);
     server

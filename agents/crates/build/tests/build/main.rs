@@ -15,7 +15,8 @@ use std::time::Duration;
 use fairlead_base::cgroup::Cgroups;
 use fairlead_base::{CancellationToken, Folders};
 use fairlead_build::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, unpack, usual_limits,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, prune_images, unpack,
+    usual_limits,
 };
 use fairlead_model::{AppId, BuildLimits, BuildSpec, Commit, DeploymentId, LogLine, StepState, StepStatus};
 use support::GitHost;
@@ -81,6 +82,7 @@ impl Server {
             cgroups: Cgroups::detect(&format!("fairlead-test-builds-{}", rustix::process::geteuid().as_raw())),
             toolchains: None,
             engine: None,
+            image_owner: "0a".into(),
             store: None,
             sealing: None,
             redactor: None,

@@ -153,3 +153,34 @@ async fn a_site_is_packed_alone_and_served_by_the_agent() {
     let programs = toolchains.ensure("site@1", &CancellationToken::new()).await.unwrap();
     assert_eq!(std::fs::metadata(programs.join("fairlead-agent")).unwrap().permissions().mode() & 0o777, 0o755);
 }
+
+#[tokio::test]
+async fn rust_is_built_by_the_servers_own_cargo_and_one_that_builds_cant_use_is_told_before() {
+    let (host, mut server) = (GitHost::start(), Server::new());
+    host.repository("rust.git", &[("Cargo.toml", "[package]\nname = \"hello\"\nversion = \"0.1.0\"\n")]);
+    let folder = server.folder.path().join("programs");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut path = folder.clone().into_os_string();
+    path.push(":");
+    path.push(&server.options.path);
+    server.options.path = path;
+    let installed = |script: &str| {
+        let program = folder.join("cargo");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    // As rustup's own program says it where its toolchains are out of reach.
+    installed("echo 'error: no default toolchain is configured' >&2; exit 1");
+    let ears =
+        server.fails(&spec(host.url("rust.git"), "main"), "build.toolchain_missing", "apt-get install cargo").await;
+    assert!(!ears.lines.iter().any(|line| line.starts_with("$ cargo")), "{:#?}", ears.lines);
+
+    installed(
+        "case $1 in --version) echo 'cargo 1.90.0 (840b83a10 2025-07-30)';; *) mkdir -p .fairlead/bin; cp /bin/true .fairlead/bin/hello;; esac",
+    );
+    let made = server.build(&spec(host.url("rust.git"), "main"), &mut Ears::default()).await.unwrap();
+    assert_eq!((made.artifact.runtime.as_str(), made.artifact.command), ("rust", vec![".fairlead/bin/hello".into()]));
+    let told = &made.artifact.manifest.plan;
+    assert!(told.iter().any(|sentence| sentence == "Uses the server's cargo 1.90.0."), "{told:?}");
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairlead_model::{
     AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceId, InstanceState, ReleaseId,
-    ReleaseSpec, Rollout, RolloutStatus, StepState, WorkState,
+    ReleaseSpec, Rollout, RolloutStatus, StepState, UpstreamAddress, WorkState,
 };
 
 use super::*;
@@ -188,9 +188,9 @@ impl World {
     }
 
     /// Addresses that get new exchanges, and those that only finish.
-    fn routes(&self) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+    fn routes(&self) -> (Vec<UpstreamAddress>, Vec<UpstreamAddress>) {
         let (draining, active): (Vec<_>, Vec<_>) = self.state().upstreams().iter().partition(|u| u.draining);
-        (active.iter().map(|u| u.address).collect(), draining.iter().map(|u| u.address).collect())
+        (active.iter().map(|u| u.address.clone()).collect(), draining.iter().map(|u| u.address.clone()).collect())
     }
 
     fn rollout(&self, number: u64) -> RolloutStatus {
@@ -198,8 +198,12 @@ impl World {
     }
 }
 
-fn address(number: u64) -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], u16::try_from(20_000 + number).unwrap()))
+fn at(port: u16) -> UpstreamAddress {
+    SocketAddr::from(([127, 0, 0, 1], port)).into()
+}
+
+fn address(number: u64) -> UpstreamAddress {
+    at(u16::try_from(20_000 + number).unwrap())
 }
 
 #[test]

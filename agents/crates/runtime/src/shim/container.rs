@@ -139,7 +139,9 @@ async fn start(
     }
     let has_port = spec.process == WEB && spec.hook.is_none();
     let port = if has_port { image.port.unwrap_or(PORT) } else { 0 };
-    let mut order = order(spec, container, secrets, port);
+    let app = format!("{}-{}", spec.key.app, spec.key.environment);
+    let network = engine.closed_network(&container.owner, &app).await.map_err(failed)?;
+    let mut order = ContainerOrder { network, ..order(spec, container, secrets, port) };
     let mut made = begin(&engine, &order).await;
     // Some engines come without the program that would be its first process.
     if let Err(EngineError::Refused(why)) = &made
@@ -205,6 +207,7 @@ fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], por
         processes: container.processes,
         binds: volumes.chain(files).collect(),
         group: spec.user,
+        network: String::new(),
         init: true,
     }
 }

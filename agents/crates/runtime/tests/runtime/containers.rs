@@ -158,6 +158,43 @@ impl Server {
     }
 }
 
+#[test]
+fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
+    with_docker(|docker, mut server| async move {
+        let other = AppSpec { key: key("app_b"), ..live(image(2, &[])) };
+        server.desire([live(image(1, &[])), other]);
+        let both = server.healthy(2).await;
+        let addresses: Vec<SocketAddr> = {
+            let view = server.output.view.borrow();
+            let of = |app| view.upstreams[&key(app)][0].address.to_string().parse().unwrap();
+            vec![of("app_a"), of("app_b")]
+        };
+        let second = both.iter().find(|status| status.key == key("app_b")).unwrap();
+        let name = format!("fairlead-{}-{}", owner(&server.folders), second.id);
+        let asks = async |address: SocketAddr| {
+            let url = format!("http://{address}/");
+            let command = ["/bin/busybox", "wget", "-q", "-T", "2", "-O", "/dev/null", &url].map(str::to_owned);
+            docker.engine.exec(&name, &command, PATIENCE).await.unwrap()
+        };
+        for address in &addresses {
+            assert!(get(*address).await.contains("from inside"));
+        }
+        assert_eq!(asks(addresses[1]).await, Some(0), "it can ask, if it is let");
+        assert_eq!(asks(addresses[0]).await, Some(1));
+        server.restart_agent_with(&docker).await;
+        server.desire([]);
+        server.until("nothing", |view| view.instances.is_empty().then_some(())).await;
+        let networks = async || {
+            let all = docker.engine.api().await.unwrap().list_networks(None).await.unwrap();
+            all.into_iter().filter_map(|network| network.name).filter(|name| name.starts_with("fairlead-")).count()
+        };
+        assert_eq!(networks().await, 1, "it stays while somebody was in it");
+        server.restart_agent_with(&docker).await;
+        assert_eq!(networks().await, 0);
+        server.end().await;
+    });
+}
+
 /// A release of the image; no words: what the image itself starts.
 fn image(number: u64, words: &[&str]) -> ReleaseSpec {
     ReleaseSpec {

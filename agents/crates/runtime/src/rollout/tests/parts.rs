@@ -34,7 +34,7 @@ impl World {
             let number: u16 = instance.as_str()["ins_".len()..].parse().unwrap();
             let (instance, port) = (instance.clone(), 20_000 + number);
             self.event(Event::Started { instance: instance.clone(), pid: 7, port, started_unix_ms: 5 });
-            let address = SocketAddr::from(([127, 0, 0, 1], port));
+            let address = at(port);
             self.event(Event::Probed { instance, result: Ok(address) });
         }
         starts
@@ -101,7 +101,7 @@ impl World {
                 secrets: None,
                 deployment: deployments[&status.id].clone(),
                 pid: status.pid,
-                address: Some(([127, 0, 0, 1], status.port).into()),
+                address: Some(at(status.port)),
                 started_unix_ms: status.started_unix_ms,
                 restarts: 0,
                 drain_timeout: Duration::from_secs(30),
@@ -114,7 +114,7 @@ impl World {
     fn all_well(&mut self) {
         let all = self.state().instances().into_iter().filter(|status| status.pid != 0);
         for status in all.collect::<Vec<_>>() {
-            let result = Ok(SocketAddr::from(([127, 0, 0, 1], status.port)));
+            let result = Ok(at(status.port));
             self.event(Event::Probed { instance: status.id, result });
         }
     }

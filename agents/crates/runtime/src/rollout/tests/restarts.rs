@@ -9,7 +9,7 @@ fn adopted(instance: &InstanceId, number: u64, by: Option<u64>) -> Event {
         release: release(number).id,
         deployment: by.map(deployment),
         pid: 7,
-        address: Some(([127, 0, 0, 1], u16::try_from(20_000 + number).unwrap()).into()),
+        address: Some(address(number)),
         started_unix_ms: 5,
         restarts: 0,
         drain_timeout: Duration::from_secs(30),
