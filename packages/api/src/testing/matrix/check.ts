@@ -31,7 +31,7 @@ const refusals: ReadonlySet<string> = new Set(['session.required', 'organization
 const examples: Examples = {
   // Its slug is not an app's: one that somebody else has is told to be taken, as a host name is.
   'organization.update': () => [{ value: { name: 'Matrix', slug: 'matrix-of-permissions' }, ids: [] }],
-  // A made-up list of trusted networks is none of addresses.
+  // The PROXY protocol needs a proxy that speaks it.
   'server.updateProxy': (own) => [
     { value: { serverId: own.get('srv'), proxy: { http3: false } }, ids: [{ path: ['serverId'], kind: 'srv' }] },
   ],
