@@ -11,6 +11,7 @@ use std::time::Duration;
 use fairlead_engine::{Bind, ContainerOrder, Engine, EngineError, OWNER_LABEL, Words};
 use fairlead_model::{InstanceId, Secret, SecretDelivery};
 use futures_util::StreamExt;
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -140,7 +141,11 @@ async fn start(
     let has_port = spec.process == WEB && spec.hook.is_none();
     let port = if has_port { image.port.unwrap_or(PORT) } else { 0 };
     let app = format!("{}-{}", spec.key.app, spec.key.environment);
+    // One at a time: Docker makes two networks of one name for two who ask at once, and then starts nothing in either.
+    let instances = File::open(folder.path().join("..")).map_err(|error| failed(error.into()))?;
+    flock(&instances, FlockOperation::LockExclusive).map_err(|error| failed(io::Error::from(error).into()))?;
     let network = engine.closed_network(&container.owner, &app).await.map_err(failed)?;
+    drop(instances);
     let mut order = ContainerOrder { network, ..order(spec, container, secrets, port) };
     let mut made = begin(&engine, &order).await;
     // Some engines come without the program that would be its first process.
