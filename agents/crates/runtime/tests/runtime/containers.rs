@@ -160,7 +160,9 @@ impl Server {
 
 #[test]
 fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
-    with_docker(|_docker, mut server| async move {
+    with_docker(|docker, mut server| async move {
+        // Moved in here: the engine ends with what holds it.
+        let _docker = docker;
         let other = AppSpec { key: key("app_b"), ..live(image(2, &[])) };
         server.desire([live(image(1, &[])), other]);
         let both = server.healthy(2).await;
