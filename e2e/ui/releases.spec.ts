@@ -32,11 +32,11 @@ test('a setting that is saved waits for the next deployment, and says so', async
   const save = page.getByRole('button', { name: 'Save' });
   await expect(save).toBeDisabled();
   await page.getByRole('button', { name: 'Add a variable' }).click();
-  await page.getByRole('textbox', { name: 'Name' }).fill('PORT');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('PORT');
   await page.getByRole('textbox', { name: 'Value' }).fill('quiet');
   await save.click();
   await expect(page.getByText('Fairlead sets this variable itself.')).toBeVisible();
-  await page.getByRole('textbox', { name: 'Name' }).fill('LOG_LEVEL');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('LOG_LEVEL');
   await look(page);
   await save.click();
   await expect(page.getByText('1 setting is not live yet:')).toBeVisible();

@@ -79,7 +79,7 @@ test('the settings of one environment leave the other alone', async () => {
   await expect(menu('Staging')).toBeVisible();
   await expect(page).toHaveURL(/\?environment=env_/);
   await page.getByRole('button', { name: 'Add a variable' }).click();
-  await page.getByRole('textbox', { name: 'Name' }).last().fill('STAGE');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('STAGE');
   await page.getByRole('textbox', { name: 'Value' }).last().fill('staging');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('variables.STAGE').first()).toBeVisible();

@@ -71,10 +71,10 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
               <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
               <HoverLink
                 href={paths.domain(domain.id)}
-                aria-label={`The policy of ${domainLabel(domain)}`}
+                aria-label={`${policyWord(domain)}: ${domainLabel(domain)}`}
                 className="ml-auto whitespace-nowrap rounded-mark text-ink-soft text-sm hover:text-ink hover:underline"
               >
-                {domain.hasPolicy ? 'Has a policy' : 'Policy'}
+                {policyWord(domain)}
               </HoverLink>
               {can('domain.write') ? (
                 <IconButton
@@ -165,4 +165,8 @@ function AttachForm({ app, attach }: AttachFormProps) {
 function routeOf(typed: string): { host: string; pathPrefix: string } {
   const [host = '', ...path] = typed.trim().split('/');
   return { host, pathPrefix: `/${path.join('/')}` };
+}
+
+function policyWord({ hasPolicy }: { readonly hasPolicy: boolean }): string {
+  return hasPolicy ? 'Has a policy' : 'Policy';
 }
