@@ -70,7 +70,7 @@ test('detaching a domain with a policy asks first', async () => {
   await expect(page.getByText('Its policy goes with it', { exact: false })).toBeVisible();
   await look(page);
   await page.getByRole('button', { name: 'Detach it' }).click();
-  await expect(page.getByRole('link', { name: `The policy of ${HOST}`, exact: true })).toHaveCount(0);
+  await expect(page.getByRole('link', { name: `Has a policy: ${HOST}`, exact: true })).toHaveCount(0);
 });
 
 test('how requests reach the instances is set beside the scaling, and needs no deployment', async () => {
