@@ -38,9 +38,10 @@ test('a host leads to one app, and a path of it to another', async () => {
     updateDomainPolicy(ctx, { domainId: path.id, policy: policyInputSchema.parse({ stripPrefix: true }) }),
   );
   const { routes } = await world.desired();
-  expect(routes.map(({ host, pathPrefix, target, policy }) => [host, pathPrefix, target.value, policy])).toMatchObject([
-    ['example.test', '/api', { appId: api }, { stripPrefix: true }],
+  const byPath = routes.toSorted((a, b) => a.pathPrefix.localeCompare(b.pathPrefix));
+  expect(byPath.map(({ host, pathPrefix, target, policy }) => [host, pathPrefix, target.value, policy])).toMatchObject([
     ['example.test', '/', { appId: site }, undefined],
+    ['example.test', '/api', { appId: api }, { stripPrefix: true }],
   ]);
   await expect(attach(site, 'example.test', '/api')).rejects.toMatchObject({
     code: 'domain.taken',
