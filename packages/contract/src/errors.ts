@@ -283,6 +283,9 @@ const table = {
   'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),
   'server.in_use': conflict('Apps still live on this server. Delete or move them first.'),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
+  'server.proxy_is_control': conflict(
+    'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',
+  ),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'server.upgrade_unsupported': conflict(
     'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',
