@@ -258,7 +258,7 @@ const table = {
   'domain.password_missing': invalid('Somebody on the list has no password yet. Enter one for each new name.'),
   'domain.taken': conflict('This host name is already in use.'),
   'domain.elsewhere': conflict(
-    'This host name leads to another server. Its paths can lead only to apps on the same servers.',
+    'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
   ),
 
   'secret.not_found': missing('There is no such secret. It may have been deleted.'),

@@ -52,12 +52,13 @@ async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewR
     where: { organizationId, OR: [{ appId, environmentId }, ...others] },
     select: { appId: true, environmentId: true, serverId: true },
   });
-  const isOwn = (row: (typeof placements)[number]) => row.appId === appId && row.environmentId === environmentId;
-  const own = new Set(placements.filter(isOwn).map(({ serverId }) => serverId));
-  const isReached = others.every((other) =>
-    placements.some(
-      (row) => row.appId === other.appId && row.environmentId === other.environmentId && own.has(row.serverId),
-    ),
-  );
-  if (!isReached) throw new AppError('domain.elsewhere', { host });
+  // Whoever asks one of a host's servers must find all of its paths there: else another app's answers for them.
+  const serversOf = (place: { readonly appId: string; readonly environmentId: string }) =>
+    placements
+      .filter((row) => row.appId === place.appId && row.environmentId === place.environmentId)
+      .map(({ serverId }) => serverId)
+      .sort()
+      .join();
+  const own = serversOf({ appId, environmentId });
+  if (others.some((other) => serversOf(other) !== own)) throw new AppError('domain.elsewhere', { host });
 }
