@@ -9,7 +9,7 @@ import { createEnvironment, deleteEnvironment, listEnvironments } from '../envir
 import { listSecrets, updateSecrets } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { deleteVolume, listVolumes } from '../volume/index.ts';
-import { attachServer, detachEnvironment, getApp, updateConfig } from './index.ts';
+import { attachServer, detachEnvironment, detachServer, getApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -95,6 +95,18 @@ test('it stays where it was made, while a deployment is under way, and for anoth
   await expect(detach()).rejects.toMatchObject({ code: 'placement.under_way' });
   expect((await get()).places).toHaveLength(2);
   await expect(detach(parseId('env', newId('env')))).rejects.toMatchObject({ code: 'app.not_found' });
+});
+
+test('where an app was made stays so when its first server there is taken away', async () => {
+  const { organizationId, serverId } = world;
+  const second = newId('srv');
+  const publicKey = new Uint8Array(32).fill(count + 100);
+  await world.system(({ tx }) => tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey } }));
+  world.clock.forward(1);
+  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: home, serverId: second }));
+  await world.tenant((ctx) => detachServer(ctx, { appId, environmentId: home, serverId }));
+  expect((await get()).environmentId).toBe(home);
+  await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
 });
 
 test('an environment ends with all that lay in it but its volumes; not with apps in it, not the first of its project', async () => {
