@@ -131,9 +131,16 @@ test('an environment ends with all that lay in it but its volumes; not with apps
   const [volume] = (await world.tenant((ctx) => listVolumes(ctx, {}))).items;
   const volumeId = volume?.id ?? parseId('vol', '');
   await world.tenant((ctx) => deleteVolume(ctx, { volumeId, confirmName: 'data' }));
+  // No settings name this one any more.
+  const old = { id: newId('vol'), organizationId, appId, environmentId: staging, name: 'old', label: 'Shop · Staging' };
+  await world.system(({ tx }) => tx.volume.create({ data: { ...old, deleteAt: world.clock.now() } }));
   const { serverId } = world;
   await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: staging, serverId }));
-  expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([{ deleteAt: null, inUse: true }]);
+  expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([
+    { name: 'data', deleteAt: null, inUse: true },
+    { name: 'old', deleteAt: expect.any(Date) },
+  ]);
+  expect(await audited('volume.restore')).toMatchObject([{ targetId: volumeId, after: { deleteAt: null } }]);
   await detach();
   await expect(end(staging, 'staging')).rejects.toMatchObject({ code: 'environment.confirm_mismatch' });
   await expect(end(home, 'Production')).rejects.toMatchObject({ code: 'environment.first' });
@@ -146,6 +153,6 @@ test('an environment ends with all that lay in it but its volumes; not with apps
     releases: await tx.release.count({ where: { organizationId } }),
     volumes: await tx.volume.count({ where: { organizationId } }),
   }));
-  expect(left).toEqual({ secrets: 0, deployments: 0, releases: 0, volumes: 1 });
+  expect(left).toEqual({ secrets: 0, deployments: 0, releases: 0, volumes: 2 });
   expect(await audited('environment.delete')).toMatchObject([{ before: { name: 'Staging' } }]);
 });
