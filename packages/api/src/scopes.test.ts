@@ -311,3 +311,33 @@ test('who is granted one environment acts there, and never on the one where the 
   await expect(caller.metric.app({ appId, range: '1h' })).rejects.toMatchObject(denied);
   await expect(caller.domain.attach({ appId, host: 'home.example.test' })).rejects.toMatchObject(denied);
 });
+
+test('a host leads to another path only for who may write all that it leads to already', async () => {
+  const { organizationId, serverId } = api.world;
+  const staging = newId('env');
+  await api.world.system(async ({ tx }) => {
+    await tx.environment.create({ data: { id: staging, organizationId, projectId, name: 'Beside', slug: 'beside' } });
+    await tx.placement.create({
+      data: {
+        id: newId('plc'),
+        organizationId,
+        appId,
+        environmentId: staging,
+        serverId,
+        branch: 'next',
+        createdAt: new Date(api.world.clock.now().getTime() + 1000),
+      },
+    });
+    await tx.domain.create({
+      data: { id: newId('dom'), organizationId, appId, environmentId, host: 'live.example.test' },
+    });
+  });
+  const there = { appId, environmentId: parseId('env', staging) };
+  const login = { ...there, host: 'live.example.test', pathPrefix: '/login' };
+  const { caller } = await granted('developer', { environmentId: staging });
+  await caller.domain.attach({ ...there, host: 'next.example.test' });
+  await caller.domain.attach({ ...there, host: 'next.example.test', pathPrefix: '/login' });
+  await expect(caller.domain.attach(login)).rejects.toMatchObject({ message: expect.stringContaining('in use') });
+  const both = (await granted('developer', { projectId })).caller;
+  expect(await both.domain.attach(login)).toMatchObject({ pathPrefix: '/login' });
+});

@@ -258,7 +258,7 @@ const table = {
   'domain.password_missing': invalid('Somebody on the list has no password yet. Enter one for each new name.'),
   'domain.taken': conflict('This host name is already in use.'),
   'domain.elsewhere': conflict(
-    'This host name leads to another server. Its paths can lead only to apps on the same servers.',
+    'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
   ),
 
   'secret.not_found': missing('There is no such secret. It may have been deleted.'),
@@ -283,6 +283,9 @@ const table = {
   'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),
   'server.in_use': conflict('Apps still live on this server. Delete or move them first.'),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
+  'server.proxy_is_control': conflict(
+    'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',
+  ),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'server.upgrade_unsupported': conflict(
     'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',

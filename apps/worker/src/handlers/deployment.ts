@@ -1,5 +1,6 @@
 // Jobs of the deployment machine.
 import { advanceDeployment, failOverdueDeployments } from '@fairlead/core/deployment';
+import { endLostUpgrades } from '@fairlead/core/server';
 import { releaseDueVolumes } from '@fairlead/core/volume';
 import type { Handler } from './handler.ts';
 
@@ -16,6 +17,8 @@ export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (pa
 
 export const sweepDeploymentsHandler: Handler<'deployment.sweep'> = async ({ database, clock, log }) => {
   await database.system('volume.sweep', (tx) => releaseDueVolumes({ tx, clock, log }));
+  const lost = await database.system('server.sweep', (tx) => endLostUpgrades({ tx, clock, log }));
+  if (lost > 0) log.info({ lost }, 'upgrades of agents had no end');
   const { failed, resumed } = await database.system('deployment.sweep', (tx) =>
     failOverdueDeployments({ tx, clock, log }),
   );

@@ -43,7 +43,7 @@ export const appRouter = router({
   create: memberProcedure('app.write')
     .input(createAppInputSchema)
     .output(createAppOutputSchema)
-    .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config)),
+    .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
 
   update: memberProcedure('app.write', { scope: byApp })
     .input(updateAppInputSchema)

@@ -26,7 +26,7 @@ export const domainRouter = router({
   attach: memberProcedure('domain.write', { scope: byPlacement })
     .input(attachDomainInputSchema)
     .output(domainSchema)
-    .mutation(({ ctx, input }) => attachDomain(ctx.core, input, ctx.config)),
+    .mutation(({ ctx, input }) => attachDomain(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
 
   get: memberProcedure('domain.read', { scope: byDomain })
     .input(domainRefSchema)

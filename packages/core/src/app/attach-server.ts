@@ -64,8 +64,13 @@ export async function detachServer(ctx: Ctx, input: DetachServerInput): Promise<
   if (!servers.some((each) => each.serverId === serverId)) throw new AppError('placement.missing', { appId, serverId });
   if (servers.length === 1) throw new AppError('placement.last', { appId });
   await requireNothingUnderWay(ctx, { appId, environmentId });
+  const removed = await tx.placement.findFirst({
+    where: { appId, environmentId, serverId, organizationId },
+    select: { createdAt: true },
+  });
   await tx.placement.deleteMany({ where: { appId, environmentId, serverId, organizationId } });
   await tx.instance.deleteMany({ where: { appId, environmentId, serverId, organizationId } });
+  await passOnAge(ctx, { appId, environmentId }, removed?.createdAt);
   await bumpServer(ctx, serverId);
   await recordAudit(ctx, {
     action: 'app.detach_server',
@@ -74,6 +79,21 @@ export async function detachServer(ctx: Ctx, input: DetachServerInput): Promise<
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });
   return { appId, environmentId, serverId };
+}
+
+/** The oldest row is where the app was made: its next server there takes over its age, so that this stays in its environment. */
+async function passOnAge(
+  { tx, organizationId }: Ctx,
+  place: { readonly appId: string; readonly environmentId: string },
+  age: Date | undefined,
+): Promise<void> {
+  const first = await tx.placement.findFirst({
+    where: { ...place, organizationId },
+    select: { id: true, createdAt: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  if (first === null || age === undefined || first.createdAt <= age) return;
+  await tx.placement.updateMany({ where: { id: first.id, organizationId }, data: { createdAt: age } });
 }
 
 /** Of the app's own project. */

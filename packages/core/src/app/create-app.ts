@@ -4,12 +4,18 @@ import { recordAudit } from '../audit/index.ts';
 import { createDeployment } from '../deployment/index.ts';
 import { createRoute, type HostPolicy, isReservedHost } from '../domain/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug } from '../kernel/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { pickSlug } from './rules.ts';
 import type { CreateAppInput, CreatedApp } from './schema.ts';
 
-/** A new app with its first domain, deployed at once when asked. */
-export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPolicy): Promise<CreatedApp> {
+/** A new app with its first domain, deployed at once when asked. `reach`: where who asks may write domains. */
+export async function createApp(
+  ctx: Ctx,
+  input: CreateAppInput,
+  policy: HostPolicy,
+  reach: Reach = wholeReach,
+): Promise<CreatedApp> {
   const { tx, organizationId } = ctx;
   if (input.host !== undefined && isReservedHost(input.host, policy)) {
     throw new AppError('domain.reserved', { host: input.host });
@@ -58,7 +64,9 @@ export async function createApp(ctx: Ctx, input: CreateAppInput, policy: HostPol
     },
   });
   const { host } = input;
-  if (host !== undefined) await createRoute(ctx, { appId: id, environmentId: environment.id, host, pathPrefix: '/' });
+  if (host !== undefined) {
+    await createRoute(ctx, { appId: id, environmentId: environment.id, host, pathPrefix: '/' }, reach);
+  }
   await recordAudit(ctx, {
     action: 'app.create',
     target: { kind: 'app', id, label: input.name },

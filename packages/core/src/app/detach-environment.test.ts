@@ -9,7 +9,7 @@ import { createEnvironment, deleteEnvironment, listEnvironments } from '../envir
 import { listSecrets, updateSecrets } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { deleteVolume, listVolumes } from '../volume/index.ts';
-import { attachServer, detachEnvironment, getApp, updateConfig } from './index.ts';
+import { attachServer, detachEnvironment, detachServer, getApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -97,6 +97,18 @@ test('it stays where it was made, while a deployment is under way, and for anoth
   await expect(detach(parseId('env', newId('env')))).rejects.toMatchObject({ code: 'app.not_found' });
 });
 
+test('where an app was made stays so when its first server there is taken away', async () => {
+  const { organizationId, serverId } = world;
+  const second = newId('srv');
+  const publicKey = new Uint8Array(32).fill(count + 100);
+  await world.system(({ tx }) => tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey } }));
+  world.clock.forward(1);
+  await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: home, serverId: second }));
+  await world.tenant((ctx) => detachServer(ctx, { appId, environmentId: home, serverId }));
+  expect((await get()).environmentId).toBe(home);
+  await expect(detach(home)).rejects.toMatchObject({ code: 'placement.home' });
+});
+
 test('an environment ends with all that lay in it but its volumes; not with apps in it, not the first of its project', async () => {
   await goLive();
   await world.tenant((ctx) =>
@@ -119,9 +131,16 @@ test('an environment ends with all that lay in it but its volumes; not with apps
   const [volume] = (await world.tenant((ctx) => listVolumes(ctx, {}))).items;
   const volumeId = volume?.id ?? parseId('vol', '');
   await world.tenant((ctx) => deleteVolume(ctx, { volumeId, confirmName: 'data' }));
+  // No settings name this one any more.
+  const old = { id: newId('vol'), organizationId, appId, environmentId: staging, name: 'old', label: 'Shop · Staging' };
+  await world.system(({ tx }) => tx.volume.create({ data: { ...old, deleteAt: world.clock.now() } }));
   const { serverId } = world;
   await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: staging, serverId }));
-  expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([{ deleteAt: null, inUse: true }]);
+  expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([
+    { name: 'data', deleteAt: null, inUse: true },
+    { name: 'old', deleteAt: expect.any(Date) },
+  ]);
+  expect(await audited('volume.restore')).toMatchObject([{ targetId: volumeId, after: { deleteAt: null } }]);
   await detach();
   await expect(end(staging, 'staging')).rejects.toMatchObject({ code: 'environment.confirm_mismatch' });
   await expect(end(home, 'Production')).rejects.toMatchObject({ code: 'environment.first' });
@@ -134,6 +153,6 @@ test('an environment ends with all that lay in it but its volumes; not with apps
     releases: await tx.release.count({ where: { organizationId } }),
     volumes: await tx.volume.count({ where: { organizationId } }),
   }));
-  expect(left).toEqual({ secrets: 0, deployments: 0, releases: 0, volumes: 1 });
+  expect(left).toEqual({ secrets: 0, deployments: 0, releases: 0, volumes: 2 });
   expect(await audited('environment.delete')).toMatchObject([{ before: { name: 'Staging' } }]);
 });

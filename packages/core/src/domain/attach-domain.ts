@@ -1,7 +1,7 @@
 // Owns a host name, or a path of one, getting its app.
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { wholeReach } from '../role/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import { bumpServersOf } from '../server/index.ts';
 import { createRoute } from './create-route.ts';
 import { type HostPolicy, isReservedHost } from './reserved-host.ts';
@@ -9,11 +9,12 @@ import { type AppLinks, domainLabel } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
 import { loadDomains } from './store.ts';
 
-/** Routes a host name, or what of it begins with a path, to an app. */
+/** Routes a host name, or what of it begins with a path, to an app. `reach`: where who asks may write domains. */
 export async function attachDomain(
   ctx: Ctx,
   input: AttachDomainInput,
   config: AppLinks & HostPolicy,
+  reach: Reach = wholeReach,
 ): Promise<DomainView> {
   const { organizationId } = ctx;
   const { appId, host, pathPrefix } = input;
@@ -29,7 +30,7 @@ export async function attachDomain(
   });
   if (placement === null) throw new AppError('app.not_found', { appId });
   const { environmentId } = placement;
-  const id = await createRoute(ctx, { appId, environmentId, host, pathPrefix });
+  const id = await createRoute(ctx, { appId, environmentId, host, pathPrefix }, reach);
   await bumpServersOf(ctx, { appId, environmentId });
   await recordAudit(ctx, {
     action: 'domain.attach',

@@ -1,6 +1,7 @@
 // Owns the row of a domain: which host and path may lead to which app. Must never tell whose a host is that is taken.
 import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx, isExcluded, isUniqueViolation } from '../kernel/index.ts';
+import { type Reach, whereReached } from '../role/index.ts';
 import { domainLabel, type Route } from './rules.ts';
 
 export interface NewRoute extends Route {
@@ -10,11 +11,15 @@ export interface NewRoute extends Route {
 
 /**
  * Answers its id. A host belongs to one organization of this control plane as a whole; its paths lead to apps on the same
- * servers, because whoever asks for a host reaches only these. Throws domain.taken and domain.elsewhere.
+ * servers, because whoever asks for a host reaches only these. `reach` is where its domains may be written: who gets one of its
+ * paths gets the cookies and the name of all that it leads to. Throws domain.taken and domain.elsewhere.
  */
-export async function createRoute(ctx: Ctx, route: NewRoute): Promise<string> {
+export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Promise<string> {
   const { organizationId } = ctx;
   const { appId, environmentId, host, pathPrefix } = route;
+  // Else two at once would both find a host that leads nowhere yet.
+  await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`host ${organizationId} ${host}`}, 0))`;
+  await requireReached(ctx, route, reach);
   await requireSameServers(ctx, route);
   const id = newId('dom');
   const createdAt = ctx.clock.now();
@@ -28,6 +33,14 @@ export async function createRoute(ctx: Ctx, route: NewRoute): Promise<string> {
   return id;
 }
 
+async function requireReached(ctx: Ctx, route: NewRoute, reach: Reach): Promise<void> {
+  const { organizationId } = ctx;
+  const { host } = route;
+  const hidden = { organizationId, host, NOT: { environment: whereReached(reach) } };
+  if (!reach.everywhere && (await ctx.tx.domain.count({ where: hidden })) > 0)
+    throw new AppError('domain.taken', { host: domainLabel(route) });
+}
+
 async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewRoute): Promise<void> {
   const { organizationId } = ctx;
   const others = await ctx.tx.domain.findMany({
@@ -39,12 +52,13 @@ async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewR
     where: { organizationId, OR: [{ appId, environmentId }, ...others] },
     select: { appId: true, environmentId: true, serverId: true },
   });
-  const isOwn = (row: (typeof placements)[number]) => row.appId === appId && row.environmentId === environmentId;
-  const own = new Set(placements.filter(isOwn).map(({ serverId }) => serverId));
-  const isReached = others.every((other) =>
-    placements.some(
-      (row) => row.appId === other.appId && row.environmentId === other.environmentId && own.has(row.serverId),
-    ),
-  );
-  if (!isReached) throw new AppError('domain.elsewhere', { host });
+  // Whoever asks one of a host's servers must find all of its paths there: else another app's answers for them.
+  const serversOf = (place: { readonly appId: string; readonly environmentId: string }) =>
+    placements
+      .filter((row) => row.appId === place.appId && row.environmentId === place.environmentId)
+      .map(({ serverId }) => serverId)
+      .sort()
+      .join();
+  const own = serversOf({ appId, environmentId });
+  if (others.some((other) => serversOf(other) !== own)) throw new AppError('domain.elsewhere', { host });
 }

@@ -1,6 +1,7 @@
-import { parseId } from '@fairlead/contract/ids';
+import { newId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { attachServer } from '../app/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import { policyInputSchema } from '../traffic/index.ts';
 import { attachDomain, attachDomainInputSchema, detachDomain, listDomains, updateDomainPolicy } from './index.ts';
@@ -37,11 +38,13 @@ test('a host leads to one app, and a path of it to another', async () => {
   await world.tenant((ctx) =>
     updateDomainPolicy(ctx, { domainId: path.id, policy: policyInputSchema.parse({ stripPrefix: true }) }),
   );
-  const { routes } = await world.desired();
-  const byPath = routes.toSorted((a, b) => a.pathPrefix.localeCompare(b.pathPrefix));
-  expect(byPath.map(({ host, pathPrefix, target, policy }) => [host, pathPrefix, target.value, policy])).toMatchObject([
-    ['example.test', '/', { appId: site }, undefined],
+  // Servers get them app by app, in whichever order.
+  const routes = (await world.desired()).routes.toSorted(
+    (one, other) => other.pathPrefix.length - one.pathPrefix.length,
+  );
+  expect(routes.map(({ host, pathPrefix, target, policy }) => [host, pathPrefix, target.value, policy])).toMatchObject([
     ['example.test', '/api', { appId: api }, { stripPrefix: true }],
+    ['example.test', '/', { appId: site }, undefined],
   ]);
   await expect(attach(site, 'example.test', '/api')).rejects.toMatchObject({
     code: 'domain.taken',
@@ -67,6 +70,21 @@ test('no other organization gets a path of a host that is taken, and it is free 
     await expect(steal(path)).rejects.toMatchObject({ code: 'domain.taken' });
   await world.tenant((ctx) => detachDomain(ctx, { domainId: id }));
   expect(await steal('/other')).toMatchObject({ host: 'lone.test', pathPrefix: '/other' });
+});
+
+test('a path leads to an app on exactly the servers of its host', async () => {
+  const { organizationId } = world;
+  const second = newId('srv');
+  const publicKey = new Uint8Array(32).fill(3);
+  await world.system(({ tx }) => tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey } }));
+  const [wide, narrow] = [await live('Wide'), await live('Narrow')];
+  await world.tenant((ctx) => attachServer(ctx, { appId: parseId('app', wide), serverId: second }));
+  await attach(wide, 'wide.test');
+  await attach(narrow, 'narrow.test');
+  await expect(attach(narrow, 'wide.test', '/api')).rejects.toMatchObject({ code: 'domain.elsewhere' });
+  await expect(attach(wide, 'narrow.test', '/api')).rejects.toMatchObject({ code: 'domain.elsewhere' });
+  await world.tenant((ctx) => attachServer(ctx, { appId: parseId('app', narrow), serverId: second }));
+  expect(await attach(narrow, 'wide.test', '/api')).toMatchObject({ pathPrefix: '/api' });
 });
 
 test.each(['api', '/a b', '/a/../b', '/.well-known/x', '/a//b', '/%61', '/a?b', '/a;b', `/${'a'.repeat(200)}`])(

@@ -7,6 +7,7 @@ export { closeGatewaySessions, closeSession } from './close-session.ts';
 export { type CreatedEnrolment, createEnrolment } from './create-enrolment.ts';
 export { deleteServer } from './delete-server.ts';
 export type { ControlRoute } from './desired-state.ts';
+export { endLostUpgrades } from './end-lost-upgrades.ts';
 export { findSessionServer, type SessionServer } from './find-session-server.ts';
 export { type DesiredVersionRow, getDesiredVersions } from './get-desired-versions.ts';
 export { getEnrolment } from './get-enrolment.ts';

@@ -30,7 +30,10 @@ async function recordUpgrade(ctx: OrganizationCtx, serverId: string, { upgrade }
   const [row] = await tx.$queryRaw<{ upgrade: unknown }[]>`
     SELECT upgrade FROM server WHERE id = ${serverId} AND organization_id = ${organizationId} FOR UPDATE`;
   const before = storedUpgradeSchema.nullable().parse(row?.upgrade ?? null);
-  if (before === null || before.attempt !== upgrade.attempt || before.state !== 'running') return false;
+  if (before === null || before.attempt !== upgrade.attempt) return false;
+  // It had begun, and was only silent for long.
+  const isFound = before.failureCode === 'upgrade.lost' && upgrade.state === WorkState.SUCCEEDED;
+  if (before.state !== 'running' && !isFound) return false;
   const isEnd = upgrade.state === WorkState.SUCCEEDED || upgrade.state === WorkState.FAILED;
   const step = upgradeStepSchema.safeParse(upgrade.step).data ?? before.step;
   if (!isEnd && step === before.step) return false;

@@ -210,7 +210,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
     keptArtifacts: [...new Set(kept.map(({ artifactDigest }) => artifactDigest))].sort(),
     deletedVolumes,
     proxy: proxySettingsSchema.parse(version.proxy),
-    agent: capabilities.includes('upgrade') ? wantedAgent(version.upgrade) : null,
+    agent: capabilities.includes('upgrade') ? wantedAgent(version.upgrade, ctx.clock.now()) : null,
     controlRoutes: version.isLocal ? (input.controlRoutes ?? []) : [],
     placements: placements.map((placement) => ({
       appId: placement.appId,

@@ -5,10 +5,13 @@ import { isPlainProxy, type ProxySettings, proxySettingsSchema } from '../traffi
 import { bumpServer } from './bump-server.ts';
 import type { UpdateProxyInput } from './schema.ts';
 
+/** Throws server.proxy_is_control. */
 export async function updateProxy(ctx: Ctx, { serverId, proxy: after }: UpdateProxyInput): Promise<ProxySettings> {
   const where = { id: serverId, organizationId: ctx.organizationId };
-  const server = await ctx.tx.server.findFirst({ where, select: { name: true, proxy: true } });
+  const server = await ctx.tx.server.findFirst({ where, select: { name: true, isLocal: true, proxy: true } });
   if (server === null) throw new AppError('server.not_found', { serverId });
+  // A setting that nobody could reach the dashboard with could not be taken back there either.
+  if (server.isLocal && after.proxyProtocol) throw new AppError('server.proxy_is_control', { serverId });
   const before = proxySettingsSchema.parse(server.proxy);
   await ctx.tx.server.updateMany({ where, data: { proxy: isPlainProxy(after) ? {} : after } });
   await bumpServer(ctx, serverId);

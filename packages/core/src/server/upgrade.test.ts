@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findTransfer, hashTransferToken, pruneArtifacts, recordArtifact } from '../artifact/index.ts';
 import { forOrganization } from '../kernel/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { type AgentOffer, getServer, upgradeServer } from './index.ts';
+import { type AgentOffer, endLostUpgrades, getServer, upgradeServer } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -111,7 +111,19 @@ test('a program that is on its way is not pruned, and a silent server does not w
   await prune();
   world.clock.forward(25 * 60 * 60_000);
   expect(await prune()).toEqual([]);
-  expect((await server()).upgrade).toMatchObject({ state: 'failed', failureCode: 'upgrade.lost' });
+  const lost = { state: 'failed', failureCode: 'upgrade.lost' };
+  expect((await server()).upgrade).toMatchObject(lost);
+  const shown = await world.desired();
+  expect(shown.agent).toBeUndefined();
+  const sweep = () => world.system(endLostUpgrades);
+  expect([await sweep(), await sweep()]).toEqual([1, 0]);
+  // Also a server that has waited all the time must not do it now.
+  expect((await world.desired()).version?.number).toBeGreaterThan(shown.version?.number ?? 0n);
+  expect((await transfer(offer.digest))?.mayRead).toBe(false);
+  await tell(digestOf('old'), { attempt: 3, state: WorkState.FAILED, step: 'start', message: 'Late.' });
+  expect((await server()).upgrade).toMatchObject({ ...lost, attempt: 3 });
+  await tell(digestOf('old'), { attempt: 3, state: WorkState.SUCCEEDED, step: 'start' });
+  expect((await server()).upgrade).toMatchObject({ state: 'succeeded', failureCode: null });
   await change({ lastSeenAt: world.clock.now() });
   await upgrade();
   await tell(digestOf('old'), { attempt: 4, state: WorkState.SUCCEEDED, step: 'start' });

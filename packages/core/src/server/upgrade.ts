@@ -32,18 +32,24 @@ export function otherAgentFor(
   return { version: offer.version, digest: offer.digest };
 }
 
+/** A running one that was asked for before is lost. */
+export function lostBefore(now: Date): Date {
+  return new Date(now.getTime() - silenceMaxMs);
+}
+
 export function upgradeView(stored: unknown, now: Date): UpgradeView | null {
   if (stored === null) return null;
   const upgrade = storedUpgradeSchema.parse(stored);
-  const isLost = upgrade.state === 'running' && now.getTime() - upgrade.requestedAt.getTime() > silenceMaxMs;
+  const isLost = upgrade.state === 'running' && upgrade.requestedAt < lostBefore(now);
   if (!isLost) return upgrade;
   const code = 'upgrade.lost';
   return { ...upgrade, state: 'failed', failureCode: code, failureMessage: errorTable[code].message };
 }
 
 /** One request is one try: what has ended is not wanted any more, so that whoever installs another agent by hand keeps it. */
-export function wantedAgent(stored: unknown): AgentRow | null {
-  if (stored === null) return null;
-  const { state, version, digest, sizeBytes, attempt } = storedUpgradeSchema.parse(stored);
-  return state === 'running' ? { version, digest, sizeBytes, attempt } : null;
+export function wantedAgent(stored: unknown, now: Date): AgentRow | null {
+  const upgrade = upgradeView(stored, now);
+  if (upgrade?.state !== 'running') return null;
+  const { version, digest, sizeBytes, attempt } = upgrade;
+  return { version, digest, sizeBytes, attempt };
 }

@@ -1,13 +1,40 @@
 // Owns the return of an app to an environment where its volumes wait to be deleted.
-import type { OrganizationCtx } from '../kernel/index.ts';
+import { recordAudit } from '../audit/index.ts';
+import { findNewestConfig } from '../config/index.ts';
+import type { Ctx } from '../kernel/index.ts';
 
-/** Takes the word back for all that no server was told to delete yet: the settings that name them are there again. */
+/**
+ * Takes the word back for those that its settings there name, which are in use again, unless a server was told to delete them.
+ * What they do not name is deleted as somebody wanted.
+ */
 export async function keepVolumes(
-  ctx: OrganizationCtx,
+  ctx: Ctx,
   place: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
-  await ctx.tx.volume.updateMany({
-    where: { ...place, organizationId: ctx.organizationId, releasedAt: null, NOT: { deleteAt: null } },
-    data: { deleteAt: null },
+  const { tx, organizationId } = ctx;
+  const { settings } = await findNewestConfig(ctx, place);
+  const kept = await tx.volume.findMany({
+    where: {
+      ...place,
+      organizationId,
+      name: { in: settings.volumes.map(({ name }) => name) },
+      releasedAt: null,
+      NOT: { deleteAt: null },
+    },
+    select: { id: true, name: true, label: true, deleteAt: true },
+    orderBy: { id: 'asc' },
   });
+  for (const { id, name, label, deleteAt } of kept) {
+    const { count } = await tx.volume.updateMany({
+      where: { id, organizationId, releasedAt: null },
+      data: { deleteAt: null },
+    });
+    if (count === 0) continue;
+    await recordAudit(ctx, {
+      action: 'volume.restore',
+      target: { kind: 'volume', id, label: `${label} · ${name}` },
+      before: { deleteAt: deleteAt?.toISOString() ?? null },
+      after: { deleteAt: null },
+    });
+  }
 }

@@ -1,24 +1,25 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { InstallScriptError, installScript } from './install-script.ts';
+import { InstallScriptError, type InstallScriptParts, installScript } from './install-script.ts';
 
 const run = promisify(execFile);
-const parts = {
+const parts: InstallScriptParts = {
   downloadBaseUrl: 'https://fairlead.example.com',
   controlUrl: 'https://fairlead.example.com:8443',
   digests: [{ target: 'linux-x64', sha256: 'a'.repeat(64) }],
-} as const;
+};
 
-async function withScript<T>(work: (path: string) => Promise<T>): Promise<T> {
+async function withScript<T>(work: (path: string, dir: string) => Promise<T>, of = parts): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-install-'));
   try {
     const path = join(dir, 'agent.sh');
-    await writeFile(path, installScript(parts));
-    return await work(path);
+    await writeFile(path, installScript(of));
+    return await work(path, dir);
   } finally {
     await rm(dir, { recursive: true });
   }
@@ -49,9 +50,12 @@ test('a digest that is none is refused', () => {
   );
 });
 
+const unitBeginning = (name: string) =>
+  name === 'fairlead-agent.service' ? 'cat >"$unit" <<UNIT\n' : `cat >/etc/systemd/system/${name} <<UNIT\n`;
+
 /** The lines of a unit that the script writes. */
 function unitOf(name: string): string[] {
-  const [, rest = ''] = installScript(parts).split(`cat >/etc/systemd/system/${name} <<UNIT\n`);
+  const [, rest = ''] = installScript(parts).split(unitBeginning(name));
   const [text = ''] = rest.split('\nUNIT\n');
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
@@ -78,5 +82,49 @@ test('a shell can parse it, and without a token it does nothing but say so', asy
       (error: unknown) => error,
     );
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('FAIRLEAD_ENROL_TOKEN is not set') });
+  });
+});
+
+test('a server that is enrolled already gets the new agent, keeps its place, and the agent is restarted', async () => {
+  const agent = '#!/bin/sh\nprintf "%s\\n" "$*" >>"$SAID"\n';
+  const sha256 = createHash('sha256').update(agent).digest('hex');
+  const digests = (['linux-x64', 'linux-arm64'] as const).map((target) => ({ target, sha256 }));
+  const install = async (path: string, dir: string) => {
+    const [bin, data, said] = [join(dir, 'bin'), join(dir, 'data'), join(dir, 'said')];
+    await mkdir(bin);
+    // Nobody's root here, and nothing is fetched: the address is nobody's either.
+    await writeFile(join(bin, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 });
+    await writeFile(join(dir, 'agent'), agent);
+    const fetches = '#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp "$AGENT" "$2"\n';
+    await writeFile(join(bin, 'curl'), fetches, { mode: 0o755 });
+    const env = {
+      ...process.env,
+      PATH: `${bin}:${process.env.PATH}`,
+      HOME: dir,
+      FAIRLEAD_DATA: data,
+      FAIRLEAD_ENROL_TOKEN: 'token',
+      SAID: said,
+      AGENT: join(dir, 'agent'),
+    };
+    await run('sh', [path], { env });
+    const enrolled = `enrol --control ${parts.controlUrl} --data ${data} --token-file -\n`;
+    expect(await readFile(said, 'utf8')).toBe(enrolled);
+    await writeFile(join(data, 'agent.toml'), '');
+    const { stderr } = await run('sh', [path], { env });
+    expect(stderr).toContain('enrolled already');
+    expect(await readFile(said, 'utf8')).toBe(enrolled);
+  };
+  await withScript(install, { ...parts, digests });
+  expect(installScript(parts)).toContain('systemctl restart fairlead-agent.service\n');
+});
+
+test('what the unit of a former installation says is kept', async () => {
+  const [line = ''] = installScript(parts).match(/^former\(\) .*$/m) ?? [];
+  const unit = 'ExecStart=/usr/local/bin/fairlead-agent run --data /srv/data --https [::]:8443 --http 10.0.0.1:80\n';
+  await withScript(async (_, dir) => {
+    await writeFile(join(dir, 'unit'), unit);
+    const asked = `set -eu\n${line}\nunit=$1\nformer data; former https; former http; unit=none; former data\n`;
+    const { stdout } = await run('sh', ['-c', asked, 'sh', join(dir, 'unit')]);
+    expect(stdout).toBe('/srv/data\n[::]:8443\n10.0.0.1:80\n');
   });
 });

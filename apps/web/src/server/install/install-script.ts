@@ -1,5 +1,5 @@
 // The script that a new server runs: it fetches the agent from this control plane, checks its digest, enrols it and starts
-// it. The token is never in it and never an argument: it comes by FAIRLEAD_ENROL_TOKEN. Pure; whatever is baked in is
+// it; on a server that is enrolled already it replaces the agent. The token is never in it and never an argument: it comes by FAIRLEAD_ENROL_TOKEN. Pure; whatever is baked in is
 // checked first, because it becomes a program that root runs.
 import type { AgentTarget } from './agent-binaries.ts';
 
@@ -32,7 +32,8 @@ export function installScript({ downloadBaseUrl, controlUrl, digests }: InstallS
 
 // Everything is in a function that the last line calls: a download that is cut off runs nothing.
 const SCRIPT = `#!/bin/sh
-# Installs the Fairlead agent on this server and enrols it. Run it as root for full isolation of apps.
+# Installs the Fairlead agent on this server and enrols it; run again, it replaces the agent, and apps keep running. Run it as
+# root for full isolation of apps.
 #   FAIRLEAD_ENROL_TOKEN  the single-use token from the dashboard (required; unset before anything else is started)
 #   FAIRLEAD_DATA         folder for data (default: /var/lib/fairlead, or ~/.local/share/fairlead without root)
 #   FAIRLEAD_HTTPS, FAIRLEAD_HTTP  addresses that the proxy listens on (default: [::]:443 and [::]:80, without root 8443 and 8080)
@@ -41,7 +42,11 @@ umask 022
 
 say() { printf '%s\\n' "fairlead: $*" >&2; }
 stop() { say "$*"; exit 1; }
+# What the unit of a former installation says; nothing without one.
+former() { sed -n "s/^ExecStart=.* --$1 \\([^ ]*\\).*/\\1/p" "$unit" 2>/dev/null || true; }
 need() { command -v "$1" >/dev/null 2>&1 || stop "$1 is missing. Install it, then run this again."; }
+
+unit=/etc/systemd/system/fairlead-agent.service
 
 main() {
   download_url='@DOWNLOAD@'
@@ -63,9 +68,12 @@ main() {
 
   if [ "$(id -u)" = 0 ]; then
     program=/usr/local/bin/fairlead-agent
-    data="\${FAIRLEAD_DATA:-/var/lib/fairlead}"
-    https="\${FAIRLEAD_HTTPS:-[::]:443}"
-    http="\${FAIRLEAD_HTTP:-[::]:80}"
+    data="\${FAIRLEAD_DATA:-$(former data)}"
+    data="\${data:-/var/lib/fairlead}"
+    https="\${FAIRLEAD_HTTPS:-$(former https)}"
+    https="\${https:-[::]:443}"
+    http="\${FAIRLEAD_HTTP:-$(former http)}"
+    http="\${http:-[::]:80}"
   else
     program="$HOME/.local/bin/fairlead-agent"
     data="\${FAIRLEAD_DATA:-$HOME/.local/share/fairlead}"
@@ -85,9 +93,13 @@ main() {
   install -d -m 0711 "$data"
   install -m 0755 "$temporary/fairlead-agent" "$program"
 
-  say "enrolling this server"
-  printf '%s' "$token" | "$program" enrol --control "$control_url" --data "$data" --token-file - ||
-    stop "the server could not be enrolled. The line above says why."
+  if [ -e "$data/agent.toml" ]; then
+    say "this server is enrolled already and keeps its place; the token is not used"
+  else
+    say "enrolling this server"
+    printf '%s' "$token" | "$program" enrol --control "$control_url" --data "$data" --token-file - ||
+      stop "the server could not be enrolled. The line above says why."
+  fi
 
   start_agent
 }
@@ -127,7 +139,7 @@ MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 UNIT
-    cat >/etc/systemd/system/fairlead-agent.service <<UNIT
+    cat >"$unit" <<UNIT
 [Unit]
 Description=Fairlead agent
 After=network-online.target fairlead-apps.service docker.service podman.socket
@@ -174,10 +186,12 @@ SystemCallErrorNumber=EPERM
 WantedBy=multi-user.target
 UNIT
     systemctl daemon-reload
-    systemctl enable --quiet --now fairlead-agent.service
+    systemctl enable --quiet fairlead-agent.service
+    # Starts it too; one that runs becomes the new one.
+    systemctl restart fairlead-agent.service
     say "the agent runs as the service fairlead-agent. The dashboard shows it within seconds."
   else
-    say "enrolled. There is no systemd for this user, so start the agent yourself, and keep it running:"
+    say "installed. There is no systemd for this user, so start the agent yourself (again), and keep it running:"
     say "  $program run --data $data --https $https --http $http"
   fi
 }

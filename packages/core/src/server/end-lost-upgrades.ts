@@ -1,0 +1,29 @@
+// Owns the end of upgrades that no server told the end of: what is shown as lost must not happen hours later by itself. Runs
+// above organizations.
+import { parseId } from '@fairlead/contract/ids';
+import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
+import { bumpServer } from './bump-server.ts';
+import { storedUpgradeSchema } from './schema.ts';
+import { lostBefore, upgradeView } from './upgrade.ts';
+
+/** Answers how many. Their servers are told that nothing is wanted any more. */
+export async function endLostUpgrades(ctx: SystemCtx): Promise<number> {
+  const now = ctx.clock.now();
+  const rows = await ctx.tx.$queryRaw<{ id: string; organizationId: string; upgrade: unknown }[]>`
+    SELECT id, organization_id AS "organizationId", upgrade FROM server
+    WHERE upgrade->>'state' = 'running' AND (upgrade->>'requestedAt')::timestamptz < ${lostBefore(now)}
+    ORDER BY id FOR UPDATE`;
+  for (const { id, organizationId, upgrade } of rows) {
+    const scoped = forOrganization(ctx, parseId('org', organizationId));
+    const { requestedAt } = storedUpgradeSchema.parse(upgrade);
+    const lost = {
+      ...upgradeView(upgrade, now),
+      requestedAt: requestedAt.toISOString(),
+      finishedAt: now.toISOString(),
+    };
+    await ctx.tx.server.updateMany({ where: { id, organizationId }, data: { upgrade: lost } });
+    await bumpServer(scoped, id);
+    await notifyChange(scoped, { kind: 'server', id });
+  }
+  return rows.length;
+}
