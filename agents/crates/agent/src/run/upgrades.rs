@@ -100,7 +100,8 @@ impl Upgrades {
         record.confirm();
         record.save(&self.folders)?;
         tracing::info!(hex, "this agent has proved itself");
-        prune(&self.folders, &record)
+        prune(&self.folders, &record);
+        Ok(())
     }
 
     /// Resolves with an error alone, and when it is time to hand over.
@@ -126,7 +127,7 @@ impl Upgrades {
                     tracing::error!(code = failure.code, reason = failure.message, "the agent is not upgraded");
                     record.end(attempt, failure);
                     record.save(&self.folders)?;
-                    prune(&self.folders, &record)?;
+                    prune(&self.folders, &record);
                 }
             }
         }
@@ -223,15 +224,23 @@ async fn check(program: &Path, data: &Path) -> Result<(), Failure> {
     Err(refused(if last.is_empty() { format!("its check ended with {}", output.status) } else { last }))
 }
 
-/// Removes programs that nothing leads to; one that still runs somewhere goes on without its name.
-fn prune(folders: &Folders, record: &Record) -> io::Result<()> {
-    for entry in fs::read_dir(folders.agents())? {
-        let entry = entry?;
-        if !entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
-            fs::remove_dir_all(entry.path())?;
-        }
+/// Removes programs that nothing leads to; one that still runs somewhere goes on without its name. What can't be removed
+/// stays until the next time and is no reason for anything else.
+fn prune(folders: &Folders, record: &Record) {
+    let left = |error: io::Error| tracing::warn!(%error, "an agent that nothing leads to can't be removed");
+    let entries = match fs::read_dir(folders.agents()) {
+        Ok(entries) => entries,
+        Err(error) => return left(error),
+    };
+    for entry in entries {
+        let removed = entry.and_then(|entry| {
+            if entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
+                return Ok(());
+            }
+            if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) }
+        });
+        removed.unwrap_or_else(left);
     }
-    Ok(())
 }
 
 fn running(attempt: u32, step: UpgradeStep) -> UpgradeStatus {
@@ -283,7 +292,8 @@ mod tests {
             fs::create_dir(folders.agents().join(hex)).unwrap();
             fs::write(program_at(&folders, hex), "x").unwrap();
         }
-        prune(&folders, &record).unwrap();
+        fs::write(folders.agents().join("stray"), "x").unwrap();
+        prune(&folders, &record);
         let names: Vec<_> = fs::read_dir(folders.agents()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, [kept.as_str()]);
         let program = program_at(&folders, &kept).canonicalize().unwrap();
