@@ -67,10 +67,9 @@ impl Upgrades {
                 continue;
             };
             let mut desired = self.desired.clone();
-            let attempt = release.attempt;
             let other = desired.wait_for(|desired| {
-                desired.state.as_ref().and_then(|state| state.agent.as_ref()).map(|agent| agent.attempt)
-                    != Some(attempt)
+                let asked = desired.state.as_ref().and_then(|state| state.agent.as_ref());
+                asked.is_none_or(|asked| asked.attempt != release.attempt || asked.digest != release.digest)
             });
             tokio::select! {
                 done = self.follow(&hex, &release) => match done {
@@ -108,15 +107,15 @@ impl Upgrades {
     async fn follow(&self, hex: &str, release: &AgentRelease) -> io::Result<()> {
         let attempt = release.attempt;
         let mut record = Record::open(&self.folders)?;
-        if record.outcome(attempt).is_none() {
-            let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
+        let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
+        if record.outcome(attempt, &wanted).is_none() {
             if wanted == hex {
                 self.tell(hex, Some(ended(attempt, None)));
                 return std::future::pending().await;
             }
             match self.prepare(hex, release, &wanted).await {
                 Ok(()) => {
-                    let program = Program { hex: wanted, version: release.version.clone() };
+                    let program = Program { hex: wanted.clone(), version: release.version.clone() };
                     record.begin(program, attempt);
                     record.save(&self.folders)?;
                     tracing::info!(version = release.version, digest = release.digest, "handing over to another agent");
@@ -125,13 +124,13 @@ impl Upgrades {
                 }
                 Err(failure) => {
                     tracing::error!(code = failure.code, reason = failure.message, "the agent is not upgraded");
-                    record.end(attempt, failure);
+                    record.end(attempt, &wanted, failure);
                     record.save(&self.folders)?;
                     prune(&self.folders, &record);
                 }
             }
         }
-        self.tell(hex, Some(ended(attempt, record.outcome(attempt).flatten())));
+        self.tell(hex, Some(ended(attempt, record.outcome(attempt, &wanted).flatten())));
         std::future::pending().await
     }
 

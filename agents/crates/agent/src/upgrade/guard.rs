@@ -94,7 +94,7 @@ mod tests {
                 continue;
             }
             assert_eq!(child.wait().unwrap().signal(), Some(9));
-            let failure = Record::open(&folders).unwrap().outcome(7).unwrap().unwrap().clone();
+            let failure = Record::open(&folders).unwrap().outcome(7, &hex).unwrap().unwrap().clone();
             assert_eq!(failure.code, "upgrade.silent");
         }
     }
