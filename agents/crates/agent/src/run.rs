@@ -173,6 +173,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         connected: ends.connected,
         busy,
         report: agent_end,
+        proof: Duration::from_secs(args.proof_seconds),
         hand_over: hand_over.clone(),
     };
     let (keeper, stats) = ProxyKeeper::start(KeeperOptions {

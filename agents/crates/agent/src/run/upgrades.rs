@@ -19,8 +19,6 @@ use tokio::time::timeout;
 
 use crate::upgrade::{Program, Record, failure, own_digest, program_at};
 
-/// A session that lasts for so long is one.
-const PROOF: Duration = Duration::from_secs(3);
 /// What a new program may take to look at this server: longer than each of its own deadlines.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Of what it said on standard error.
@@ -37,6 +35,8 @@ pub(super) struct Upgrades {
     /// Whether a build, a roll-out or a benchmark is under way.
     pub(super) busy: watch::Receiver<bool>,
     pub(super) report: watch::Sender<Option<AgentStatus>>,
+    /// A session of an agent on trial that lasts for so long proves it. Shorter than the trial.
+    pub(super) proof: Duration,
     /// Ends `run`, for another program to go on.
     pub(super) hand_over: CancellationToken,
 }
@@ -91,7 +91,7 @@ impl Upgrades {
                 return std::future::pending().await;
             }
             let lost = self.connected.wait_for(|connected| !connected);
-            if timeout(PROOF, lost).await.is_err() {
+            if timeout(self.proof, lost).await.is_err() {
                 break;
             }
         }
