@@ -12,7 +12,9 @@ export default async function globalSetup(): Promise<() => Promise<void>> {
   const env = {
     FAIRLEAD_SMTP_URL: mail.url,
     FAIRLEAD_MAIL_FROM: 'Fairlead <fairlead@example.test>',
-    ...(offered === undefined ? {} : { FAIRLEAD_AGENT_BINARY: join(offered, 'agent') }),
+    ...(offered === undefined
+      ? {}
+      : { FAIRLEAD_AGENT_BINARY: join(offered, 'agent'), FAIRLEAD_AGENT_PROOF_SECONDS: '3' }),
   };
   const product = await startProduct(agent === undefined ? { env } : { agent, env });
   process.env.FAIRLEAD_E2E_URL = product.url;

@@ -13,11 +13,13 @@ let db: TestDatabase;
 let logStoreDir: string;
 let existing: string;
 let seeded: Seeded;
+let askedAt: number;
 
 beforeAll(async () => {
   db = await testDatabase();
   logStoreDir = await mkdtemp(join(tmpdir(), 'fairlead-seed-logs-'));
   existing = (await insertOrganizationRows(db.database, 'first')).organizationId;
+  askedAt = Date.now();
   seeded = await seedDemo({ url: db.url, logStoreDir, note: () => {} });
 });
 afterAll(async () => {
@@ -70,8 +72,7 @@ test('charts have every range up to now, with latencies that belong to their req
       ),
     );
     expect(rows).toHaveLength(20);
-    // The test itself takes a while after the load.
-    expect(Date.now() - (rows[0]?.at.getTime() ?? 0), table).toBeLessThan(ageMs + 30_000);
+    expect(rows[0]?.at.getTime(), table).toBeGreaterThan(askedAt - ageMs);
     for (const { requests, latency } of rows) {
       const histogram = decodeHistogram(latency);
       expect(histogramCount(histogram)).toBe(Number(requests));

@@ -28,6 +28,8 @@ export interface LocalAgentOptions {
   readonly connected: () => Promise<boolean>;
   /** Ends the apps too when the agent is stopped. */
   readonly stopAppsOnExit: boolean;
+  /** How long an agent on trial must stay connected, where tests can't wait for the usual minute. */
+  readonly proofSeconds?: number;
 }
 
 export class EnrolmentFailed extends Error {}
@@ -77,6 +79,7 @@ export async function startAgent(options: LocalAgentOptions): Promise<void> {
       folder,
       ...addresses,
       ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : []),
+      ...(options.proofSeconds === undefined ? [] : ['--proof-seconds', String(options.proofSeconds)]),
     ],
     env: {
       ...wayOut(),

@@ -122,6 +122,7 @@ async function startLocalAgent(
 ): Promise<ServerSummary> {
   const { folders, options, supervisor, signal } = context;
   const findServer = async () => (await product.verbs.listServers()).items.find((server) => server.isLocal);
+  const proof = process.env.FAIRLEAD_AGENT_PROOF_SECONDS;
   const agent: LocalAgentOptions = {
     name: AGENT,
     binary,
@@ -132,6 +133,7 @@ async function startLocalAgent(
     supervisor,
     connected: async () => (await findServer())?.state === 'online',
     stopAppsOnExit: true,
+    ...(proof === undefined ? {} : { proofSeconds: Number(proof) }),
   };
   const known = await findServer();
   if (known !== undefined && !isEnrolled(folders.agent)) {

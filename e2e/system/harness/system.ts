@@ -446,6 +446,7 @@ async function assemble(folder: string, options: SystemOptions, undo: Undo[]): P
     supervisor,
     connected: async () => (await findServer(product))?.state === 'online',
     stopAppsOnExit: true,
+    proofSeconds: 3,
   };
   const { token } = await product.verbs.createEnrolment({ name: 'local', isLocal: true });
   await enrolAgent(agent, token);

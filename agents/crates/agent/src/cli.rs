@@ -50,6 +50,9 @@ pub(crate) struct RunArgs {
     /// Stop the apps and the proxy too when this process is asked to stop.
     #[arg(long)]
     pub(crate) stop_apps_on_exit: bool,
+    /// How long an agent on trial must stay known to the control plane, which tests shorten.
+    #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=60))]
+    pub(crate) proof_seconds: u64,
 }
 
 #[derive(Debug, Args)]

@@ -173,6 +173,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         connected: ends.connected,
         busy,
         report: agent_end,
+        proof: Duration::from_secs(args.proof_seconds),
         hand_over: hand_over.clone(),
     };
     let (keeper, stats) = ProxyKeeper::start(KeeperOptions {
@@ -289,6 +290,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     stopped("log collector", tokio::time::timeout(LINK_STOP_TIMEOUT, collector).await);
     link_shutdown.cancel();
     stopped("link", tokio::time::timeout(LINK_STOP_TIMEOUT, &mut link).await);
+    // Asked to stop meanwhile, it must not go on as another program that never heard of it.
+    let hands_over = hands_over && !shutdown.is_cancelled();
     tracing::info!(hands_over, "stopped");
     Ok(if hands_over { Ended::HandsOver } else { Ended::Stopped })
 }

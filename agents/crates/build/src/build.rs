@@ -18,17 +18,18 @@ use crate::{
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
-/// the artifact and the app's cache when it ends. Cancelling ends every process it started. `options.user` is of this
-/// app's builds alone, and one of them runs at a time: everything of that user is ended with the build.
+/// the artifact and the cache when it ends. Cancelling ends every process it started. `options.user` is of the builds of
+/// this app for this environment alone, and one of them runs at a time: everything of that user is ended with the build.
 pub async fn build(
     spec: &BuildSpec,
     options: &BuildOptions,
     sink: &mut dyn BuildSink,
     cancel: CancellationToken,
 ) -> Result<BuildOutcome, BuildError> {
-    let another = || io::Error::new(io::ErrorKind::ResourceBusy, "another build of this app still runs");
+    let another =
+        || io::Error::new(io::ErrorKind::ResourceBusy, "another build of this app for this environment still runs");
     let turn = leftover::Turn::take(options.user).ok_or_else(another).map_err(BuildError::server("beginning"))?;
-    let places = Places::new(options, &spec.deployment, &spec.app);
+    let places = Places::new(options, spec);
     let deployment = spec.deployment.clone();
     blocking("preparing its folder", {
         let (places, user, without_cache) = (places.clone(), options.user, spec.without_cache);

@@ -38,6 +38,7 @@ use fairlead_secret::{Redactor, SealingKey};
 pub use build::{build, clear_abandoned};
 pub use container::prune_images;
 pub use error::BuildError;
+pub use places::cache_name;
 pub use store::{Store, TransferError};
 pub use toolchain::{ToolchainError, Toolchains};
 pub use unpack::{UnpackError, unpack};
@@ -49,7 +50,7 @@ pub struct BuildOptions {
     pub builds: PathBuf,
     /// Packed artifacts by digest.
     pub artifacts: PathBuf,
-    /// What builds keep for the next one, a folder an app.
+    /// What builds keep for the next one, a folder for each app in each environment.
     pub caches: PathBuf,
     /// User and group of everything that runs; `None`: those of the agent.
     pub user: Option<u32>,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use fairlead_model::{AppId, DeploymentId};
+use fairlead_model::{AppId, BuildSpec, EnvironmentId};
 
 use crate::confine::{Mounts, write_passwd};
 use crate::{BuildError, BuildOptions};
@@ -23,16 +23,17 @@ pub(crate) struct Places {
     pub(crate) tmp: PathBuf,
     /// Keys of the source, gone before anything of a repository runs.
     pub(crate) keys: PathBuf,
-    /// Of the app, for all its builds.
+    /// Of the app in one environment, for all its builds: whoever may deploy to another one must not leave anything here.
     pub(crate) cache: PathBuf,
 }
 
 impl Places {
-    pub(crate) fn new(options: &BuildOptions, deployment: &DeploymentId, app: &AppId) -> Self {
-        let folder = options.builds.join(deployment.as_str());
+    pub(crate) fn new(options: &BuildOptions, spec: &BuildSpec) -> Self {
+        let folder = options.builds.join(spec.deployment.as_str());
         let place = |name: &str| folder.join(name);
         let (source, home, tmp, keys) = (place("source"), place("home"), place("tmp"), place("keys"));
-        Self { source, home, tmp, keys, cache: options.caches.join(app.as_str()), folder }
+        let cache = options.caches.join(cache_name(&spec.app, spec.environment.as_ref()));
+        Self { source, home, tmp, keys, cache, folder }
     }
 
     /// What its commands see in the place of the server's own.
@@ -60,6 +61,11 @@ impl Places {
         }
         user.map_or(Ok(()), |user| write_passwd(&self.folder.join("passwd"), user, &self.home))
     }
+}
+
+/// Names what builds for one environment share, their cache and their user, and builds for no other.
+pub fn cache_name(app: &AppId, environment: Option<&EnvironmentId>) -> String {
+    environment.map_or_else(|| app.to_string(), |environment| format!("{app}-{environment}"))
 }
 
 /// Makes a folder, unless it is there, with this mode and owner. Never changes what a link leads to.
@@ -101,6 +107,13 @@ pub(crate) async fn blocking(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn builds_for_two_environments_of_an_app_share_nothing() {
+        let app = AppId::parse("app_1").unwrap();
+        let name = |environment: &str| cache_name(&app, Some(&EnvironmentId::parse(environment).unwrap()));
+        assert_eq!([name("env_p"), name("env_s"), cache_name(&app, None)], ["app_1-env_p", "app_1-env_s", "app_1"]);
+    }
 
     #[test]
     fn a_build_owns_its_folders_but_never_the_one_that_holds_them() {

@@ -1,4 +1,4 @@
-//! A user of its own for each app and each app's builds. Owns the list of who has which, which must never be given
+//! A user of its own for each app in an environment and for its builds there. Owns the list of who has which, which must never be given
 //! to another: files on disk belong to it. Makes no accounts: numbers are enough for the kernel.
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use fairlead_base::{CancellationToken, clock};
-use fairlead_build::{BuildError, BuildOptions, BuildOutcome, BuildSink, TransferError, build};
+use fairlead_build::{BuildError, BuildOptions, BuildOutcome, BuildSink, TransferError, build, cache_name};
 use fairlead_model::{
     AppKey, BuildSpec, BuildStatus, Commit, DeploymentId, DesiredState, LogLine, LogStream, Step, StepState,
     StepStatus, WorkState,
@@ -154,7 +154,7 @@ impl Builds {
         };
         let (events, token, mut options) = (self.events.clone(), cancel.clone(), self.options.clone());
         let log_redactor = redactor.clone();
-        let user = self.identities.user_for(&format!("build/{}", spec.app));
+        let user = self.identities.user_for(&format!("build/{}", cache_name(&spec.app, spec.environment.as_ref())));
         let task = tokio::spawn(async move {
             let outcome = match user {
                 Ok(user) => {

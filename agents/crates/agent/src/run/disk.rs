@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fairlead_base::{Folders, clock, file};
+use fairlead_build::cache_name;
 use fairlead_engine::Engine;
 use fairlead_link::Desired;
 use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
@@ -250,14 +251,15 @@ fn prune(folders: &Folders, state: &DesiredState, now: SystemTime, low: bool) ->
             }
         }
     }
-    let apps: BTreeSet<&AppId> =
-        state.apps.keys().map(|key| &key.app).chain(state.builds.values().map(|build| &build.app)).collect();
+    let placed = state.apps.keys().map(|key| cache_name(&key.app, Some(&key.environment)));
+    let built = state.builds.values().map(|build| cache_name(&build.app, build.environment.as_ref()));
+    let caches: BTreeSet<String> = placed.chain(built).collect();
     for path in old_entries(&folders.caches(), now)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let app =
             name.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next().unwrap_or_default();
-        if AppId::parse(app).is_ok_and(|app| !apps.contains(&app)) {
-            tracing::info!(cache = name, "removed: its app is not on this server");
+        if AppId::parse(app).is_ok() && !caches.contains(name) {
+            tracing::info!(cache = name, "removed: its app is not on this server in that environment");
             remove(&path)?;
         }
     }
@@ -369,7 +371,7 @@ mod tests {
                 fs::write(folders.artifacts().join(format!("{name}.tar.zst")), "x").unwrap();
             }
             fs::write(folders.artifacts().join("notes.txt"), "x").unwrap();
-            for app in ["app_here", "app_gone", "other"] {
+            for app in ["app_here-env_p", "app_here-env_q", "app_here", "app_gone-env_p", "other"] {
                 fs::create_dir_all(folders.caches().join(app).join("inner")).unwrap();
             }
         };
@@ -377,7 +379,7 @@ mod tests {
             let names = |folder: PathBuf| {
                 let entries = fs::read_dir(folder).unwrap();
                 let mut names: Vec<String> = entries
-                    .map(|entry| entry.unwrap().file_name().to_string_lossy().chars().take(9).collect())
+                    .map(|entry| entry.unwrap().file_name().to_string_lossy().chars().take(14).collect())
                     .collect();
                 names.sort();
                 names
@@ -387,11 +389,11 @@ mod tests {
         made();
         let (now, later) = (SystemTime::now(), SystemTime::now() + GRACE * 2);
         prune(&folders, &state(std::slice::from_ref(&kept)), now, true).unwrap();
-        assert_eq!(left().0.len() + left().1.len(), 6, "all within their grace");
+        assert_eq!(left().0.len() + left().1.len(), 8, "all within their grace");
         prune(&folders, &state(&[]), later, false).unwrap();
         assert_eq!(left().0.len(), 3, "a control plane that names none may come back to each");
         prune(&folders, &state(std::slice::from_ref(&kept)), later, false).unwrap();
-        assert_eq!(left(), (vec!["aaaaaaaaa".into(), "notes.txt".into()], vec!["app_here".into(), "other".into()]));
+        assert_eq!(left(), (vec!["a".repeat(14), "notes.txt".into()], vec!["app_here-env_p".into(), "other".into()]));
         made();
         prune(&folders, &state(&[]), later, true).unwrap();
         assert_eq!(left().0, ["notes.txt"], "short of space, what no release needs goes");

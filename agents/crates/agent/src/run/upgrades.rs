@@ -19,8 +19,6 @@ use tokio::time::timeout;
 
 use crate::upgrade::{Program, Record, failure, own_digest, program_at};
 
-/// A session that lasts for so long is one.
-const PROOF: Duration = Duration::from_secs(3);
 /// What a new program may take to look at this server: longer than each of its own deadlines.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Of what it said on standard error.
@@ -37,6 +35,8 @@ pub(super) struct Upgrades {
     /// Whether a build, a roll-out or a benchmark is under way.
     pub(super) busy: watch::Receiver<bool>,
     pub(super) report: watch::Sender<Option<AgentStatus>>,
+    /// A session of an agent on trial that lasts for so long proves it. Shorter than the trial.
+    pub(super) proof: Duration,
     /// Ends `run`, for another program to go on.
     pub(super) hand_over: CancellationToken,
 }
@@ -67,10 +67,9 @@ impl Upgrades {
                 continue;
             };
             let mut desired = self.desired.clone();
-            let attempt = release.attempt;
             let other = desired.wait_for(|desired| {
-                desired.state.as_ref().and_then(|state| state.agent.as_ref()).map(|agent| agent.attempt)
-                    != Some(attempt)
+                let asked = desired.state.as_ref().and_then(|state| state.agent.as_ref());
+                asked.is_none_or(|asked| asked.attempt != release.attempt || asked.digest != release.digest)
             });
             tokio::select! {
                 done = self.follow(&hex, &release) => match done {
@@ -92,7 +91,7 @@ impl Upgrades {
                 return std::future::pending().await;
             }
             let lost = self.connected.wait_for(|connected| !connected);
-            if timeout(PROOF, lost).await.is_err() {
+            if timeout(self.proof, lost).await.is_err() {
                 break;
             }
         }
@@ -100,22 +99,23 @@ impl Upgrades {
         record.confirm();
         record.save(&self.folders)?;
         tracing::info!(hex, "this agent has proved itself");
-        prune(&self.folders, &record)
+        prune(&self.folders, &record);
+        Ok(())
     }
 
     /// Resolves with an error alone, and when it is time to hand over.
     async fn follow(&self, hex: &str, release: &AgentRelease) -> io::Result<()> {
         let attempt = release.attempt;
         let mut record = Record::open(&self.folders)?;
-        if record.outcome(attempt).is_none() {
-            let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
+        let wanted = release.digest.strip_prefix("sha256:").unwrap_or(&release.digest).to_ascii_lowercase();
+        if record.outcome(attempt, &wanted).is_none() {
             if wanted == hex {
                 self.tell(hex, Some(ended(attempt, None)));
                 return std::future::pending().await;
             }
             match self.prepare(hex, release, &wanted).await {
                 Ok(()) => {
-                    let program = Program { hex: wanted, version: release.version.clone() };
+                    let program = Program { hex: wanted.clone(), version: release.version.clone() };
                     record.begin(program, attempt);
                     record.save(&self.folders)?;
                     tracing::info!(version = release.version, digest = release.digest, "handing over to another agent");
@@ -124,13 +124,13 @@ impl Upgrades {
                 }
                 Err(failure) => {
                     tracing::error!(code = failure.code, reason = failure.message, "the agent is not upgraded");
-                    record.end(attempt, failure);
+                    record.end(attempt, &wanted, failure);
                     record.save(&self.folders)?;
-                    prune(&self.folders, &record)?;
+                    prune(&self.folders, &record);
                 }
             }
         }
-        self.tell(hex, Some(ended(attempt, record.outcome(attempt).flatten())));
+        self.tell(hex, Some(ended(attempt, record.outcome(attempt, &wanted).flatten())));
         std::future::pending().await
     }
 
@@ -223,15 +223,23 @@ async fn check(program: &Path, data: &Path) -> Result<(), Failure> {
     Err(refused(if last.is_empty() { format!("its check ended with {}", output.status) } else { last }))
 }
 
-/// Removes programs that nothing leads to; one that still runs somewhere goes on without its name.
-fn prune(folders: &Folders, record: &Record) -> io::Result<()> {
-    for entry in fs::read_dir(folders.agents())? {
-        let entry = entry?;
-        if !entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
-            fs::remove_dir_all(entry.path())?;
-        }
+/// Removes programs that nothing leads to; one that still runs somewhere goes on without its name. What can't be removed
+/// stays until the next time and is no reason for anything else.
+fn prune(folders: &Folders, record: &Record) {
+    let left = |error: io::Error| tracing::warn!(%error, "an agent that nothing leads to can't be removed");
+    let entries = match fs::read_dir(folders.agents()) {
+        Ok(entries) => entries,
+        Err(error) => return left(error),
+    };
+    for entry in entries {
+        let removed = entry.and_then(|entry| {
+            if entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
+                return Ok(());
+            }
+            if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) }
+        });
+        removed.unwrap_or_else(left);
     }
-    Ok(())
 }
 
 fn running(attempt: u32, step: UpgradeStep) -> UpgradeStatus {
@@ -283,7 +291,8 @@ mod tests {
             fs::create_dir(folders.agents().join(hex)).unwrap();
             fs::write(program_at(&folders, hex), "x").unwrap();
         }
-        prune(&folders, &record).unwrap();
+        fs::write(folders.agents().join("stray"), "x").unwrap();
+        prune(&folders, &record);
         let names: Vec<_> = fs::read_dir(folders.agents()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, [kept.as_str()]);
         let program = program_at(&folders, &kept).canonicalize().unwrap();

@@ -1,7 +1,7 @@
 //! Watches a program on trial from a process of its own, which is the installed program: one that hangs can't be told to end
 //! itself. Owns the end of the trial's time.
 
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -32,7 +32,8 @@ pub(crate) fn guard(args: GuardArgs) -> Outcome {
 }
 
 /// Returns once the process has ended or its program is on trial no more. After `limit` the trial has failed, and the process
-/// is ended: whoever keeps it running starts the installed program, which leads back.
+/// is ended, whatever the record says or can't: whoever keeps it running starts the installed program, which leads back, or
+/// tries it again until its starts are counted up.
 fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration) -> io::Result<()> {
     let until = Instant::now() + limit;
     loop {
@@ -40,14 +41,21 @@ fn watch(process: BorrowedFd<'_>, folders: &Folders, hex: &str, limit: Duration)
         if poll(&mut polled, Some(&LOOK_PAUSE))? > 0 {
             return Ok(());
         }
-        let mut record = Record::open(folders)?;
-        if record.on_trial(hex).is_none() {
+        let mut record = Record::open(folders);
+        if record.as_ref().is_ok_and(|record| record.on_trial(hex).is_none()) {
             return Ok(());
         }
         if Instant::now() >= until {
-            record.fail_silent();
-            record.save(folders)?;
-            eprintln!("fairlead-agent: the agent on trial did not prove itself within {} s: back", limit.as_secs());
+            let saved = record.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()));
+            let saved = saved.and_then(|record| {
+                record.fail_silent();
+                record.save(folders)
+            });
+            // Said where nobody may read it any more: a closed output must not keep it from ending the process either.
+            let reason = saved.err().map(|error| format!(" (agent.json can't be read or saved: {error})"));
+            let reason = reason.unwrap_or_default();
+            let said = format!("the agent on trial did not prove itself within {} s: back{reason}", limit.as_secs());
+            writeln!(io::stderr(), "fairlead-agent: {said}").ok();
             return Ok(pidfd_send_signal(process, Signal::KILL)?);
         }
     }
@@ -86,8 +94,20 @@ mod tests {
                 continue;
             }
             assert_eq!(child.wait().unwrap().signal(), Some(9));
-            let failure = Record::open(&folders).unwrap().outcome(7).unwrap().unwrap().clone();
+            let failure = Record::open(&folders).unwrap().outcome(7, &hex).unwrap().unwrap().clone();
             assert_eq!(failure.code, "upgrade.silent");
         }
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_also_when_the_record_can_not_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        std::fs::create_dir(folders.agent_record()).unwrap();
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+        watch(process.as_fd(), &folders, &"a".repeat(64), Duration::from_millis(1)).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
     }
 }

@@ -49,6 +49,9 @@ struct Trial {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Ended {
     attempt: u32,
+    /// Of the program that was asked for: a control plane restored from a backup counts attempts anew. Empty in older files.
+    #[serde(default)]
+    hex: String,
     failure: Option<Failure>,
 }
 
@@ -138,14 +141,14 @@ impl Record {
     /// The program on trial has proved itself.
     pub(crate) fn confirm(&mut self) {
         let Some(trial) = self.trial.take() else { return };
+        self.ended = Some(Ended { attempt: trial.attempt, hex: trial.program.hex.clone(), failure: None });
         self.former = self.current.replace(trial.program);
-        self.ended = Some(Ended { attempt: trial.attempt, failure: None });
     }
 
     /// The program on trial has not; the one before runs next.
     pub(crate) fn fail(&mut self, failure: Failure) {
         if let Some(trial) = self.trial.take() {
-            self.end(trial.attempt, failure);
+            self.end(trial.attempt, &trial.program.hex, failure);
         }
     }
 
@@ -161,13 +164,15 @@ impl Record {
     }
 
     /// A request that failed before anything was started.
-    pub(crate) fn end(&mut self, attempt: u32, failure: Failure) {
-        self.ended = Some(Ended { attempt, failure: Some(failure) });
+    pub(crate) fn end(&mut self, attempt: u32, hex: &str, failure: Failure) {
+        self.ended = Some(Ended { attempt, hex: hex.to_owned(), failure: Some(failure) });
     }
 
     /// How a request ended; `None` when it has not, or was not this one.
-    pub(crate) fn outcome(&self, attempt: u32) -> Option<Option<&Failure>> {
-        self.ended.as_ref().filter(|ended| ended.attempt == attempt).map(|ended| ended.failure.as_ref())
+    pub(crate) fn outcome(&self, attempt: u32, hex: &str) -> Option<Option<&Failure>> {
+        let ended =
+            self.ended.as_ref().filter(|ended| ended.attempt == attempt && (ended.hex.is_empty() || ended.hex == hex));
+        ended.map(|ended| ended.failure.as_ref())
     }
 
     /// Whether a program of the folder may still be needed.
@@ -201,7 +206,8 @@ mod tests {
     #[test]
     fn a_program_that_proves_itself_is_what_each_later_start_becomes() {
         let mut record = upgraded();
-        assert_eq!(record.outcome(1), Some(None));
+        assert_eq!(record.outcome(1, &program("b").hex), Some(None));
+        assert_eq!(record.outcome(1, &program("c").hex), None, "the same number for another program is another matter");
         for _ in 0..10 {
             assert_eq!(record.lead(installed(1)), Lead::Proven(program("b")));
         }
@@ -221,8 +227,8 @@ mod tests {
             assert_eq!(record.lead(installed(1)), Lead::Trial(program("c")));
         }
         assert_eq!(record.lead(installed(1)), Lead::Proven(program("b")));
-        assert_eq!(record.outcome(2).unwrap().unwrap().code, "upgrade.crashed");
-        assert_eq!(record.outcome(3), None, "a newer request is another matter");
+        assert_eq!(record.outcome(2, &program("c").hex).unwrap().unwrap().code, "upgrade.crashed");
+        assert_eq!(record.outcome(3, &program("c").hex), None, "a newer request is another matter");
         assert!(!record.keeps(&program("c").hex));
     }
 
@@ -234,7 +240,7 @@ mod tests {
         record.lead(installed(1));
         record.fail_silent();
         assert_eq!(record.lead(installed(1)), Lead::Stay);
-        assert_eq!(record.outcome(1).unwrap().unwrap().code, "upgrade.silent");
+        assert_eq!(record.outcome(1, &program("b").hex).unwrap().unwrap().code, "upgrade.silent");
     }
 
     #[test]
@@ -242,7 +248,7 @@ mod tests {
         let mut record = upgraded();
         record.begin(program("c"), 2);
         assert_eq!(record.lead(installed(2)), Lead::Stay);
-        assert_eq!(record.outcome(2).unwrap().unwrap().code, "upgrade.replaced");
+        assert_eq!(record.outcome(2, &program("c").hex).unwrap().unwrap().code, "upgrade.replaced");
         assert_eq!(record.lead(installed(2)), Lead::Stay);
     }
 
