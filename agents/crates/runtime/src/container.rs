@@ -2,12 +2,16 @@
 //! Owns their removal. Never touches a container that another data folder, or anybody else, made.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairlead_base::Folders;
 use fairlead_engine::{Engine, EngineError};
 use fairlead_model::InstanceId;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use tokio::time::{Instant, sleep};
 
 use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec};
@@ -73,8 +77,13 @@ async fn remove(socket: &Path, name: &str) -> Result<(), EngineError> {
 }
 
 /// Removes containers of this data folder whose instance nobody knows: what was made while nobody followed it. And its
-/// networks that are empty.
-pub(crate) async fn sweep(engine: &Engine, owner: &str, known: &HashSet<InstanceId>) -> Result<(), EngineError> {
+/// networks that are empty, unless a container is on its way into one: whoever starts it holds the lock of `instances`.
+pub(crate) async fn sweep(
+    engine: &Engine,
+    owner: &str,
+    instances: &Path,
+    known: &HashSet<InstanceId>,
+) -> Result<(), EngineError> {
     for name in engine.containers_of(owner).await? {
         let instance = name.rsplit('-').next().and_then(|id| InstanceId::parse(id).ok());
         if instance.is_none_or(|id| !known.contains(&id)) {
@@ -82,5 +91,11 @@ pub(crate) async fn sweep(engine: &Engine, owner: &str, known: &HashSet<Instance
             engine.remove_container(&name).await?;
         }
     }
-    engine.remove_empty_networks(owner).await
+    let lock = File::open(instances).map_err(EngineError::from)?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => engine.remove_empty_networks(owner).await,
+        // Not waited for, as the agent's start would be; they go at its next one.
+        Err(Errno::WOULDBLOCK) => Ok(()),
+        Err(error) => Err(io::Error::from(error).into()),
+    }
 }

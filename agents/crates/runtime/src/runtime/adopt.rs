@@ -69,7 +69,8 @@ impl Driver {
             return;
         }
         let known = self.instances.keys().cloned().collect();
-        if let Err(error) = container::sweep(engine, &container::owner(&self.options.folders), &known).await {
+        let folders = &self.options.folders;
+        if let Err(error) = container::sweep(engine, &container::owner(folders), &folders.instances(), &known).await {
             tracing::warn!(%error, "containers of former instances can't be looked for");
         }
     }

@@ -141,11 +141,11 @@ async fn start(
     let has_port = spec.process == WEB && spec.hook.is_none();
     let port = if has_port { image.port.unwrap_or(PORT) } else { 0 };
     let app = format!("{}-{}", spec.key.app, spec.key.environment);
-    // One at a time: Docker makes two networks of one name for two who ask at once, and then starts nothing in either.
+    // One at a time: Docker makes two networks of one name for two who ask at once, and then starts nothing in either. Until
+    // the container is in its network: the agent removes those that are empty.
     let instances = File::open(folder.path().join("..")).map_err(|error| failed(error.into()))?;
     flock(&instances, FlockOperation::LockExclusive).map_err(|error| failed(io::Error::from(error).into()))?;
     let network = engine.closed_network(&container.owner, &app).await.map_err(failed)?;
-    drop(instances);
     let mut order = ContainerOrder { network, ..order(spec, container, secrets, port) };
     let mut made = begin(&engine, &order).await;
     // Some engines come without the program that would be its first process.
@@ -155,6 +155,7 @@ async fn start(
         order.init = false;
         made = begin(&engine, &order).await;
     }
+    drop(instances);
     let words = made.map_err(failed)?;
     let state = engine.container(&order.name).await.map_err(failed)?.ok_or("The app's container has gone.")?;
     // One that has ended already has no address; how it ended is told in a moment.
