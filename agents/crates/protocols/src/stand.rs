@@ -24,8 +24,13 @@ const BODY_PATIENCE: Duration = Duration::from_millis(300);
 async fn own_app() -> SocketAddr {
     let app = App::new(|mut peer, _| async move {
         if let Some(head) = peer.head().await {
-            if head.to_ascii_lowercase().contains("transfer-encoding") {
-                let whole = async { while !peer.unread.ends_with(b"0\r\n\r\n") && peer.fill().await {} };
+            let head = head.to_ascii_lowercase();
+            let length = head.split("content-length:").nth(1).and_then(|rest| rest.lines().next()?.trim().parse().ok());
+            if head.contains("transfer-encoding") || length.is_some() {
+                let is_whole = |unread: &[u8]| {
+                    length.map_or_else(|| unread.ends_with(b"0\r\n\r\n"), |length: usize| unread.len() >= length)
+                };
+                let whole = async { while !is_whole(&peer.unread) && peer.fill().await {} };
                 // Either way it is answered: what matters is that it was waited for.
                 tokio::time::timeout(BODY_PATIENCE, whole).await.ok();
             }
