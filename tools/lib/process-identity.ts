@@ -17,7 +17,9 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
     // The name in parentheses may hold spaces and parentheses itself; the state is the first field after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const startTicks = fields[19];
-    return startTicks === undefined || fields[0] === 'Z' ? undefined : { pid, startTicks };
+    // The first thread is a zombie before the others have ended, and until then its sockets are open.
+    const isGone = fields[0] === 'Z' && Number(fields[17]) <= 1;
+    return startTicks === undefined || isGone ? undefined : { pid, startTicks };
   } catch {
     return undefined; // gone
   }
