@@ -80,10 +80,12 @@ export class KillDrill {
     await this.#load.more(3);
     const before = this.#load.result().failures.length;
     const serving = this.#serving;
-    const oldPid = (await this.#pids())[0] ?? 0;
     const version = ++this.#newest;
     const held = step === 'drain' ? this.#hold() : undefined;
     if (held !== undefined) await this.#gates.arrived(`hold/${serving}`);
+    // Only the one that is held drains until it is let go: the other may have ended before it is looked at.
+    const oldPid = held === undefined ? (await this.#pids())[0] : this.#gates.lastAt(`hold/${serving}`);
+    if (oldPid === undefined) throw new Error('no instance of the old release was seen');
     this.#close(step, version);
     if (step === 'releasing') await this.#setReleaseCommand(RELEASE_COMMAND);
     const ballastBytes = step === 'pack' || step === 'start' ? BALLAST_BYTES : 0;
@@ -118,6 +120,7 @@ export class KillDrill {
     await this.#load.more(3);
     const lost: LoadFailure[] = this.#load.result().failures.slice(before);
     const heldFailure = await held;
+    this.#gates.shut(`hold/${this.#serving}`);
     if (heldFailure !== undefined) lost.push(heldFailure);
     const carried = lost.filter((failure) => isCarried(victim, failure, goneAt));
     failures.push(
@@ -147,6 +150,8 @@ export class KillDrill {
     this.#system.repositories.holdClones(undefined);
     for (const name of ['clone', 'build', 'release', 'start']) this.#gates.open(`${name}/${version}`);
     this.#gates.open(`hold/${serving}`);
+    // There it is asked again when the instance that held it was killed.
+    this.#gates.open(`hold/${version}`);
   }
 
   async #setReleaseCommand(releaseCommand: typeof RELEASE_COMMAND | null): Promise<void> {

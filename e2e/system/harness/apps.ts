@@ -196,7 +196,7 @@ export function gated(text: string, gates: GatesOfApp): Files {
       'server.removeAllListeners("request");',
       'let told = false;',
       'server.on("request", (request, response) => {',
-      '  if (request.url === "/hold") return fetch(gates.hold).then((gate) => gate.text()).then(() => response.end(text));',
+      '  if (request.url === "/hold") return fetch(gates.hold + "?" + process.pid).then((gate) => gate.text()).then(() => response.end(text));',
       '  answer(request, response);',
       '  if (request.url !== "/up" || told) return;',
       '  told = true;',

@@ -8,8 +8,12 @@ export interface Gates {
   /** What an app asks to pass; it is answered when the gate is open. */
   url(name: string): string;
   open(name: string): void;
+  /** As if nobody had asked: whoever comes from now on waits. */
+  shut(name: string): void;
   /** Resolves when the gate was asked for so often. */
   arrived(name: string, times?: number): Promise<void>;
+  /** The process that asked last, if it said which it is: behind a question mark. */
+  lastAt(name: string): number | undefined;
   /** Waits at a gate in this process. */
   pass(name: string): Promise<void>;
   close(): Promise<void>;
@@ -20,6 +24,7 @@ const ARRIVAL_TIMEOUT_MS = 120_000;
 export async function openGates(): Promise<Gates> {
   const opened = new Set<string>();
   const asked = new Map<string, number>();
+  const askedBy = new Map<string, number>();
   const waiting = new Map<string, (() => void)[]>();
 
   function ask(name: string, pass: () => void): void {
@@ -28,7 +33,9 @@ export async function openGates(): Promise<Gates> {
     else waiting.set(name, [...(waiting.get(name) ?? []), pass]);
   }
   const server = createServer((request, response: ServerResponse) => {
-    ask((request.url ?? '/').slice(1), () => response.end('pass'));
+    const [name = '', pid] = (request.url ?? '/').slice(1).split('?');
+    if (pid !== undefined) askedBy.set(name, Number(pid));
+    ask(name, () => response.end('pass'));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -39,12 +46,18 @@ export async function openGates(): Promise<Gates> {
       for (const pass of waiting.get(name) ?? []) pass();
       waiting.delete(name);
     },
+    shut(name) {
+      opened.delete(name);
+      asked.delete(name);
+      askedBy.delete(name);
+    },
     arrived: (name, times = 1) =>
       waitFor(() => (asked.get(name) ?? 0) >= times, {
         what: `${times} at the gate ${name}`,
         timeoutMs: ARRIVAL_TIMEOUT_MS,
         everyMs: 1,
       }).then(() => undefined),
+    lastAt: (name) => askedBy.get(name),
     pass: (name) => new Promise((resolve) => ask(name, resolve)),
     close: () =>
       new Promise((resolve) => {
