@@ -110,6 +110,9 @@ impl Connector {
             UpstreamAddress::Tcp(address) => {
                 let socket = TcpStream::connect(address).await?;
                 socket.set_nodelay(true)?;
+                if address.ip().is_loopback() {
+                    without_pacing(&socket);
+                }
                 if self.protocol == UpstreamProtocol::Http2 {
                     keep_alive(&socket)?;
                 }
@@ -125,6 +128,14 @@ impl Connector {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "the app did not choose HTTP/2 in its handshake"));
         }
         Ok(UpstreamSocket::Tls(Box::new(stream)))
+    }
+}
+
+/// Within one machine there is no path to measure: what the machine's default may do at every segment (BBR's model and its
+/// pacing, for one) would be for nothing.
+fn without_pacing(socket: &TcpStream) {
+    if let Err(error) = SockRef::from(socket).set_tcp_congestion(b"reno") {
+        tracing::debug!(%error, "the machine's own congestion control stays");
     }
 }
 
