@@ -28,7 +28,8 @@ const { values, positionals } = parseArgs({
 });
 const faults: Fault[] = [];
 let unread = '';
-const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--quiet', '-p', 'fairlead-proxy'];
+// The whole workspace, as `npm test` selects it: with other features the crates would be compiled anew.
+const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--quiet', '--workspace'];
 const { code, output } = await run('cargo', [...args, '--test', 'survival', '--', ...positionals], {
   env: { FAIRLEAD_FAULTS: values.short ? 'short' : 'long' },
   onOutput: (chunk) => {
