@@ -53,7 +53,7 @@ const CARGO_RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) igno
 const CARGO_FAILURE = /^---- (\S+) stdout ----\n([\s\S]*?)(?=^---- |^failures:$)/gm;
 
 /** More than there are cores: the tests that take long wait for other processes. */
-const RUST_TEST_THREADS = '6';
+const RUST_TEST_THREADS = '4';
 
 export async function runCargoTest(selection: readonly string[], say: Say): Promise<Outcome> {
   const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--no-fail-fast', '--quiet', ...selection];
