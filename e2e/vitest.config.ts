@@ -1,6 +1,6 @@
 import { vitestConfig } from '@fairlead/config/vitest';
 
-const base = vitestConfig({ include: ['system/**/*.test.ts'], testTimeoutMs: 120_000 });
+const base = vitestConfig({ include: ['system/**/*.test.ts'], testTimeoutMs: 300_000 });
 
-// One system at a time: each takes ports, memory and the two cores that its timings are about.
-export default { ...base, test: { ...base.test, fileParallelism: false } };
+// Two systems at a time: each waits far more than it works. More would be about the load, not about the system.
+export default { ...base, test: { ...base.test, maxWorkers: 2 } };

@@ -1,6 +1,8 @@
-// `npm run verify`: every check that needs no running system, in two lanes (Node, Rust), the same in CI. A check prints
-// one line; a failed one prints what it said. There are no warnings: a check passes or it does not.
+// `npm run verify`: every check that needs no running system, in two lanes (Node, Rust), which are two stages of `npm test`.
+// A check prints one line; a failed one prints what it said. There are no warnings: a check passes or it does not.
 import { ROOT, run } from './lib/command.ts';
+import { add, type Outcome } from './test/outcome.ts';
+import type { Say } from './test/screen.ts';
 
 interface Check {
   readonly name: string;
@@ -59,30 +61,32 @@ const RUST_LANE: readonly Check[] = [
   },
 ];
 
-export interface Outcome {
-  readonly passed: number;
-  readonly failed: number;
+/** All but what is written in Rust. */
+export async function verify(say: Say): Promise<Outcome> {
+  if (!(await runCheck(PREPARE, say))) return { passed: 0, failed: 1 };
+  return count([true, ...(await runLane(NODE_LANE, say))]);
 }
 
-export async function verify(): Promise<Outcome> {
-  const prepared = await runCheck(PREPARE);
-  if (!prepared) return { passed: 0, failed: 1 };
-  const lanes = await Promise.all([runLane(NODE_LANE), runLane(RUST_LANE)]);
-  const results = [true, ...lanes.flat()];
+/** What is written in Rust. */
+export async function verifyCrates(say: Say): Promise<Outcome> {
+  return count(await runLane(RUST_LANE, say));
+}
+
+function count(results: readonly boolean[]): Outcome {
   return { passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length };
 }
 
-async function runLane(checks: readonly Check[]): Promise<boolean[]> {
+async function runLane(checks: readonly Check[], say: Say): Promise<boolean[]> {
   const results: boolean[] = [];
-  for (const check of checks) results.push(await runCheck(check));
+  for (const check of checks) results.push(await runCheck(check, say));
   return results;
 }
 
-async function runCheck(check: Check): Promise<boolean> {
+async function runCheck(check: Check, say: Say): Promise<boolean> {
   const result = await run(check.command, check.args, check.cwd === undefined ? {} : { cwd: `${ROOT}/${check.cwd}` });
   const seconds = (result.elapsedMs / 1000).toFixed(1).padStart(6);
-  console.log(`${result.code === 0 ? '  ok  ' : ' FAIL '} ${seconds} s  ${check.name}`);
-  if (result.code !== 0) console.log(indent(result.output));
+  say(`${result.code === 0 ? '  ok  ' : ' FAIL '} ${seconds} s  ${check.name}\n`);
+  if (result.code !== 0) say(`${indent(result.output)}\n`);
   return result.code === 0;
 }
 
@@ -94,7 +98,9 @@ function indent(output: string): string {
 }
 
 if (import.meta.main) {
-  const { passed, failed } = await verify();
+  const say = (text: string) => process.stdout.write(text);
+  const [of, ofCrates] = await Promise.all([verify(say), verifyCrates(say)]);
+  const { passed, failed } = add(of, ofCrates);
   console.log(`${passed} passed, ${failed} failed`);
   if (failed > 0) process.exit(1);
 }

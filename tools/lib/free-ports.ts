@@ -1,5 +1,6 @@
 // Free ports for a product of a test: below the ephemeral range, so that no outgoing connection takes one in between, and
-// outside 20000–29999, which the agent gives to apps.
+// outside 20000–29999, which the agent gives to apps. Test files run beside each other, and what starts next may listen
+// later than it was promised: each worker of vitest has a share of the range, and who is none has one too.
 import { createServer } from 'node:net';
 import { PORTS, type PortName } from '../start/options.mjs';
 
@@ -9,13 +10,14 @@ export async function freePorts(): Promise<Record<PortName, number>> {
   return ports as Record<PortName, number>;
 }
 
-const FIRST = 10_000;
-const LAST = 19_999;
+const SHARES = 4;
+const SHARE_SIZE = 10_000 / SHARES;
+const FIRST = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % SHARES) * SHARE_SIZE;
 const given = new Set<number>();
 
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
+    const port = FIRST + Math.floor(Math.random() * SHARE_SIZE);
     if (given.has(port) || !(await isFree(port))) continue;
     given.add(port);
     return port;

@@ -1,6 +1,7 @@
 // The programs the tests need from Debian: installed when we are root, asked for when we are not.
 import { existsSync } from 'node:fs';
-import { run } from '../lib/command.ts';
+import { type CommandResult, run } from '../lib/command.ts';
+import type { Say } from './screen.ts';
 
 export interface DebianProgram {
   readonly file: string;
@@ -19,8 +20,18 @@ export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['op
 export const REGISTRY: DebianProgram = { file: '/usr/bin/docker-registry', packages: ['docker-registry'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };
 
+/** One after another, whoever asks: stages run beside each other, and `update` fails while another one is under way. */
+function aptGet(args: readonly string[]): Promise<CommandResult> {
+  // RUNLEVEL=1 keeps Debian from starting the services it installs.
+  const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  return run('flock', ['/var/lib/dpkg', 'apt-get', ...args], { env });
+}
+
 /** Installs what is missing; answers a line for the user when it cannot. */
-export async function requirePrograms(programs: readonly DebianProgram[]): Promise<string | undefined> {
+export async function requirePrograms(
+  programs: readonly DebianProgram[],
+  say: Say = (text) => process.stdout.write(text),
+): Promise<string | undefined> {
   const missing = programs.filter((program) => !existsSync(program.file));
   if (missing.length === 0) return undefined;
   const packages = missing.flatMap((program) => program.packages);
@@ -28,11 +39,9 @@ export async function requirePrograms(programs: readonly DebianProgram[]): Promi
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
     return `${missing.map((program) => program.file).join(' and ')} missing: run as root: ${command}`;
   }
-  console.log(`installing ${packages.join(', ')}`);
-  // RUNLEVEL=1 keeps Debian from starting the services it installs.
-  const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const update = await run('apt-get', ['update', '-q'], { env });
-  const install = await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...packages], { env });
+  say(`installing ${packages.join(', ')}\n`);
+  const update = await aptGet(['update', '-q']);
+  const install = await aptGet(['install', '-y', '-q', '--no-install-recommends', ...packages]);
   const stillMissing = missing.filter((program) => !existsSync(program.file));
   if (install.code === 0 && stillMissing.length === 0) return undefined;
   const tail = `${update.code === 0 ? '' : update.output}${install.output}`.trimEnd().split('\n').slice(-5).join('\n');

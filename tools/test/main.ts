@@ -1,10 +1,11 @@
-// `npm test`, second half: every stage in turn, each with its minutes, and as the last line how many checks and tests
-// passed and failed over all of them. `--only STAGE` (repeatable) runs some.
+// `npm test`, second half: every stage with its minutes, and as the last line how many checks and tests passed and failed
+// over all of them. They run in two lanes, because most of them use one core or wait more than they work. `--only STAGE`
+// (repeatable) runs some.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT, run } from '../lib/command.ts';
 import { buildAgent, buildWeb, generateClient } from '../start/builds.ts';
-import { verify } from '../verify.ts';
+import { verify, verifyCrates } from '../verify.ts';
 import {
   BUSYBOX,
   CHROMIUM,
@@ -20,46 +21,48 @@ import {
 } from './debian.ts';
 import { add, NOTHING, type Outcome } from './outcome.ts';
 import { runCargoTest, runPlaywright, runProtocols, runVitest, vitestFolders } from './runners.ts';
+import { openScreen, type Say } from './screen.ts';
 
 interface Stage {
   readonly name: string;
   readonly what: string;
   readonly needs?: readonly DebianProgram[];
-  readonly run: () => Promise<Outcome>;
+  readonly run: (say: Say) => Promise<Outcome>;
 }
 
 const CONTRACT_PACKAGE = 'packages/contract';
 const silent = () => undefined;
 
 const STAGES: readonly Stage[] = [
-  { name: 'verify', what: 'format, lint, types, imports, dead code, licences, clippy', run: verify },
+  { name: 'verify', what: 'format, lint, types, imports, dead code, licences', run: verify },
+  { name: 'crates', what: 'layers, format and clippy of the crates, fuzz targets', run: verifyCrates },
   {
     name: 'unit',
     what: 'packages and apps, on a real PostgreSQL',
     needs: [OPENSSH],
-    run: () =>
+    run: (say) =>
       inTurn(
         vitestFolders()
           .filter((folder) => folder !== CONTRACT_PACKAGE)
-          .map((folder) => () => runVitest(folder)),
+          .map((folder) => () => runVitest(folder, say)),
       ),
   },
   {
     name: 'contract',
     what: 'the same fixtures in both languages',
-    run: () =>
+    run: (say) =>
       inTurn([
-        () => runVitest(CONTRACT_PACKAGE),
-        () => runCargoTest(['--workspace', '--test', 'fixtures', '--test', 'generated']),
+        () => runVitest(CONTRACT_PACKAGE, say),
+        () => runCargoTest(['--workspace', '--test', 'fixtures', '--test', 'generated'], say),
       ]),
   },
   {
     name: 'rust',
     what: 'the agent’s crates',
     needs: [BUSYBOX, DOCKER, IP, REGISTRY],
-    run: async () => {
-      const outcome = await runCargoTest(['--workspace']);
-      await printInstructions();
+    run: async (say) => {
+      const outcome = await runCargoTest(['--workspace'], say);
+      await tellInstructions(say);
       return outcome;
     },
   },
@@ -73,29 +76,36 @@ const STAGES: readonly Stage[] = [
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
     needs: [CURL, DOCKER, IP, NGINX, OPENSSL, REGISTRY],
-    run: async () => {
+    run: async (say) => {
       await buildAgent('dev', silent);
       await buildWeb(silent);
-      return runVitest('e2e');
+      return runVitest('e2e', say);
     },
   },
   {
     name: 'ui',
     what: 'the product in a browser',
     needs: [CHROMIUM],
-    run: async () => {
+    run: async (say) => {
       const agent = await buildAgent('dev', silent);
       await buildWeb(silent);
-      return runPlaywright(join(ROOT, 'e2e/ui/playwright.config.ts'), { FAIRLEAD_E2E_AGENT: agent });
+      return runPlaywright(join(ROOT, 'e2e/ui/playwright.config.ts'), { FAIRLEAD_E2E_AGENT: agent }, say);
     },
   },
 ];
 
+/** Within a lane one after another, the lanes beside each other. On two cores they take about the same time. */
+const LANES: readonly (readonly string[])[] = [
+  ['verify', 'unit', 'system', 'ui'],
+  ['crates', 'contract', 'rust', 'protocols'],
+];
+
 /** A figure to look at, with the others of a run; never a reason to fail. */
-async function printInstructions(): Promise<void> {
+async function tellInstructions(say: Say): Promise<void> {
   const args = [join(ROOT, 'e2e/perf/instructions.ts'), '--profile', 'dev'];
   const { code, output } = await run(process.execPath, args);
-  console.log(code === 0 ? output.trimEnd() : 'instructions a request: not counted (valgrind is missing or failed)');
+  const told = code === 0 ? output.trimEnd() : 'instructions a request: not counted (valgrind is missing or failed)';
+  say(`${told}\n`);
 }
 
 async function inTurn(runs: readonly (() => Promise<Outcome>)[]): Promise<Outcome> {
@@ -104,16 +114,16 @@ async function inTurn(runs: readonly (() => Promise<Outcome>)[]): Promise<Outcom
   return total;
 }
 
-async function runStage(stage: Stage): Promise<Outcome> {
+async function runStage(stage: Stage, say: Say): Promise<Outcome> {
   try {
-    const missing = await requirePrograms(stage.needs ?? []);
+    const missing = await requirePrograms(stage.needs ?? [], say);
     if (missing !== undefined) {
-      console.log(missing);
+      say(`${missing}\n`);
       return { passed: 0, failed: 1 };
     }
-    return await stage.run();
+    return await stage.run(say);
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    say(`${error instanceof Error ? error.message : error}\n`);
     return { passed: 0, failed: 1 };
   }
 }
@@ -127,18 +137,38 @@ function chooseStages(): readonly Stage[] {
   return STAGES.filter((stage) => wanted.includes(stage.name));
 }
 
-const lines: string[] = [];
-let total: Outcome = NOTHING;
-await generateClient(silent);
-for (const stage of chooseStages()) {
-  console.log(`\n── ${stage.name}: ${stage.what}`);
-  const startedAt = performance.now();
-  const outcome = await runStage(stage);
-  const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
-  lines.push(`${stage.name.padEnd(10)} ${minutes.padStart(5)} min  ${outcome.passed} passed, ${outcome.failed} failed`);
-  total = add(total, outcome);
+interface Ended {
+  readonly outcome: Outcome;
+  readonly line: string;
 }
+
+const begin = openScreen((text) => process.stdout.write(text));
+const ended = new Map<string, Ended>();
+
+async function runLane(stages: readonly Stage[]): Promise<void> {
+  for (const stage of stages) {
+    const { say, end } = begin();
+    say(`\n── ${stage.name}: ${stage.what}\n`);
+    const startedAt = performance.now();
+    const outcome = await runStage(stage, say);
+    end();
+    const counts = `${outcome.passed} passed, ${outcome.failed} failed`;
+    ended.set(stage.name, { outcome, line: `${nameAndMinutes(stage.name, startedAt)}  ${counts}` });
+  }
+}
+
+function nameAndMinutes(name: string, startedAt: number): string {
+  return `${name.padEnd(10)} ${((performance.now() - startedAt) / 60_000).toFixed(1).padStart(5)} min`;
+}
+
+const startedAt = performance.now();
+await generateClient(silent);
+const chosen = chooseStages();
+await Promise.all(LANES.map((names) => runLane(chosen.filter(({ name }) => names.includes(name)))));
+const all = chosen.flatMap(({ name }) => ended.get(name) ?? []);
+const total = all.reduce((sum, { outcome }) => add(sum, outcome), NOTHING);
 const failures = total.failures ?? [];
 if (failures.length > 0) console.log(`\n── what failed\n${failures.join('\n')}`);
-console.log(`\n${lines.join('\n')}\n\n${total.passed} passed, ${total.failed} failed`);
+console.log(`\n${all.map(({ line }) => line).join('\n')}\n${nameAndMinutes('together', startedAt)}`);
+console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed > 0 ? 1 : 0);

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, run } from '../lib/command.ts';
 import { failure, type Outcome } from './outcome.ts';
-
-const show = (chunk: string) => process.stdout.write(chunk);
+import type { Say } from './screen.ts';
 
 interface VitestReport {
   readonly numPassedTests: number;
@@ -25,10 +24,10 @@ interface VitestReport {
 }
 
 /** All test files of one folder that has a vitest.config.ts. */
-export async function runVitest(folder: string): Promise<Outcome> {
+export async function runVitest(folder: string, say: Say): Promise<Outcome> {
   return withReport(async (file) => {
     const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const { code } = await run('vitest', args, { cwd: join(ROOT, folder), onOutput: show, env: { CI: '1' } });
+    const { code } = await run('vitest', args, { cwd: join(ROOT, folder), onOutput: say, env: { CI: '1' } });
     const report = readJson<VitestReport>(file);
     if (report === undefined) return { passed: 0, failed: 1 };
     const failed = report.numFailedTests + report.numPendingTests + report.numTodoTests;
@@ -53,9 +52,12 @@ const CARGO_RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) igno
 /** What `cargo test` prints of a failed test after all others: its name, then its own output up to the next. */
 const CARGO_FAILURE = /^---- (\S+) stdout ----\n([\s\S]*?)(?=^---- |^failures:$)/gm;
 
-export async function runCargoTest(selection: readonly string[]): Promise<Outcome> {
+/** More than there are cores: the tests that take long wait for other processes. */
+const RUST_TEST_THREADS = '4';
+
+export async function runCargoTest(selection: readonly string[], say: Say): Promise<Outcome> {
   const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--no-fail-fast', '--quiet', ...selection];
-  const { code, output } = await run('cargo', args, { onOutput: show });
+  const { code, output } = await run('cargo', args, { onOutput: say, env: { RUST_TEST_THREADS } });
   let passed = 0;
   let failed = 0;
   for (const [, ok, bad, ignored] of output.matchAll(CARGO_RESULT)) {
@@ -69,8 +71,8 @@ export async function runCargoTest(selection: readonly string[]): Promise<Outcom
 const PROTOCOLS_RESULT = /^cases (\d+), failed (\d+)$/m;
 
 /** The short form of `npm run check:protocols`. */
-export async function runProtocols(): Promise<Outcome> {
-  const { code, output } = await run('node', ['e2e/protocols/main.ts', '--short'], { onOutput: show });
+export async function runProtocols(say: Say): Promise<Outcome> {
+  const { code, output } = await run('node', ['e2e/protocols/main.ts', '--short'], { onOutput: say });
   const [, cases, bad] = PROTOCOLS_RESULT.exec(output) ?? [];
   if (cases === undefined || bad === undefined) return { passed: 0, failed: 1 };
   const failed = Number(bad);
@@ -99,11 +101,11 @@ interface PlaywrightReport {
   };
 }
 
-export async function runPlaywright(config: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
+export async function runPlaywright(config: string, env: Readonly<Record<string, string>>, say: Say): Promise<Outcome> {
   return withReport(async (file) => {
     const args = ['test', '--config', config, '--reporter=list,json'];
     const { code } = await run('playwright', args, {
-      onOutput: show,
+      onOutput: say,
       env: { ...env, PLAYWRIGHT_JSON_OUTPUT_NAME: file },
     });
     const report = readJson<PlaywrightReport>(file);

@@ -15,7 +15,7 @@ use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step
 use fairlead_secret::Redactor;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -33,6 +33,10 @@ const OUTPUT_SLACK: Duration = Duration::from_millis(500);
 const TAIL_LINES: usize = 20;
 /// Output that is captured, not logged: a commit's data, a list of refs.
 const CAPTURE_BYTES_MAX: usize = 4 << 20;
+
+/// How long a program may be busy being written, and how often it is tried meanwhile.
+const BUSY_LIMIT: Duration = Duration::from_secs(10);
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// How often the size of its folders is looked at.
 const SIZE_PAUSE: Duration = Duration::from_secs(3);
@@ -110,7 +114,7 @@ impl Workshop<'_> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
-        let mut child = self.command(order)?.spawn().map_err(|error| not_started(order.program, error))?;
+        let mut child = start(&mut self.command(order)?).await.map_err(|error| not_started(order.program, error))?;
         let group = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(BuildError::server("reading its output")(io::ErrorKind::BrokenPipe.into()));
@@ -253,6 +257,20 @@ fn find(program: &str, path: &OsStr, folder: &Path) -> Option<PathBuf> {
     })
 }
 
+/// A program that was just fetched may still be open for writing in a process that another thread has forked, for the moment
+/// until that becomes another program: the kernel starts it only then.
+async fn start(command: &mut Command) -> io::Result<Child> {
+    let until = Instant::now() + BUSY_LIMIT;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < until => {
+                sleep(BUSY_PAUSE).await;
+            }
+            started => return started,
+        }
+    }
+}
+
 fn not_started(program: &str, error: io::Error) -> BuildError {
     match error.kind() {
         io::ErrorKind::NotFound => BuildError::Command(format!(
@@ -360,4 +378,24 @@ fn keep(workshop: &mut Workshop<'_>, tail: &mut Vec<String>, step: Step, stream:
     }
     tail.push(line.clone());
     workshop.log(step, stream, line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_that_is_open_for_writing_starts_once_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        std::fs::copy("/bin/true", &program).unwrap();
+        let writer = std::fs::OpenOptions::new().write(true).open(&program).unwrap();
+        let close = async {
+            sleep(BUSY_PAUSE * 3).await;
+            drop(writer);
+        };
+        let mut command = Command::new(&program);
+        let (child, ()) = tokio::join!(start(&mut command), close);
+        assert!(child.unwrap().wait().await.unwrap().success());
+    }
 }

@@ -302,7 +302,8 @@ fn the_end_of_a_container_is_told_as_that_of_a_process() {
         let first = live(image(1, &[]));
         server.desire([first.clone()]);
         let before = server.healthy(1).await.remove(0);
-        let short = Duration::from_secs(3);
+        // Long enough for a loaded machine to start a container and look at it.
+        let short = Duration::from_secs(10);
         for (number, release, limit, code, words) in [
             (2, script(2, "echo it broke; exit 3"), PATIENCE, "rollout.crash_loop", "exit code 3"),
             (3, script(3, "sleep 1000"), short, "rollout.not_listening", "listened on no port at all"),

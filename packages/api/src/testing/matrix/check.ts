@@ -100,12 +100,12 @@ export async function checkMatrix(
     report.leaks.push(`${procedure.path} as ${person.name} answered ${answer.outcome} where ${expected} is declared`);
   };
 
+  let before = await stage.foreignFingerprint();
   for (const procedure of declaredProcedures(router)) {
     report.procedures += 1;
     const samples =
       examples[procedure.path]?.(stage.own) ??
       (procedure.input === null ? [{ value: undefined, ids: [] }] : samplesOf(procedure.input, stage.own));
-    const before = await stage.foreignFingerprint();
     if (isOfMembers(procedure.access)) {
       await checkOutsiders(procedure, samples);
       await checkRoles(procedure, procedure.access, samples);
@@ -113,7 +113,9 @@ export async function checkMatrix(
     } else {
       await checkOpen(procedure, samples);
     }
-    if ((await stage.foreignFingerprint()) !== before) report.leaks.push(`${procedure.path} changed a foreign row`);
+    const after = await stage.foreignFingerprint();
+    if (after !== before) report.leaks.push(`${procedure.path} changed a foreign row`);
+    before = after;
   }
   const own = await checkRoutes(stage, routes ?? routesOf(api.parts), {
     authOptions: api.authOptions,

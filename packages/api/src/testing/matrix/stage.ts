@@ -197,18 +197,19 @@ export async function setStage(api: TestApi): Promise<Stage> {
       });
     },
     throwaway: async () => ({ name: 'an account', cookie: (await account('throwaway')).cookie, slug: 'ours' }),
-    foreignFingerprint: () =>
-      world.system(async ({ tx }) => {
-        const parts: string[] = [];
-        for (const { name } of [...tables, { name: 'organization' }]) {
-          const key = name === 'organization' ? 'id' : 'organization_id';
-          const [row] = await tx.$queryRawUnsafe<{ digest: string | null }[]>(
-            `SELECT md5(string_agg(r::text, '|' ORDER BY r.id)) AS digest FROM "${name}" AS r WHERE r.${key} = $1`,
-            foreignRows.organizationId,
-          );
-          parts.push(`${name}:${row?.digest ?? ''}`);
-        }
-        return parts.join(' ');
-      }),
+    foreignFingerprint: async () => {
+      const digests = [...tables, { name: 'organization' }].map(({ name }) => {
+        const key = name === 'organization' ? 'id' : 'organization_id';
+        return `SELECT '${name}:' || coalesce(md5(string_agg(r::text, '|' ORDER BY r.id)), '') AS digest
+          FROM "${name}" AS r WHERE r.${key} = $1`;
+      });
+      const rows = await world.system(({ tx }) =>
+        tx.$queryRawUnsafe<{ digest: string }[]>(
+          `SELECT digest FROM (${digests.join(' UNION ALL ')}) AS each ORDER BY digest`,
+          foreignRows.organizationId,
+        ),
+      );
+      return rows.map(({ digest }) => digest).join(' ');
+    },
   };
 }
