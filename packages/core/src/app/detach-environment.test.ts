@@ -62,6 +62,9 @@ test('an app leaves an environment: stopped there, its domains free, its history
   await world.tenant((ctx) =>
     attachDomain(ctx, { ...owner, host: `next-${count}.example.test`, pathPrefix: '/' }, links),
   );
+  await world.tenant((ctx) =>
+    attachDomain(ctx, { ...owner, host: `next-${count}.example.test`, pathPrefix: '/api' }, links),
+  );
   const run = await world.tenant((ctx) => createBenchmark(ctx, { ...owner, plan: benchmarkPlanSchema.parse({}) }));
   const waiting = await world.tenant((ctx) => createDeployment(ctx, owner));
   const before = await world.desired();
@@ -78,7 +81,9 @@ test('an app leaves an environment: stopped there, its domains free, its history
   const measured = await world.system(({ tx }) => tx.benchmarkRun.findFirstOrThrow({ where: { id: run.runId } }));
   expect(measured.state).toBe('cancelled');
   expect(await audited('app.detach_environment')).toMatchObject([
-    { before: { environmentName: 'Staging', domains: [`next-${count}.example.test`] } },
+    {
+      before: { environmentName: 'Staging', domains: [`next-${count}.example.test`, `next-${count}.example.test/api`] },
+    },
   ]);
 
   // Back again, it finds what was written; nothing runs before it is deployed.

@@ -32,7 +32,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const range = isRange(filter.value) ? filter.value : '15m';
   const { app, asked } = usePlacedApp(slug, initial);
   const place = { appId: app.id, environmentId: app.environmentId };
-  const servers = placeOf(app)?.servers.length ?? 1;
+  const servers = app.serverCount;
   const metric = useQuery({
     ...trpc.metric.app.queryOptions({ ...place, range }),
     // Several servers are added up by each reading; one streams in between.
@@ -98,6 +98,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
 
 function Source({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
+  const servers = placeOf(app)?.servers ?? [app];
   const rows = [
     ...(app.image !== null
       ? [{ term: 'Image', value: app.image }]
@@ -125,11 +126,17 @@ function Source({ app }: { readonly app: AppDetail }) {
           </div>
         ))}
         <div className="flex items-baseline justify-between gap-4">
-          <dt className="shrink-0 text-ink-faint">Server</dt>
-          <dd className="min-w-0 truncate">
-            <HoverLink href={paths.server(app.serverId)} className="rounded-mark hover:underline">
-              {app.serverName}
-            </HoverLink>
+          <dt className="shrink-0 text-ink-faint">{servers.length > 1 ? 'Servers' : 'Server'}</dt>
+          <dd className="flex min-w-0 flex-wrap justify-end gap-x-3">
+            {servers.map(({ serverId, serverName }) => (
+              <HoverLink
+                key={serverId}
+                href={paths.server(serverId)}
+                className="min-w-0 truncate rounded-mark hover:underline"
+              >
+                {serverName}
+              </HoverLink>
+            ))}
           </dd>
         </div>
       </dl>
