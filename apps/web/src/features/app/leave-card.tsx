@@ -62,10 +62,15 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
 
 function Lost({ app }: { readonly app: AppDetail }) {
   const servers = placeOf(app)?.servers.map(({ serverName }) => serverName) ?? [app.serverName];
+  const routes = app.domains.map(({ host, pathPrefix }) => (pathPrefix === '/' ? host : host + pathPrefix));
   return (
     <ul className="list-disc space-y-1 pl-5">
       <li>It stops at once on {listOf(servers)}.</li>
-      {app.hosts.length === 0 ? null : <li>{listOf(app.hosts)} stops leading here and is free again.</li>}
+      {routes.length === 0 ? null : (
+        <li>
+          {listOf(routes)} {routes.length === 1 ? 'stops leading here and is' : 'stop leading here and are'} free again.
+        </li>
+      )}
       <li>What waits to be deployed and what is measured there is cancelled.</li>
       <li>Its deployments, releases, settings and secrets of {app.environmentName} are kept.</li>
       <li>Its volumes stay on their servers until somebody deletes them.</li>
