@@ -2,13 +2,13 @@
 // How an app is doing right now: its figures, then everything on one time axis with one cursor and its deployments.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { formatCount, formatMs, repositoryName, shortHash } from '@fairlead/ui/lib/format';
+import { formatMs, plural, repositoryName, shortHash } from '@fairlead/ui/lib/format';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { Segmented } from '@fairlead/ui/tabs';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppDetail } from '../../api/types.ts';
+import type { AppDetail, AppMetric } from '../../api/types.ts';
 import { howToBegin, placeOf, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
@@ -47,11 +47,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
       <Card>
         <CardHeader
           title={servers > 1 ? `Traffic and resources of ${servers} servers` : 'Traffic and resources'}
-          detail={
-            metric.data === undefined
-              ? null
-              : `${formatCount(metric.data.totals.requests)} requests, ${formatCount(metric.data.totals.errors)} errors, p99 ${formatMs(metric.data.totals.p99Ms)}`
-          }
+          detail={metric.data === undefined ? null : sayTotals(metric.data.totals)}
           action={
             <Segmented
               label="Span"
@@ -94,6 +90,10 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
       </div>
     </div>
   );
+}
+
+function sayTotals({ requests, errors, p99Ms }: AppMetric['totals']): string {
+  return `${plural(requests, 'request')}, ${plural(errors, 'error')}, p99 ${formatMs(p99Ms)}`;
 }
 
 function Source({ app }: { readonly app: AppDetail }) {
