@@ -53,7 +53,9 @@ export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly
         ) : null
       ) : (
         <StateText tone="warn">
-          deleted <RelativeTime at={deleteAt} />
+          <span>
+            deleted <RelativeTime at={deleteAt} />
+          </span>
         </StateText>
       )}
       {!can('app.delete', {}) ? null : deleteAt === null ? (
