@@ -62,7 +62,7 @@ function EnvironmentRow({ environment }: { readonly environment: Environment }) 
       <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate font-medium">{name}</span>
         <span className="block text-ink-faint text-sm">
-          {appCount === 0 ? 'No app yet: add one from the menu beside an app's name' : plural(appCount, 'app')}
+          {appCount === 0 ? "No app yet: add one from the menu beside an app's name" : plural(appCount, 'app')}
         </span>
       </span>
       {isProtected ? <StateText tone="ok">Protected</StateText> : null}
