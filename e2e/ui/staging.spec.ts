@@ -85,6 +85,7 @@ test('the settings of one environment leave the other alone', async () => {
   await expect(page.getByText('variables.STAGE').first()).toBeVisible();
   await page.getByRole('button', { name: 'Add a volume' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('notes');
+  await page.getByLabel('Folder in a container').fill('/data');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('volumes', { exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
