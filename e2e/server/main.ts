@@ -14,8 +14,8 @@ import { startTraffic } from '../../tools/lib/traffic.ts';
 import { type Undo, undoAll } from '../../tools/lib/undo.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { answering } from '../system/harness/apps.ts';
+import { AGENT_BINARY } from '../system/harness/assemble.ts';
 import { serveRepositories } from '../system/harness/repository.ts';
-import { AGENT_BINARY } from '../system/harness/system.ts';
 import { type Guest, startGuest } from './guest.ts';
 
 interface AppRow {

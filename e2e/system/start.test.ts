@@ -14,8 +14,8 @@ import { requestPinned } from '../../tools/lib/pinned-request.ts';
 import { type ProductOptions, type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { PORTS } from '../../tools/start/options.mjs';
+import { AGENT_BINARY } from './harness/assemble.ts';
 import { pasteEnrolment } from './harness/second-server.ts';
-import { AGENT_BINARY } from './harness/system.ts';
 
 interface ServerStates {
   readonly items: readonly { readonly name: string; readonly state: string }[];

@@ -5,8 +5,9 @@ import { basename, dirname } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded } from './harness/apps.ts';
+import { AGENT_BINARY } from './harness/assemble.ts';
 import type { Load } from './harness/load.ts';
-import { AGENT_BINARY, System } from './harness/system.ts';
+import { System } from './harness/system.ts';
 
 let system: System;
 let load: Load;

@@ -83,6 +83,18 @@ test('the settings of one environment leave the other alone', async () => {
   await page.getByRole('textbox', { name: 'Value' }).last().fill('staging');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('variables.STAGE').first()).toBeVisible();
+  await page.getByRole('button', { name: 'Add a volume' }).click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('notes');
+  await page.getByLabel('Folder in a container').fill('/data');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('volumes', { exact: true })).toBeVisible();
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await expect(page).toHaveURL(/\/deployments\/dep_/);
+  await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
+  await page.goto(`${APP}/config`);
+  await menu('Production').click();
+  await page.getByRole('menuitemradio', { name: 'Staging' }).click();
+  await expect(page.getByText('What volumes hold')).toBeVisible();
   await menu('Staging').click();
   await page.getByRole('menuitemradio', { name: 'Production' }).click();
   await expect(menu('Production')).toBeVisible();
@@ -119,6 +131,9 @@ test('the app is taken out of the environment, which then ends; each by its name
   await expect(page).toHaveURL(/\/apps\/hello$/);
   await expect(menu('Production')).toBeVisible();
 
+  await page.goto(`${APP}/config`);
+  const left = page.getByRole('listitem').filter({ hasText: 'notes of hello · Staging' });
+  await expect(left).toBeVisible();
   await page.goto('/my-organization/settings/environments');
   await expect(page.getByRole('button', { name: 'Delete Production' })).toHaveCount(0);
   await page.getByRole('button', { name: 'Delete Staging' }).click();
@@ -128,4 +143,13 @@ test('the app is taken out of the environment, which then ends; each by its name
   await ending.getByRole('button', { name: 'Delete Staging' }).click();
   await expect(page.getByText('Staging is deleted')).toBeVisible();
   await expect(page.getByRole('listitem').filter({ has: page.getByText('Staging', { exact: true }) })).toHaveCount(0);
+
+  // What its app kept there outlives it, and still ends by its name, a week later.
+  await left.getByRole('button', { name: 'Delete' }).click();
+  const last = page.getByRole('dialog', { name: 'Delete the volume notes' });
+  await last.getByRole('textbox').fill('notes');
+  await last.getByRole('button', { name: 'Delete notes' }).click();
+  await expect(left).toContainText('deleted in ');
+  await left.getByRole('button', { name: 'Keep it' }).click();
+  await expect(left.getByRole('button', { name: 'Delete' })).toBeVisible();
 });

@@ -8,7 +8,7 @@ import { run } from '../../../tools/lib/command.ts';
 import { freePort } from '../../../tools/lib/free-ports.ts';
 import { requestPinned } from '../../../tools/lib/pinned-request.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
-import type { Front } from './system.ts';
+import type { Front } from './assemble.ts';
 
 const NGINX = '/usr/sbin/nginx';
 

@@ -50,7 +50,7 @@ export interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type'> {
 export function Checkbox({ label, className, ...rest }: CheckboxProps) {
   return (
     <label className={cn('inline-flex items-center gap-2.5', className)}>
-      <input {...rest} type="checkbox" className="size-4 accent-accent" />
+      <input {...rest} type="checkbox" className="size-4 shrink-0 accent-accent" />
       <span>{label}</span>
     </label>
   );

@@ -12,6 +12,14 @@ import { LookText } from './state-view.tsx';
 import { appLook } from './states.ts';
 import { placeKey, useLiveAppFigures } from './use-live-figures.ts';
 
+/** How often a list with an app on several servers is read again. */
+const REREAD_EVERY_MS = 10_000;
+
+/** For the query behind the rows. The stream brings each server's own second, which no quantile of all can be made of. */
+export function rereadEvery(apps: readonly AppSummary[] | undefined): number | false {
+  return apps?.some(({ serverCount }) => serverCount > 1) === true ? REREAD_EVERY_MS : false;
+}
+
 export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
   const { paths } = useMe();
   const live = useLiveAppFigures();
@@ -27,10 +35,9 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
       </TableHead>
       <tbody>
         {apps.map((app) => {
-          const figures = live.get(placeKey(app.id, app.environmentId)) ?? {
-            requestsPerSecond: app.requestsPerSecond,
-            p99Ms: app.p99Ms,
-          };
+          const now = live.get(placeKey(app.id, app.environmentId));
+          // Of several servers the whole comes with each reading, merged from their histograms.
+          const p99Ms = (app.serverCount === 1 && now?.latency ? now.latency : app).p99Ms;
           return (
             <Row key={app.id}>
               <Cell className="w-full max-w-0 sm:w-auto sm:max-w-60">
@@ -41,7 +48,7 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
                   <span className="mr-1.5 sm:hidden">
                     <LookText look={appLook[app.status]} />
                   </span>
-                  <span className="max-sm:hidden">{app.hosts[0] ?? app.serverName}</span>
+                  <span className="max-sm:hidden">{app.hosts[0] ?? serversOf(app)}</span>
                 </span>
               </Cell>
               <Cell className="max-sm:hidden">
@@ -60,9 +67,9 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
               <Cell className="max-md:hidden">
                 <Sparkline values={app.sparkline} label={sayTraffic(app)} width={112} height={26} />
               </Cell>
-              <Cell numeric>{formatCount(figures.requestsPerSecond)}</Cell>
+              <Cell numeric>{formatCount(now?.requestsPerSecond ?? app.requestsPerSecond)}</Cell>
               <Cell numeric className="min-w-20">
-                {formatMs(figures.p99Ms)}
+                {formatMs(p99Ms)}
               </Cell>
             </Row>
           );
@@ -70,6 +77,10 @@ export function AppRows({ apps }: { readonly apps: readonly AppSummary[] }) {
       </tbody>
     </Table>
   );
+}
+
+function serversOf({ serverName, serverCount }: AppSummary): string {
+  return serverCount === 1 ? serverName : `${serverName} and ${serverCount - 1} more`;
 }
 
 function sayTraffic(app: AppSummary): string {

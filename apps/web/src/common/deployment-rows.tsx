@@ -23,7 +23,7 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
       <TableHead>
         <HeadCell>{withApp ? 'App' : 'Number'}</HeadCell>
         <HeadCell className="max-sm:hidden">Commit</HeadCell>
-        <HeadCell>State</HeadCell>
+        <HeadCell className="max-sm:pr-4">State</HeadCell>
         <HeadCell numeric className="max-md:hidden">
           Duration
         </HeadCell>
@@ -57,7 +57,7 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
                 {deployment.actorName === null ? null : ` by ${deployment.actorName}`}
               </span>
             </Cell>
-            <Cell>
+            <Cell className="max-sm:pr-4">
               <LookText look={lookOfDeployment(deployment)} />
             </Cell>
             <Cell numeric className="max-md:hidden">

@@ -1,6 +1,7 @@
 'use client';
 // Fields in the units people think in: commands as one line, times in seconds, memory in MiB, CPU in cores.
 import { Field, Input, Select } from '@fairlead/ui/input';
+import { cn } from '@fairlead/ui/lib/class-names';
 import { type ReactNode, useState } from 'react';
 import { joinCommand, splitCommand } from './command-text.ts';
 
@@ -96,7 +97,7 @@ export function NumberField({ value, unit = 'number', min = 0, zero, onValue, ..
             inputMode="decimal"
             min={min}
             step={unit === 'number' ? 1 : 'any'}
-            className="tabular pr-14"
+            className={cn('tabular', SIGN[unit] !== '' && 'pr-14')}
             value={text}
             placeholder={zero}
             onChange={(event) => {

@@ -1,17 +1,24 @@
 'use client';
 // The newest second of each app and server, as the page's stream brings it. Empty until the first sample arrives.
-import type { AppSample, LiveEvent, ServerSample } from '@fairlead/contract/live';
-import { useEffect, useRef, useState } from 'react';
+import type { LiveEvent, ServerSample } from '@fairlead/contract/live';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLiveEvents } from '../api/live.tsx';
+import { type AppFigures, addUp } from './app-figures.ts';
 
 /** Hundreds of apps send a sample each second; the page is drawn anew at most this often. */
 const DRAW_EVERY_MS = 250;
 
-/** By place. An app on several servers sends one sample each; a row shows the newest. */
-export function useLiveAppFigures(): ReadonlyMap<string, AppSample> {
-  return useLatest((event) =>
-    event.type === 'app.sample' ? { id: placeKey(event.appId, event.environmentId), sample: event } : null,
+/** By place. An app on several servers sends one sample each, which are added up. */
+export function useLiveAppFigures(): ReadonlyMap<string, AppFigures> {
+  const samples = useLatest((event) =>
+    event.type === 'app.sample'
+      ? { id: `${placeKey(event.appId, event.environmentId)} ${event.serverId}`, sample: event }
+      : null,
   );
+  return useMemo(() => {
+    const places = Map.groupBy(samples.values(), (sample) => placeKey(sample.appId, sample.environmentId));
+    return new Map([...places].map(([place, group]) => [place, addUp(group)]));
+  }, [samples]);
 }
 
 /** An app in one of its environments. */

@@ -2,7 +2,7 @@
 import { testDatabase } from '@fairlead/db/testing';
 import { startApi, type TestApi } from './test-api.ts';
 
-export { emptyRepository, origin, type TestApi, testAgent } from './test-api.ts';
+export { emptyRepository, origin, type TestApi } from './test-api.ts';
 
 export async function startTestApi(): Promise<TestApi> {
   return startApi(await testDatabase());

@@ -62,6 +62,9 @@ test('an app leaves an environment: stopped there, its domains free, its history
   await world.tenant((ctx) =>
     attachDomain(ctx, { ...owner, host: `next-${count}.example.test`, pathPrefix: '/' }, links),
   );
+  await world.tenant((ctx) =>
+    attachDomain(ctx, { ...owner, host: `next-${count}.example.test`, pathPrefix: '/api' }, links),
+  );
   const run = await world.tenant((ctx) => createBenchmark(ctx, { ...owner, plan: benchmarkPlanSchema.parse({}) }));
   const waiting = await world.tenant((ctx) => createDeployment(ctx, owner));
   const before = await world.desired();
@@ -78,7 +81,9 @@ test('an app leaves an environment: stopped there, its domains free, its history
   const measured = await world.system(({ tx }) => tx.benchmarkRun.findFirstOrThrow({ where: { id: run.runId } }));
   expect(measured.state).toBe('cancelled');
   expect(await audited('app.detach_environment')).toMatchObject([
-    { before: { environmentName: 'Staging', domains: [`next-${count}.example.test`] } },
+    {
+      before: { environmentName: 'Staging', domains: [`next-${count}.example.test`, `next-${count}.example.test/api`] },
+    },
   ]);
 
   // Back again, it finds what was written; nothing runs before it is deployed.
@@ -122,12 +127,13 @@ test('an environment ends with all that lay in it but its volumes; not with apps
   );
   const volumes = [{ name: 'data', path: '/data' }];
   await world.tenant((ctx) => updateConfig(ctx, { appId, environmentId: staging, settings: { volumes } }));
-  const inUse = async () => (await world.tenant((ctx) => listVolumes(ctx, {}))).items.map((each) => each.inUse);
-  expect(await inUse()).toEqual([true]);
+  const listed = async () =>
+    (await world.tenant((ctx) => listVolumes(ctx, {}))).items.map(({ inUse, isLeft }) => ({ inUse, isLeft }));
+  expect(await listed()).toEqual([{ inUse: true, isLeft: false }]);
   await expect(end()).rejects.toMatchObject({ code: 'environment.in_use' });
   await detach();
   // Its settings wait for its return; that keeps nobody from deleting it, as ever with a delay.
-  expect(await inUse()).toEqual([false]);
+  expect(await listed()).toEqual([{ inUse: false, isLeft: true }]);
   const [volume] = (await world.tenant((ctx) => listVolumes(ctx, {}))).items;
   const volumeId = volume?.id ?? parseId('vol', '');
   await world.tenant((ctx) => deleteVolume(ctx, { volumeId, confirmName: 'data' }));
@@ -137,7 +143,7 @@ test('an environment ends with all that lay in it but its volumes; not with apps
   const { serverId } = world;
   await world.tenant((ctx) => attachServer(ctx, { appId, environmentId: staging, serverId }));
   expect((await world.tenant((ctx) => listVolumes(ctx, {}))).items).toMatchObject([
-    { name: 'data', deleteAt: null, inUse: true },
+    { name: 'data', deleteAt: null, inUse: true, isLeft: false },
     { name: 'old', deleteAt: expect.any(Date) },
   ]);
   expect(await audited('volume.restore')).toMatchObject([{ targetId: volumeId, after: { deleteAt: null } }]);

@@ -4,6 +4,7 @@ import { recordAudit } from '../audit/index.ts';
 import { endBenchmarks } from '../benchmark/index.ts';
 import { requirePlace } from '../config/index.ts';
 import { cancelWaiting, lockApps, requireNothingUnderWay } from '../deployment/index.ts';
+import { domainLabel } from '../domain/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { DetachEnvironmentInput, PlaceRef } from './schema.ts';
@@ -21,7 +22,11 @@ export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput)
   await cancelWaiting(ctx, { appId, environmentId });
   const place = { appId, environmentId, organizationId };
   await endBenchmarks(ctx, place);
-  const domains = await tx.domain.findMany({ where: place, select: { host: true }, orderBy: { host: 'asc' } });
+  const domains = await tx.domain.findMany({
+    where: place,
+    select: { host: true, pathPrefix: true },
+    orderBy: [{ host: 'asc' }, { pathPrefix: 'asc' }],
+  });
   await tx.domain.deleteMany({ where: place });
   await tx.instance.deleteMany({ where: place });
   await tx.placement.deleteMany({ where: place });
@@ -34,7 +39,7 @@ export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput)
       environmentId,
       environmentName,
       servers: servers.map(({ serverId }) => serverId),
-      domains: domains.map(({ host }) => host),
+      domains: domains.map(domainLabel),
     },
   });
   await notifyChange(ctx, { kind: 'app', id: appId, appId });

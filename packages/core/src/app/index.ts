@@ -1,5 +1,6 @@
 // The door to apps.
 export { attachServer, detachServer } from './attach-server.ts';
+export { copiesOfPlacement } from './copies.ts';
 export { createApp } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { detachEnvironment } from './detach-environment.ts';

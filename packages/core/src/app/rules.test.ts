@@ -6,13 +6,17 @@ const healthy: AppFacts = {
   hasLiveRelease: true,
   serverConnected: true,
   lastDeploymentState: 'live',
-  instanceStates: ['healthy'],
-  instancesWanted: 1,
+  copies: [{ working: 1, wanted: 1 }],
 };
 
 test('the status of an app follows from its facts', () => {
   expect(appStatus(healthy)).toBe('healthy');
-  expect(appStatus({ ...healthy, instanceStates: ['healthy', 'crashed'], instancesWanted: 2 })).toBe('unhealthy');
+  // What one server has too many is of no help to another.
+  const uneven = [
+    { working: 3, wanted: 2 },
+    { working: 1, wanted: 2 },
+  ];
+  expect(appStatus({ ...healthy, copies: uneven })).toBe('unhealthy');
   expect(appStatus({ ...healthy, lastDeploymentState: 'failed' })).toBe('healthy');
   expect(appStatus({ ...healthy, lastDeploymentState: 'building' })).toBe('deploying');
   expect(appStatus({ ...healthy, serverConnected: false })).toBe('server_offline');

@@ -1,12 +1,18 @@
 // Owns which status an app's facts add up to. Must never reach for the database, the clock or the network.
 import type { AppStatus } from './schema.ts';
 
+/** Copies on one server: those that are to answer, and those that do, or would once they are woken. */
+export interface Copies {
+  readonly wanted: number;
+  readonly working: number;
+}
+
 export interface AppFacts {
   hasLiveRelease: boolean;
   serverConnected: boolean;
   lastDeploymentState: string | null;
-  instanceStates: readonly string[];
-  instancesWanted: number;
+  /** Of the live release, on each server that has it. */
+  copies: readonly Copies[];
 }
 
 /** What a list shows first: an unreachable server hides everything else, because nothing else is known to be true. */
@@ -15,8 +21,7 @@ export function appStatus(facts: AppFacts): AppStatus {
   if (!facts.serverConnected && (facts.hasLiveRelease || underWay)) return 'server_offline';
   if (underWay) return 'deploying';
   if (!facts.hasLiveRelease) return facts.lastDeploymentState === 'failed' ? 'failed' : 'not_deployed';
-  const healthy = facts.instanceStates.filter((state) => state === 'healthy').length;
-  return healthy >= facts.instancesWanted ? 'healthy' : 'unhealthy';
+  return facts.copies.every(({ working, wanted }) => working >= wanted) ? 'healthy' : 'unhealthy';
 }
 
 /** Paths of the dashboard that an app of that name would hide behind. */

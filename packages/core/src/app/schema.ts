@@ -76,6 +76,8 @@ export const appSummarySchema = z.object({
   isHome: z.boolean(),
   serverId: serverIdSchema,
   serverName: z.string(),
+  /** How many it runs on in this environment; the first is the one named here, and figures are of all. */
+  serverCount: z.number().int(),
   status: appStatusSchema,
   /** The first domain, as a person opens it; null without one. */
   url: z.string().nullable(),

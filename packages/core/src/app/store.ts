@@ -8,7 +8,8 @@ import type { Ctx } from '../kernel/index.ts';
 import { loadTraffic, noTraffic } from '../metric/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
 import { isConnected } from '../server/index.ts';
-import { appStatus } from './rules.ts';
+import { copiesOfPlacement } from './copies.ts';
+import { appStatus, type Copies } from './rules.ts';
 import type { AppSummary, DeploymentBrief } from './schema.ts';
 
 interface AppRow {
@@ -47,7 +48,9 @@ interface AppRow {
   readonly deploymentFinishedAt: Date | null;
   readonly hosts: string[];
   readonly firstPath: string | null;
-  readonly instanceStates: string[];
+  readonly copies: Copies[];
+  /** All on which it runs there. */
+  readonly serverIds: string[];
   readonly deploysPausedAt: Date | null;
 }
 
@@ -81,7 +84,9 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
   const rows = await queryApps(ctx, filter);
   const traffic = await loadTraffic(
     ctx,
-    rows.map((row) => ({ appId: row.id, environmentId: row.environmentId, serverId: row.serverId })),
+    rows.flatMap(({ id: appId, environmentId, serverIds }) =>
+      serverIds.map((serverId) => ({ appId, environmentId, serverId })),
+    ),
   );
   return rows.map((row) => {
     const serverConnected = isConnected(row, now);
@@ -102,12 +107,12 @@ export async function loadApps(ctx: Ctx, filter: AppFilter, links: AppLinks): Pr
       isHome: row.isHome,
       serverId: parseId('srv', row.serverId),
       serverName: row.serverName,
+      serverCount: row.serverIds.length,
       status: appStatus({
         hasLiveRelease: row.releaseId !== null,
         serverConnected,
         lastDeploymentState: lastDeployment?.state ?? null,
-        instanceStates: row.instanceStates,
-        instancesWanted: row.instancesWanted,
+        copies: row.copies,
       }),
       url: host === undefined ? null : domainUrl({ host, pathPrefix: row.firstPath ?? '/' }, row.serverIsLocal, links),
       hosts: row.hosts,
@@ -191,9 +196,11 @@ async function queryApps(ctx: Ctx, filter: AppFilter): Promise<AppRow[]> {
            (SELECT domain.path_prefix FROM domain
             WHERE domain.app_id = app.id AND domain.environment_id = home.environment_id
             ORDER BY domain.created_at, domain.host, domain.path_prefix LIMIT 1) AS "firstPath",
-           ARRAY(SELECT instance.state FROM instance
-                 WHERE instance.app_id = app.id AND instance.environment_id = home.environment_id
-                   AND instance.release_id = home.live_release_id) AS "instanceStates"
+           ARRAY(SELECT placement.server_id FROM placement
+                 WHERE placement.app_id = app.id AND placement.environment_id = home.environment_id) AS "serverIds",
+           (SELECT coalesce(json_agg(copies), '[]') FROM placement CROSS JOIN ${copiesOfPlacement}
+            WHERE placement.app_id = app.id AND placement.environment_id = home.environment_id
+              AND placement.live_release_id IS NOT NULL) AS "copies"
     FROM page AS app
     JOIN project ON project.id = app.project_id
     CROSS JOIN LATERAL (

@@ -4,7 +4,7 @@ import { bucketIndex, histogramToWire } from '@fairlead/contract/histogram';
 import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attachServer, getApp } from '../app/index.ts';
+import { attachServer, getApp, listApps } from '../app/index.ts';
 import { forOrganization } from '../kernel/index.ts';
 import { loadServers } from '../server/index.ts';
 import { type CreatedTestApp, type TestWorld, testWorld } from '../testing/index.ts';
@@ -158,7 +158,7 @@ test('a chart of an app on several servers adds up their rates and use, and merg
   await world.system(({ tx }) =>
     tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey: new Uint8Array(32).fill(7) } }),
   );
-  const latency = histogramToWire({ counts: new Map([[bucketIndex(slowUs), 30]]), sumUs: 30 * slowUs });
+  const latency = histogramToWire({ counts: new Map([[bucketIndex(2 * slowUs), 30]]), sumUs: 60 * slowUs });
   const frames = Array.from({ length: 120 }, (_, index) =>
     create(FrameSchema, {
       agentUnixMs: BigInt(at.getTime() - (index + 1) * 1000),
@@ -179,4 +179,11 @@ test('a chart of an app on several servers adds up their rates and use, and merg
   // Of forty requests nine were fast: the median is that of the other server.
   expect(last?.p50Ms).toBeGreaterThan(75);
   expect((await routes()).routes[0]?.requests).toBe(before + 120 * 30);
+
+  const [listed] = (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, { localHttpsPort: 4443 }))).items;
+  expect(listed).toMatchObject({ serverCount: 2, requestsPerSecond: 40, errorsPerSecond: 1 });
+  const busiest = Math.max(...(listed?.sparkline ?? []));
+  expect(busiest).toBeCloseTo(40, 0);
+  // The slowest are the other server's.
+  expect(listed?.p99Ms).toBeGreaterThan(150);
 });

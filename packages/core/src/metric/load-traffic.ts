@@ -3,6 +3,7 @@ import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract
 import type { Ctx } from '../kernel/index.ts';
 import { segmentsOf } from './windows.ts';
 
+/** Where an app's samples lie. One on several servers is given once for each: they are added up, their histograms merged. */
 export interface TrafficTarget {
   readonly appId: string;
   readonly environmentId: string;
@@ -49,7 +50,7 @@ export async function loadTraffic(ctx: Ctx, targets: readonly TrafficTarget[]): 
   const lines = await loadSparklines(ctx, targets, now);
   const { current, recent } = await loadLatencies(ctx, targets, now);
   const found = new Map<string, Traffic>();
-  for (const { appId } of targets) {
+  for (const appId of new Set(targets.map((target) => target.appId))) {
     const rows = current.get(appId) ?? [];
     const answered = rows.some(({ requests }) => requests > 0n) ? rows : (recent.get(appId) ?? []);
     const sparkline = lines.get(appId);

@@ -1,7 +1,7 @@
 // Owns what the first page shows, in a fixed number of queries.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import { countApps, loadApps } from '../app/index.ts';
+import { copiesOfPlacement, countApps, loadApps } from '../app/index.ts';
 import { loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
@@ -65,22 +65,21 @@ async function findFailed(ctx: Ctx, reach: Reach): Promise<FailedDeployment[]> {
   return rows.map(({ id, ...row }) => ({ ...row, deploymentId: parseId('dep', id) }));
 }
 
-/** Apps with a live release, on a connected server, and fewer healthy instances of it than wanted. */
+/** Apps with a live release and, on one of their connected servers, fewer working copies of it than wanted. */
 async function findUnhealthy(ctx: Ctx, reach: Reach): Promise<UnhealthyApp[]> {
   return ctx.tx.$queryRaw<UnhealthyApp[]>`
-    SELECT app.name AS "appName", app.slug AS "appSlug", alive.healthy, placement.instances AS "wanted"
+    SELECT app.name AS "appName", app.slug AS "appSlug", environment.id AS "environmentId", environment.name AS "environmentName",
+           sum(least(copies.working, copies.wanted))::int AS "healthy", sum(copies.wanted)::int AS "wanted"
     FROM placement
     JOIN app ON app.id = placement.app_id
     JOIN server ON server.id = placement.server_id
     JOIN environment ON environment.id = placement.environment_id
-    CROSS JOIN LATERAL (
-      SELECT count(*)::int AS healthy FROM instance
-      WHERE instance.app_id = placement.app_id AND instance.environment_id = placement.environment_id
-        AND instance.release_id = placement.live_release_id AND instance.state = 'healthy'
-    ) AS alive
+    CROSS JOIN ${copiesOfPlacement}
     WHERE placement.organization_id = ${ctx.organizationId} AND placement.live_release_id IS NOT NULL
       AND server.connected_gateway IS NOT NULL AND server.applied_epoch = server.desired_epoch
-      AND server.applied_number = server.desired_number AND alive.healthy < placement.instances
+      AND server.applied_number = server.desired_number
       AND ${isReached(reach, environmentColumns)}
-    ORDER BY app.name LIMIT ${failuresShown}`;
+    GROUP BY app.id, environment.id
+    HAVING bool_or(copies.working < copies.wanted)
+    ORDER BY app.name, environment.name LIMIT ${failuresShown}`;
 }

@@ -44,7 +44,16 @@ test('what is worst comes first, in sentences, with the way there', () => {
       { ...server, name: 'rome', clockOffsetMs: -3500 },
     ],
     failed: [{ deploymentId: newId('dep'), number: 7, appName: 'Shop', appSlug: 'shop', failureMessage: null }],
-    unhealthy: [{ appName: 'Shop', appSlug: 'shop', healthy: 0, wanted: 2 }],
+    unhealthy: [
+      {
+        appName: 'Shop',
+        appSlug: 'shop',
+        environmentId: newId('env'),
+        environmentName: 'Production',
+        healthy: 0,
+        wanted: 2,
+      },
+    ],
     expiring: [{ name: 'API_KEY', ownerName: 'Shop', appSlug: 'shop', expiresAt: new Date('2026-11-22T00:00:00Z') }],
     now: nothing.now,
   });
@@ -57,7 +66,7 @@ test('what is worst comes first, in sentences, with the way there', () => {
     'secret_expiring',
   ]);
   expect(items[5]?.title).toBe('API_KEY of Shop expires on 2026-11-22');
-  expect(items[1]?.detail).toContain('0 of 2 instances');
+  expect(items[1]?.detail).toContain('0 of 2 instances in Production');
   expect(items[2]).toMatchObject({ appSlug: 'shop', detail: 'Its log says why.' });
   expect(items[4]?.detail).toContain('3.5 s behind');
 });

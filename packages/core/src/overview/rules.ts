@@ -17,6 +17,8 @@ export interface FailedDeployment {
 export interface UnhealthyApp {
   readonly appName: string;
   readonly appSlug: string;
+  readonly environmentId: NonNullable<Attention['environmentId']>;
+  readonly environmentName: string;
   readonly healthy: number;
   readonly wanted: number;
 }
@@ -30,7 +32,7 @@ export interface AttentionFacts {
 }
 
 export function attentionOf(facts: AttentionFacts): Attention[] {
-  const none = { appSlug: null, deploymentId: null, serverId: null };
+  const none = { appSlug: null, environmentId: null, deploymentId: null, serverId: null };
   const offline = facts.servers
     .filter(({ state, appCount }) => state === 'offline' || (state === 'never_connected' && appCount > 0))
     .map(
@@ -47,8 +49,9 @@ export function attentionOf(facts: AttentionFacts): Attention[] {
       ...none,
       kind: 'app_unhealthy',
       title: `${app.appName} is not healthy`,
-      detail: `${app.healthy} of ${app.wanted} instances pass their health check. Its page shows what they said last.`,
+      detail: `${app.healthy} of ${app.wanted} instances in ${app.environmentName} pass their health check. Its page shows what they said last.`,
       appSlug: app.appSlug,
+      environmentId: app.environmentId,
     }),
   );
   const failed = facts.failed.map(

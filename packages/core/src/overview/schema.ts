@@ -1,6 +1,6 @@
 // Owns the shape of the first page: what needs attention, and the latest of everything.
 
-import { deploymentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { appSummarySchema } from '../app/schema.ts';
 import { deploymentSummarySchema } from '../deployment/schema.ts';
@@ -18,6 +18,8 @@ export const attentionSchema = z.object({
   title: z.string(),
   detail: z.string(),
   appSlug: z.string().nullable(),
+  /** Of the app, where it matters which. */
+  environmentId: environmentIdSchema.nullable(),
   deploymentId: deploymentIdSchema.nullable(),
   serverId: serverIdSchema.nullable(),
 });

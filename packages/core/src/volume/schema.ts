@@ -21,6 +21,8 @@ export const volumeSchema = z.object({
   deleteAt: z.date().nullable(),
   /** The newest settings or the live release still name it. */
   inUse: z.boolean(),
+  /** Its app runs in its environment no more, or either is gone: no page of the app shows it there. */
+  isLeft: z.boolean(),
 });
 export type VolumeView = z.infer<typeof volumeSchema>;
 

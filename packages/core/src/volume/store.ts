@@ -17,10 +17,12 @@ export async function loadVolumes(
     },
     orderBy: [{ label: 'asc' }, { name: 'asc' }, { id: 'asc' }],
   });
-  const used = await loadUsed(
-    ctx,
-    rows.map(({ appId }) => appId),
-  );
+  const appIds = rows.map(({ appId }) => appId);
+  const used = await loadUsed(ctx, appIds);
+  const places = await ctx.tx.placement.findMany({
+    where: { organizationId: ctx.organizationId, appId: { in: appIds } },
+    select: { appId: true, environmentId: true },
+  });
   return rows.map((row) => {
     const bytes = Object.entries(row.usedBytes as Record<string, number>).map(([serverId, usedBytes]) => ({
       serverId: parseId('srv', serverId),
@@ -38,6 +40,7 @@ export async function loadVolumes(
       createdAt: row.createdAt,
       deleteAt: row.deleteAt,
       inUse: used.has(keyOf(row)),
+      isLeft: !places.some(({ appId, environmentId }) => appId === row.appId && environmentId === row.environmentId),
     };
   });
 }

@@ -7,7 +7,7 @@ import { useChartGroup } from './chart-group.tsx';
 import { useCursor } from './cursor.ts';
 import { PLOT, PlotOverlay } from './plot-overlay.tsx';
 import { cursorLabel, timeLabel, timeTicks } from './prepare/ticks.ts';
-import { nearestRow, scaleOf, type TimeRow, withGaps } from './prepare/time-series.ts';
+import { loneTimes, nearestRow, scaleOf, type TimeRow, withGaps } from './prepare/time-series.ts';
 
 export interface Series {
   readonly key: string;
@@ -115,7 +115,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
                     fillOpacity={0.12}
                     isAnimationActive={false}
                     connectNulls={false}
-                    dot={false}
+                    dot={dotsOf(drawn, each)}
                     activeDot={false}
                   />
                 ) : (
@@ -126,7 +126,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
                     strokeWidth={1.5}
                     isAnimationActive={false}
                     connectNulls={false}
-                    dot={false}
+                    dot={dotsOf(drawn, each)}
                     activeDot={false}
                   />
                 ),
@@ -176,6 +176,24 @@ function Figures({ rows, series, format }: Pick<TimeSeriesChartProps, 'rows' | '
       })}
     </span>
   );
+}
+
+interface PlottedPoint {
+  readonly cx?: number;
+  readonly cy?: number;
+  readonly payload?: TimeRow;
+}
+
+/** A dot for each value that stands alone; a series without one draws no layer for them. */
+function dotsOf(rows: readonly TimeRow[], { key, color }: Series) {
+  const lone = loneTimes(rows, key);
+  if (lone.size === 0) return false;
+  return ({ cx, cy, payload }: PlottedPoint) =>
+    payload !== undefined && lone.has(payload.at) && cy !== undefined ? (
+      <circle key={payload.at} cx={cx} cy={cy} r={2} fill={color} />
+    ) : (
+      <g key={payload?.at} />
+    );
 }
 
 function bandOf(row: TimeRow, band: Band): [number, number] | null {

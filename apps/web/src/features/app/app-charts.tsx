@@ -5,7 +5,6 @@ import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { useMemo } from 'react';
 import type { AppDetail, AppMetric, Range } from '../../api/types.ts';
-import { placeOf } from '../../common/app-place.ts';
 import { useMe } from '../../common/me.tsx';
 import { lengthOf, takesLiveSamples } from '../../common/ranges.ts';
 import { appRows, appSampleRow, deployMarkers, withTail } from '../../common/series.ts';
@@ -27,7 +26,7 @@ export function AppCharts({ app, range, metric }: AppChartsProps) {
       : null,
   );
   // Quantiles of several servers cannot be made of each one's own: those come with the next reading.
-  const live = takesLiveSamples(range) && (placeOf(app)?.servers.length ?? 1) === 1;
+  const live = takesLiveSamples(range) && app.serverCount === 1;
   const { stepMs } = metric;
   const to = Math.max(metric.to.getTime(), live ? (tail.at(-1)?.at ?? 0) : 0);
   const span = useMemo(() => ({ from: to - lengthOf(range), to }), [to, range]);

@@ -8,7 +8,7 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Plus, SquareStack } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
-import { AppRows } from '../../common/app-rows.tsx';
+import { AppRows, rereadEvery } from '../../common/app-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -25,6 +25,7 @@ export function AppListPage() {
   const apps = useInfiniteQuery({
     ...trpc.app.list.infiniteQueryOptions({ search: search.value }, { getNextPageParam: (page) => page.nextCursor }),
     placeholderData: keepPreviousData,
+    refetchInterval: (query) => rereadEvery(query.state.data?.pages.flatMap((page) => page.items)),
   });
   return (
     <OrganizationLive>

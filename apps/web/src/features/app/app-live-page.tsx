@@ -2,13 +2,13 @@
 // How an app is doing right now: its figures, then everything on one time axis with one cursor and its deployments.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { formatCount, formatMs, repositoryName, shortHash } from '@fairlead/ui/lib/format';
+import { formatMs, plural, repositoryName, shortHash } from '@fairlead/ui/lib/format';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { Segmented } from '@fairlead/ui/tabs';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppDetail } from '../../api/types.ts';
+import type { AppDetail, AppMetric } from '../../api/types.ts';
 import { howToBegin, placeOf, usePlacedApp } from '../../common/app-place.ts';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
@@ -32,7 +32,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   const range = isRange(filter.value) ? filter.value : '15m';
   const { app, asked } = usePlacedApp(slug, initial);
   const place = { appId: app.id, environmentId: app.environmentId };
-  const servers = placeOf(app)?.servers.length ?? 1;
+  const servers = app.serverCount;
   const metric = useQuery({
     ...trpc.metric.app.queryOptions({ ...place, range }),
     // Several servers are added up by each reading; one streams in between.
@@ -47,11 +47,7 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
       <Card>
         <CardHeader
           title={servers > 1 ? `Traffic and resources of ${servers} servers` : 'Traffic and resources'}
-          detail={
-            metric.data === undefined
-              ? null
-              : `${formatCount(metric.data.totals.requests)} requests, ${formatCount(metric.data.totals.errors)} errors, p99 ${formatMs(metric.data.totals.p99Ms)}`
-          }
+          detail={metric.data === undefined ? null : sayTotals(metric.data.totals)}
           action={
             <Segmented
               label="Span"
@@ -96,8 +92,13 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   );
 }
 
+function sayTotals({ requests, errors, p99Ms }: AppMetric['totals']): string {
+  return `${plural(requests, 'request')}, ${plural(errors, 'error')}, p99 ${formatMs(p99Ms)}`;
+}
+
 function Source({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
+  const servers = placeOf(app)?.servers ?? [app];
   const rows = [
     ...(app.image !== null
       ? [{ term: 'Image', value: app.image }]
@@ -125,11 +126,17 @@ function Source({ app }: { readonly app: AppDetail }) {
           </div>
         ))}
         <div className="flex items-baseline justify-between gap-4">
-          <dt className="shrink-0 text-ink-faint">Server</dt>
-          <dd className="min-w-0 truncate">
-            <HoverLink href={paths.server(app.serverId)} className="rounded-mark hover:underline">
-              {app.serverName}
-            </HoverLink>
+          <dt className="shrink-0 text-ink-faint">{servers.length > 1 ? 'Servers' : 'Server'}</dt>
+          <dd className="flex min-w-0 flex-wrap justify-end gap-x-3">
+            {servers.map(({ serverId, serverName }) => (
+              <HoverLink
+                key={serverId}
+                href={paths.server(serverId)}
+                className="min-w-0 truncate rounded-mark hover:underline"
+              >
+                {serverName}
+              </HoverLink>
+            ))}
           </dd>
         </div>
       </dl>

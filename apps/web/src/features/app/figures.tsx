@@ -4,7 +4,6 @@ import { cn } from '@fairlead/ui/lib/class-names';
 import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
 import { RollingNumber } from '@fairlead/ui/rolling-number';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
-import { placeOf } from '../../common/app-place.ts';
 import { placeKey, useLiveAppFigures } from '../../common/use-live-figures.ts';
 
 export interface FiguresProps {
@@ -16,14 +15,15 @@ export interface FiguresProps {
 export function Figures({ app, points }: FiguresProps) {
   const live = useLiveAppFigures().get(placeKey(app.id, app.environmentId));
   const measured = points.findLast((point) => point.memoryBytes !== null);
-  // A second that streams in is one server's; what is measured adds up all of them.
-  const sample = (placeOf(app)?.servers.length ?? 1) > 1 ? measured : (live ?? measured);
+  const sample = live ?? measured;
+  // Quantiles of several servers cannot be made of each one's own: those come with the next reading.
+  const latency = app.serverCount === 1 && live?.latency ? live.latency : measured;
   const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
   const figures = [
     { label: 'Requests/s', text: formatCount(sample?.requestsPerSecond ?? app.requestsPerSecond) },
-    { label: 'p50', text: formatMs(sample?.p50Ms) },
-    { label: 'p95', text: formatMs(sample?.p95Ms) },
-    { label: 'p99', text: formatMs(sample?.p99Ms ?? app.p99Ms) },
+    { label: 'p50', text: formatMs(latency?.p50Ms) },
+    { label: 'p95', text: formatMs(latency?.p95Ms) },
+    { label: 'p99', text: formatMs(latency?.p99Ms ?? app.p99Ms) },
     { label: 'Errors/s', text: formatCount(errors), bad: errors > 0 },
     { label: 'CPU', text: formatCpu(sample?.cpuMillis) },
     { label: 'Memory', text: formatBytes(sample?.memoryBytes) },

@@ -84,7 +84,7 @@ function InstanceRow({ instance }: { readonly instance: Instance }) {
         )}
       </Cell>
       <Cell className="whitespace-nowrap font-mono text-sm max-sm:hidden">{instance.process}</Cell>
-      <Cell className="whitespace-nowrap max-md:hidden">{instance.serverName}</Cell>
+      <Cell className="whitespace-nowrap text-sm max-md:hidden">{instance.serverName}</Cell>
       <Cell numeric className="max-sm:hidden">
         {instance.releaseNumber}
       </Cell>

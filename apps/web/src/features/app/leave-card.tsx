@@ -5,7 +5,7 @@ import { Card } from '@fairlead/ui/card';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
@@ -62,17 +62,34 @@ export function LeaveCard({ app }: { readonly app: AppDetail }) {
 
 function Lost({ app }: { readonly app: AppDetail }) {
   const servers = placeOf(app)?.servers.map(({ serverName }) => serverName) ?? [app.serverName];
+  const routes = app.domains.map(({ host, pathPrefix }) => (pathPrefix === '/' ? host : host + pathPrefix));
   return (
     <ul className="list-disc space-y-1 pl-5">
-      <li>It stops at once on {listOf(servers)}.</li>
-      {app.hosts.length === 0 ? null : <li>{listOf(app.hosts)} stops leading here and is free again.</li>}
+      <li>It stops at once on {list.format(servers)}.</li>
+      {routes.length === 0 ? null : (
+        <li>
+          <Hosts names={routes} /> {routes.length === 1 ? 'stops leading here and is' : 'stop leading here and are'}{' '}
+          free again.
+        </li>
+      )}
       <li>What waits to be deployed and what is measured there is cancelled.</li>
       <li>Its deployments, releases, settings and secrets of {app.environmentName} are kept.</li>
-      <li>Its volumes stay on their servers until somebody deletes them.</li>
+      <li>Its volumes stay on their servers until somebody deletes them under Settings → Environments.</li>
     </ul>
   );
 }
 
-function listOf(names: readonly string[]): string {
-  return new Intl.ListFormat('en', { type: 'conjunction' }).format(names);
+const list = new Intl.ListFormat('en', { type: 'conjunction' });
+
+function Hosts({ names }: { readonly names: readonly string[] }) {
+  return list.formatToParts(names).map(({ type, value }, index) =>
+    type === 'element' ? (
+      <span key={value} className="wrap-anywhere font-mono text-sm">
+        {value}
+      </span>
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the words between names are told apart by nothing else
+      <Fragment key={index}>{value}</Fragment>
+    ),
+  );
 }

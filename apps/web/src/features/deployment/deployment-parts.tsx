@@ -100,10 +100,24 @@ export function DeploymentPlan({ deployment }: { readonly deployment: Deployment
       <ol className="flex flex-col gap-1.5 border-line border-t px-4 py-3">
         {plan.map((sentence) => (
           <li key={sentence} className="wrap-anywhere text-pretty text-ink-soft text-sm">
-            {sentence}
+            <Words sentence={sentence} />
           </li>
         ))}
       </ol>
     </Card>
+  );
+}
+
+/** A sentence of the agent, which puts what is typed between backticks. */
+function Words({ sentence }: { readonly sentence: string }) {
+  return sentence.split('`').map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the same command may be named twice
+      <code key={index} className="font-mono">
+        {part}
+      </code>
+    ),
   );
 }

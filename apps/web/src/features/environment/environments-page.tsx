@@ -9,7 +9,7 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { StateText } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
+import type { FormEvent, ReactNode } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Environment } from '../../api/types.ts';
@@ -19,7 +19,8 @@ import { QueryView } from '../../common/query-view.tsx';
 import { DeleteEnvironment } from './delete-environment.tsx';
 import { useProtect } from './use-protect.ts';
 
-export function EnvironmentsPage() {
+/** `children`: below the environments. */
+export function EnvironmentsPage({ children }: { readonly children: ReactNode }) {
   const { can, paths } = useMe();
   const environments = useQuery(useTRPC().environment.list.queryOptions());
   return (
@@ -43,6 +44,7 @@ export function EnvironmentsPage() {
                 {can('environment.write') ? <NewEnvironment projectId={projectId} /> : null}
               </Card>
             ))}
+            {children}
           </div>
         )}
       </QueryView>
@@ -60,7 +62,7 @@ function EnvironmentRow({ environment }: { readonly environment: Environment }) 
       <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate font-medium">{name}</span>
         <span className="block text-ink-faint text-sm">
-          {appCount === 0 ? 'No app yet: add one from the menu beside its name' : plural(appCount, 'app')}
+          {appCount === 0 ? "No app yet: add one from the menu beside an app's name" : plural(appCount, 'app')}
         </span>
       </span>
       {isProtected ? <StateText tone="ok">Protected</StateText> : null}

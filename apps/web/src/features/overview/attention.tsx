@@ -30,7 +30,7 @@ export function Attention({ items }: { readonly items: readonly Item[] }) {
       <ul>
         {shown.map((item) => (
           <li
-            key={`${item.kind} ${item.deploymentId ?? item.serverId ?? item.appSlug}`}
+            key={`${item.kind} ${item.deploymentId ?? item.serverId ?? item.appSlug} ${item.environmentId} ${item.title}`}
             className="relative flex gap-3 border-line border-b px-4 py-3 last:border-b-0 hover:bg-hover"
           >
             <span className="mt-1">
@@ -62,5 +62,5 @@ export function Attention({ items }: { readonly items: readonly Item[] }) {
 function hrefOf(item: Item, paths: Paths): string {
   if (item.deploymentId !== null) return paths.deployment(item.deploymentId);
   if (item.serverId !== null) return paths.server(item.serverId);
-  return item.appSlug === null ? paths.overview : paths.app(item.appSlug);
+  return item.appSlug === null ? paths.overview : paths.app(item.appSlug, item.environmentId ?? undefined);
 }

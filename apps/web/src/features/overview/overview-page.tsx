@@ -9,7 +9,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
-import { AppRows } from '../../common/app-rows.tsx';
+import { AppRows, rereadEvery } from '../../common/app-rows.tsx';
 import { DeploymentRows } from '../../common/deployment-rows.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -24,7 +24,10 @@ import { Attention } from './attention.tsx';
 export function OverviewPage() {
   const { can, paths } = useMe();
   const trpc = useTRPC();
-  const overview = useQuery(trpc.overview.get.queryOptions());
+  const overview = useQuery({
+    ...trpc.overview.get.queryOptions(),
+    refetchInterval: (query) => rereadEvery(query.state.data?.apps),
+  });
   return (
     <OrganizationLive>
       <Page>

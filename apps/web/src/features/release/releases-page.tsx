@@ -114,9 +114,9 @@ function ReleaseRow({
           {release.configNumber === 0 ? 'first settings' : `settings ${release.configNumber}`}
         </p>
       </div>
-      {release.isLive ? <StateText tone="live">Live</StateText> : null}
-      {!release.isLive && !release.isKept ? <Badge>artifact removed</Badge> : null}
       <span className="flex items-center gap-2 max-sm:ml-auto">
+        {release.isLive ? <StateText tone="live">Live</StateText> : null}
+        {!release.isLive && !release.isKept ? <Badge>artifact removed</Badge> : null}
         {onCompare === null ? null : (
           <Button
             size="small"

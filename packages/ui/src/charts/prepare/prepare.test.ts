@@ -3,7 +3,7 @@ import { type Marker, placeMarkers } from './markers.ts';
 import { endLabels, median, prepareMultiples } from './multiples.ts';
 import { sparklinePaths } from './sparkline.ts';
 import { cursorLabel, niceScale, timeLabel, timeTicks } from './ticks.ts';
-import { appendRow, fractionOf, nearestRow, scaleOf, type TimeRow, withGaps } from './time-series.ts';
+import { appendRow, fractionOf, loneTimes, nearestRow, scaleOf, type TimeRow, withGaps } from './time-series.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -11,6 +11,11 @@ const HOUR = 60 * MINUTE;
 function row(at: number, value: number | null = 1): TimeRow {
   return { at, values: { a: value } };
 }
+
+test('a value between gaps is told apart, because no line reaches it', () => {
+  const rows = [row(0), row(1, null), row(2), row(3, null), row(4), row(5)];
+  expect([...loneTimes(rows, 'a')]).toEqual([0, 2]);
+});
 
 describe('scales', () => {
   test.each([

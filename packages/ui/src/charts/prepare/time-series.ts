@@ -22,6 +22,14 @@ export function withGaps(rows: readonly TimeRow[], stepMs: number): TimeRow[] {
   return out;
 }
 
+/** Times at which a series has a value and neither neighbour has one: no line reaches them, so each needs a dot. */
+export function loneTimes(rows: readonly TimeRow[], key: string): ReadonlySet<number> {
+  const has = (row: TimeRow | undefined) => (row?.values[key] ?? null) !== null;
+  return new Set(
+    rows.filter((row, index) => has(row) && !has(rows[index - 1]) && !has(rows[index + 1])).map(({ at }) => at),
+  );
+}
+
 /** One scale over all series of a chart. A floor keeps a flat, tiny series from filling the chart with its noise. */
 export function scaleOf(rows: readonly TimeRow[], keys: readonly string[], base: 1000 | 1024, floor = 0): Scale {
   let peak = floor;

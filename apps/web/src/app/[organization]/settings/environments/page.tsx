@@ -1,5 +1,6 @@
 import type { Metadata } from 'next';
 import { EnvironmentsPage } from '../../../../features/environment/environments-page.tsx';
+import { LeftVolumesCard } from '../../../../features/volume/left-volumes-card.tsx';
 import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
 
 export const metadata: Metadata = { title: 'Environments' };
@@ -14,7 +15,9 @@ export default async function Page({ params }: Props) {
   await api.load(api.queryClient.prefetchQuery(api.trpc.environment.list.queryOptions()));
   return (
     <Hydrated organization={organization}>
-      <EnvironmentsPage />
+      <EnvironmentsPage>
+        <LeftVolumesCard />
+      </EnvironmentsPage>
     </Hydrated>
   );
 }

@@ -1,0 +1,42 @@
+import { newId } from '@fairlead/contract/ids';
+import type { AppSample } from '@fairlead/contract/live';
+import { expect, test } from 'vitest';
+import { addUp } from './app-figures.ts';
+
+const sample: AppSample = {
+  type: 'app.sample',
+  appId: newId('app'),
+  environmentId: newId('env'),
+  serverId: newId('srv'),
+  unixMs: 100_000,
+  requestsPerSecond: 10,
+  errorsPerSecond: 1,
+  clientErrorsPerSecond: 0,
+  p50Ms: 1,
+  p95Ms: 2,
+  p99Ms: 3,
+  bytesReceivedPerSecond: 0,
+  bytesSentPerSecond: 0,
+  cpuMillis: 200,
+  memoryBytes: 1000,
+  inFlight: 0,
+};
+const other: AppSample = { ...sample, serverId: newId('srv'), unixMs: 99_400, requestsPerSecond: 30, p99Ms: 90 };
+
+test('the figures of an app are those of all its servers, and quantiles only of one', () => {
+  expect(addUp([sample])).toMatchObject({ requestsPerSecond: 10, latency: { p99Ms: 3 } });
+  expect(addUp([sample, other])).toEqual({
+    requestsPerSecond: 40,
+    errorsPerSecond: 2,
+    cpuMillis: 400,
+    memoryBytes: 2000,
+    latency: null,
+  });
+});
+
+test('a server that fell silent counts no more', () => {
+  expect(addUp([sample, { ...other, unixMs: 60_000 }])).toMatchObject({
+    requestsPerSecond: 10,
+    latency: { p99Ms: 3 },
+  });
+});

@@ -1,0 +1,27 @@
+'use client';
+// Volumes that outlived their place: the app left the environment, or one of both is gone. Shown to whoever may see all of the
+// organization, because no environment is left that a narrower right could be for.
+import { Card, CardHeader } from '@fairlead/ui/card';
+import { useQuery } from '@tanstack/react-query';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail } from '../../api/types.ts';
+import { useMe } from '../../common/me.tsx';
+import { VolumeRow } from './volume-row.tsx';
+
+/** Without an app: those of all, also of apps that are gone. */
+export function LeftVolumesCard({ appId }: { readonly appId?: AppDetail['id'] }) {
+  const { can } = useMe();
+  const all = useQuery({ ...useTRPC().volume.list.queryOptions({}), enabled: can('app.read', {}) }).data?.items ?? [];
+  const left = all.filter((volume) => volume.isLeft && (appId === undefined || volume.appId === appId));
+  if (left.length === 0) return null;
+  return (
+    <Card>
+      <CardHeader title="Volumes left behind" detail="Their app runs there no more; they stay until they are deleted" />
+      <ul>
+        {left.map((volume) => (
+          <VolumeRow key={volume.id} volume={volume} place={volume.label} />
+        ))}
+      </ul>
+    </Card>
+  );
+}

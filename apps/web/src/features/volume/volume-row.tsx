@@ -1,0 +1,105 @@
+'use client';
+// One volume: how much it holds, and deleting it, which waits a week and can be taken back until then.
+import { Button } from '@fairlead/ui/button';
+import { formatBytes } from '@fairlead/ui/lib/format';
+import { RelativeTime } from '@fairlead/ui/relative-time';
+import { Badge, StateText } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { readFailure } from '../../api/failure.ts';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { Volume } from '../../api/types.ts';
+import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useMe } from '../../common/me.tsx';
+import { useAction } from '../../common/use-action.ts';
+
+/** `place`: whose it is, where the page does not say so. */
+export function VolumeRow({ volume, place }: { readonly volume: Volume; readonly place?: string }) {
+  const { can } = useMe();
+  const trpc = useTRPC();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const reread = () => void queryClient.invalidateQueries(trpc.volume.pathFilter());
+  const remove = useMutation(trpc.volume.delete.mutationOptions());
+  const restore = useAction(useMutation(trpc.volume.restore.mutationOptions()), "It wasn't taken back", () => {
+    reread();
+    toast({ title: `${volume.name} stays` });
+  });
+  const { id: volumeId, name, deleteAt } = volume;
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-line border-t px-4 py-2.5">
+      <span className="min-w-0 flex-1 basis-40">
+        <span className="block truncate">
+          <span className="font-mono text-sm">{name}</span>
+          {place === undefined ? null : <span className="text-ink-soft"> of {place}</span>}
+        </span>
+        <span className="block text-ink-faint text-sm">
+          {formatBytes(volume.usedBytes)}
+          {volume.used.length > 1 ? ` on ${volume.used.length} servers` : ''}
+          {volume.reportedAt === null ? (
+            ', not reported yet'
+          ) : (
+            <>
+              , told <RelativeTime at={volume.reportedAt} />
+            </>
+          )}
+        </span>
+      </span>
+      {deleteAt === null ? (
+        volume.inUse ? (
+          <Badge>in use</Badge>
+        ) : null
+      ) : (
+        <StateText tone="warn">
+          <span>
+            deleted <RelativeTime at={deleteAt} />
+          </span>
+        </StateText>
+      )}
+      {!can('app.delete', {}) ? null : deleteAt === null ? (
+        <Button
+          size="small"
+          variant="danger-outline"
+          disabled={volume.inUse}
+          title={volume.inUse ? 'Settings or the live release still name it. Take it out and deploy first.' : undefined}
+          onClick={() => setAsking(true)}
+        >
+          Delete
+        </Button>
+      ) : (
+        <Button size="small" pending={restore.pending} onClick={() => restore.run({ volumeId })}>
+          Keep it
+        </Button>
+      )}
+      {asking ? (
+        <ConfirmDelete
+          open
+          onClose={() => setAsking(false)}
+          what="volume"
+          name={name}
+          lost={`In seven days its ${formatBytes(volume.usedBytes)} are deleted from every server. Until then it can be taken back here.`}
+          pending={remove.isPending}
+          error={remove.error === null ? null : readFailure(remove.error).message}
+          onConfirm={(confirmName) =>
+            remove.mutate(
+              { volumeId, confirmName },
+              {
+                onSuccess: () => {
+                  setAsking(false);
+                  reread();
+                  toast({
+                    tone: 'warn',
+                    title: `${name} is deleted in seven days`,
+                    action: { label: 'Undo', onSelect: () => restore.run({ volumeId }) },
+                  });
+                },
+              },
+            )
+          }
+        />
+      ) : null}
+    </li>
+  );
+}

@@ -1,0 +1,93 @@
+// Owns putting a System together: folders, ports, control plane, agent and repositories, each with how it is undone.
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServerSummary } from '@fairlead/core/server';
+import { ROOT } from '../../../tools/lib/command.ts';
+import { freePorts } from '../../../tools/lib/free-ports.ts';
+import type { Undo } from '../../../tools/lib/undo.ts';
+import { openAppRuntime } from '../../../tools/start/app-runtime.ts';
+import { ControlPlane } from '../../../tools/start/control-plane.ts';
+import { type Folders, layOut, openData } from '../../../tools/start/folders.ts';
+import { enrolAgent, type LocalAgentOptions, startAgent } from '../../../tools/start/local-agent.ts';
+import type { PortName } from '../../../tools/start/options.mjs';
+import { openProduct, type Product } from '../../../tools/start/product.ts';
+import { Supervisor } from '../../../tools/start/supervisor.ts';
+import { type Repositories, serveRepositories } from './repository.ts';
+
+export const AGENT_BINARY = process.env.FAIRLEAD_E2E_AGENT ?? join(ROOT, 'agents/target/debug/fairlead-agent');
+export const AGENT = 'agent';
+
+export interface SystemOptions {
+  /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
+  readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
+  /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
+  readonly durable?: boolean;
+}
+
+export interface Front {
+  readonly url: string;
+  readonly caFile: string;
+  close(): Promise<void>;
+}
+
+export interface Parts {
+  readonly folders: Folders;
+  readonly ports: Readonly<Record<PortName, number>>;
+  readonly controlPlane: ControlPlane;
+  readonly product: Product;
+  readonly supervisor: Supervisor;
+  readonly repositories: Repositories;
+  readonly agent: LocalAgentOptions;
+}
+
+export async function assemble(folder: string, options: SystemOptions, undo: Undo[]): Promise<Parts> {
+  const folders = layOut(join(folder, 'data'));
+  // PostgreSQL and the apps run as users of their own and pass through.
+  chmodSync(folder, 0o711);
+  openData(folders);
+  const ports = await freePorts();
+  const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: console.log });
+  const controlPlane = await ControlPlane.open({
+    folders,
+    ports,
+    databaseUrl: undefined,
+    supervisor,
+    agentBinary: AGENT_BINARY,
+    webServer: undefined,
+    unsafeButFast: options.durable !== true,
+  });
+  undo.push(() => controlPlane.stopDatabase());
+  const product = await openProduct({ databaseUrl: controlPlane.databaseUrl, organizationName: 'Test', log: quiet });
+  undo.push(() => product.close());
+  undo.push(() => controlPlane.stopServices());
+  await controlPlane.start();
+  const front = await options.front?.(controlPlane.gatewayUrl, folder);
+  if (front !== undefined) undo.push(() => front.close());
+  const agent: LocalAgentOptions = {
+    name: AGENT,
+    binary: AGENT_BINARY,
+    folder: folders.agent,
+    ports,
+    path: openAppRuntime(ROOT, folders.runtime, process.getuid?.() === 0).path,
+    controlUrl: front?.url ?? controlPlane.gatewayUrl,
+    ...(front === undefined ? {} : { controlCaFile: front.caFile }),
+    supervisor,
+    connected: async () => (await findServer(product))?.state === 'online',
+    stopAppsOnExit: true,
+    proofSeconds: 3,
+  };
+  const { token } = await product.verbs.createEnrolment({ name: 'local', isLocal: true });
+  await enrolAgent(agent, token);
+  undo.push(() => supervisor.stop(AGENT));
+  await startAgent(agent);
+  const repositories = await serveRepositories(join(folder, 'repositories'), ports.source);
+  undo.push(() => repositories.close());
+  return { folders, ports, controlPlane, product, supervisor, repositories, agent };
+}
+
+export async function findServer(product: Product): Promise<ServerSummary | undefined> {
+  return (await product.verbs.listServers()).items.find((server) => server.isLocal);
+}
+
+/** The verbs' own log lines; the services write theirs to files. */
+export const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };

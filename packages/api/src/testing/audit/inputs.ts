@@ -1,0 +1,123 @@
+// Owns making what calls of mutations speak of: apps, members, secrets and the rest, each new.
+import { newId } from '@fairlead/contract/ids';
+import type { TestApi } from '../test-api.ts';
+
+interface Person {
+  readonly cookie: string;
+  readonly userId: string;
+}
+
+/** Where the calls happen. What an input made on its way is told to those who call with it. */
+export interface AuditStage {
+  readonly api: TestApi;
+  readonly owner: Person;
+  other: Person;
+  elsewhere: { readonly id: string; readonly slug: string };
+  /** How many things have a number of their own. */
+  made: number;
+}
+
+export function auditInputs(stage: AuditStage) {
+  const caller = () => stage.api.caller(stage.owner.cookie);
+  const newApp = (changes: object = {}) => stage.api.world.createApp(`App ${++stage.made}`, changes);
+  async function liveApp() {
+    const made = await newApp({ host: `app${stage.made}.example.test`, deployNow: true });
+    const deploymentId = made.deploymentId ?? '';
+    await stage.api.world.advance(deploymentId);
+    await stage.api.world.finish(deploymentId);
+    return { ...made, deploymentId };
+  }
+
+  async function newServer() {
+    const id = newId('srv');
+    const { organizationId } = stage.api.world;
+    await stage.api.world.system(({ tx }) =>
+      tx.server.create({ data: { id, organizationId, name: `server-${++stage.made}`, publicKey: new Uint8Array(32) } }),
+    );
+    return id;
+  }
+  async function newVolume() {
+    const id = newId('vol');
+    const { organizationId } = stage.api.world;
+    const { appId } = await newApp();
+    const place = { appId, environmentId: await environmentId() };
+    await stage.api.world.system(({ tx }) =>
+      tx.volume.create({ data: { id, organizationId, ...place, name: 'data', label: 'Shop · Production' } }),
+    );
+    return { volumeId: id, confirmName: 'data' };
+  }
+
+  const environmentId = async () => {
+    const [environment] = (await caller().environment.list()).items;
+    if (environment === undefined) throw new Error('an environment was expected');
+    return environment.id;
+  };
+  const setProtected = async (isProtected: boolean) =>
+    caller().environment.update({ environmentId: await environmentId(), protected: isProtected });
+  /** Asked for by somebody else than the owner, who decides. */
+  async function awaitingDeployment() {
+    await setProtected(true);
+    const { deploymentId } = await newApp({ deployNow: true });
+    await setProtected(false);
+    return { deploymentId };
+  }
+  const newRole = () => caller().role.create({ name: `Role ${++stage.made}`, permissions: ['app.read'] });
+  const newAccount = (name: string) => caller().serviceAccount.create({ name, role: 'deployer' });
+  async function newMember() {
+    stage.other = await stage.api.signUp(`Helper${++stage.made}`, 'viewer');
+    const member = (await caller().member.list()).items.find(({ userId }) => userId === stage.other.userId);
+    if (member === undefined) throw new Error('a member was expected');
+    return { memberId: member.id };
+  }
+  const newGrant = async () => ({
+    ...(await newMember()),
+    role: 'developer' as const,
+    scope: { kind: 'organization' as const },
+  });
+  const newInvitation = () => caller().invitation.create({ role: 'viewer' });
+  async function newInvitationToken() {
+    const { url } = await newInvitation();
+    return { token: url?.split('#token=')[1] };
+  }
+  /** An app with one secret that may be shown. */
+  async function newSecret() {
+    const { appId } = await newApp();
+    await caller().secret.update({ owner: { appId }, items: [{ name: 'OPEN', value: 'hunter2', sealed: false }] });
+    const [secret] = (await caller().secret.list({ appId })).secrets;
+    if (secret === undefined) throw new Error('a secret was expected');
+    return { secretId: secret.id };
+  }
+  const newGroup = () => caller().secret.createGroup({ name: `group-${++stage.made}` });
+  const newAttachment = async () => ({ ...(await newGroup()), appId: (await newApp()).appId });
+  /** The world's own has the local server, so it cannot be deleted. */
+  async function newOrganization() {
+    stage.elsewhere = await caller().organization.create({ name: `Organization ${++stage.made}` });
+    return { confirmName: `Organization ${stage.made}` };
+  }
+  const setOwner = () =>
+    stage.api.world.system(({ tx }) =>
+      tx.member.updateMany({ where: { userId: stage.owner.userId }, data: { role: 'owner' } }),
+    );
+
+  return {
+    caller,
+    newApp,
+    liveApp,
+    newServer,
+    newVolume,
+    environmentId,
+    setProtected,
+    awaitingDeployment,
+    newRole,
+    newAccount,
+    newMember,
+    newGrant,
+    newInvitation,
+    newInvitationToken,
+    newSecret,
+    newGroup,
+    newAttachment,
+    newOrganization,
+    setOwner,
+  };
+}

@@ -1,0 +1,109 @@
+// Why an agent could not do what it was told: builds, roll-outs, upgrades. A part of errors.ts, by its rules.
+import { type ErrorEntry, failed } from './entry.ts';
+
+export const agentErrors = {
+  'build.clone_failed': failed(
+    'The repository could not be cloned. Check its address and that the server can reach it.',
+  ),
+  'build.ref_not_found': failed(
+    'The repository has no such branch, tag or commit. Check the branch in the settings of the app.',
+  ),
+  'build.root_folder_missing': failed(
+    'The repository has no such root folder. Check the root folder in the settings of the app.',
+  ),
+  'build.not_detected': failed(
+    'The builder found nothing it knows how to build. Add a package.json with a start script, or set the root folder.',
+  ),
+  'build.command_failed': failed('A command of the build failed. The last lines of the log say why.'),
+  'build.install_failed': failed('The dependencies could not be installed. The last lines of the log say why.'),
+  'build.manifest_invalid': failed(
+    'The fairlead.toml or Procfile of the app has a mistake. Correct it, then deploy again.',
+  ),
+  'build.output_missing': failed('The build made no folder with an index.html. Set the output folder of the app.'),
+  'build.toolchain_missing': failed(
+    'The runtime that the app asks for can not be had on this server. Choose a version that is published.',
+  ),
+  'build.container_failed': failed('The image could not be built or pulled. The last lines of the log say why.'),
+  'build.upload_unusable': failed('The uploaded folder could not be used. Upload it again.', { retryable: true }),
+  'build.secrets_unreadable': failed('The secrets of the build could not be opened on this server. Set them anew.'),
+  'build.out_of_memory': failed('The build needed more memory than it may. Give builds more, or make it need less.'),
+  'build.too_large': failed('The build wrote more than it may. Let it write less, or give builds more room.'),
+  'build.timeout': failed(
+    'The build took longer than it may. Make it shorter, or look in the log for what it waits for.',
+  ),
+  'build.disk_full': failed("The server's disk is full. Free some space, then redeploy.", { retryable: true }),
+  'build.cancelled': failed('The build was cancelled.'),
+  'build.interrupted': failed('The build was interrupted. Redeploy to start it again.', { retryable: true }),
+  'build.internal': failed('The build could not run on this server. The log says why.', { retryable: true }),
+
+  'rollout.artifact_missing': failed(
+    "The server no longer holds this release's artifact. Redeploy its commit to build it again.",
+  ),
+  'rollout.no_engine': failed(
+    'The release is an image, and the server has no container engine that answers. Install or start Docker on it.',
+    { retryable: true },
+  ),
+  'rollout.image_unusable': failed(
+    'The container engine of the server could not take the image. The log has its words.',
+  ),
+  'rollout.toolchain_missing': failed(
+    'A runtime that the release needs could not be had on this server. Let it reach the registry of packages.',
+    { retryable: true },
+  ),
+  'rollout.fetch_failed': failed(
+    'The server could not fetch the artifact of the release. It will work once it reaches the store.',
+    {
+      retryable: true,
+    },
+  ),
+  'rollout.start_failed': failed('The app could not be started. Check its start command; the log says why.'),
+  'rollout.not_listening': failed(
+    'The app did not listen on its port in time. Listen on the port given in the PORT variable.',
+  ),
+  'rollout.wrong_port': failed(
+    'The app listened on another port than the one it was given. Listen on the port given in the PORT variable.',
+  ),
+  'rollout.unhealthy': failed(
+    'The app started, but its health check did not pass in time. Check the health path; the log says what the app answered.',
+  ),
+  'rollout.crash_loop': failed(
+    'The app ended again and again right after its start. The last lines of its log say why.',
+  ),
+  'rollout.command_failed': failed(
+    'A command of the roll-out failed. Its output is in the log; what served before goes on serving.',
+  ),
+  'rollout.canary_failed': failed(
+    'The new release did worse on its share of the requests than the old one, which has all of them again. The log has the figures.',
+  ),
+  'rollout.disk_full': failed("The server's disk has no room for the release. Free some space, then deploy again.", {
+    retryable: true,
+  }),
+  'rollout.cancelled': failed('The roll-out was cancelled.'),
+  'upgrade.fetch_failed': failed('The new agent could not be fetched. The former one runs on; try again.', {
+    retryable: true,
+  }),
+  'upgrade.check_failed': failed('The new agent can not work on this server. The former one runs on.'),
+  'upgrade.crashed': failed(
+    'The new agent ended again and again before the control plane knew it. The former one runs again; the log of the server says more.',
+  ),
+  'upgrade.silent': failed(
+    'The new agent did not reach the control plane in time, so the former one runs again. The log of the server says more.',
+    { retryable: true },
+  ),
+  'upgrade.replaced': failed('Another agent was installed on the server before the new one had proved itself.'),
+  'upgrade.unavailable': failed(
+    'The agent is not where it was installed, so nothing could start it again. Run the install command on the server once.',
+  ),
+  'upgrade.lost': failed('The server did not tell how the upgrade ended. Check that it is connected, then try again.', {
+    retryable: true,
+  }),
+
+  'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
+  'log.busy': failed('This server searches its logs for others already. Try again in a moment.', { retryable: true }),
+  'log.unreadable': failed("The server could not read the app's logs. The detail beside it says why.", {
+    retryable: true,
+  }),
+  'secret.unopenable': failed(
+    "The app's secrets could not be opened on this server. Deploy again; if that does not help, set the secrets anew.",
+  ),
+} as const satisfies Record<string, ErrorEntry>;

@@ -1,0 +1,130 @@
+// What is deployed and what belongs to it: apps, sources, releases, deployments, environments, volumes, logs, domains, secrets. A part of errors.ts, by its rules.
+import { conflict, type ErrorEntry, failed, forbidden, invalid, missing } from './entry.ts';
+
+export const appErrors = {
+  'approval.in_review': conflict(
+    'A deployment that another member approves is not built yet, and it must be what they see. Wait for it, or cancel it first.',
+  ),
+  'approval.not_pending': conflict('This deployment waits for approval no longer.'),
+  'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
+
+  'app.not_found': missing('There is no such app. It may have been deleted.'),
+  'app.name_taken': conflict('There is already an app with this name. Choose another.'),
+  'app.confirm_mismatch': invalid('The name typed is not the name of this app.'),
+  'app.not_live': conflict('This app has no live release yet. Deploy it first.'),
+  'app.releases_differ': conflict(
+    'The servers of this app serve different releases. Roll back to one of them, or deploy, then restart.',
+  ),
+
+  'source.unreachable': failed('The git server did not answer. Check the address, and that it can be reached.', {
+    retryable: true,
+  }),
+  'source.address_refused': forbidden(
+    'This address is not on the internet. Whoever runs this control plane can open it with FAIRLEAD_OUTBOUND_ALLOW.',
+  ),
+  'source.closed': missing('There is no repository at this address, or it is not public.'),
+  'source.not_a_repository': invalid('What answers at this address is not a git repository.'),
+
+  'release.not_found': missing('There is no such release.'),
+  'release.already_live': conflict('This release is live already.'),
+
+  'deployment.not_found': missing('There is no such deployment.'),
+  'deployment.already_finished': conflict('This deployment has already finished.'),
+  'deployment.under_way': conflict(
+    'A deployment of this app waits or is under way. It brings new instances when it goes live.',
+  ),
+  'deployment.build_overdue': failed(
+    'The build did not finish in time. Check that the server is connected, then redeploy.',
+    { retryable: true },
+  ),
+  'deployment.rollout_overdue': failed(
+    'The roll-out did not finish in time. Check that the server is connected, then redeploy.',
+    { retryable: true },
+  ),
+  'deployment.server_offline': failed(
+    'The server was not connected, so the deployment could not go on. Start its agent, then redeploy.',
+    { retryable: true },
+  ),
+  'deployment.artifact_elsewhere': conflict(
+    'The artifact of this release is on another server. Redeploy its commit to build it on this one.',
+  ),
+  'deployment.no_source': conflict(
+    'This app has no repository and no image. Upload a folder, or name a repository in its settings, then deploy.',
+  ),
+  'deployment.server_lost': failed(
+    'A server did not finish its part in time, so the deployment was taken back. Check that it is connected, then deploy again.',
+    { retryable: true },
+  ),
+  'deployment.server_failed': failed('A server could not run the new release, so the deployment was taken back.'),
+  'deployment.capability_missing': conflict(
+    'The agent of a server lacks something that the settings of this app need. Upgrade it, then deploy again.',
+  ),
+  'deployment.socket_in_container': conflict(
+    'The app is set to listen on a Unix socket, and a container is reached by its port. Let it listen on a port, or choose the native builder.',
+  ),
+  'deployment.not_retryable': conflict('Only a deployment that failed or was cancelled can be tried again.'),
+  'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
+
+  'release.other_environment': conflict(
+    'This release runs in another environment. Promote it to take it along with the settings and secrets of this one.',
+  ),
+  'release.same_environment': conflict('This release belongs to this environment already. Roll back to it instead.'),
+  'config.image_missing': invalid('Name the image that should run.'),
+  'config.socket_in_container': invalid(
+    'A container is reached by its port. Let the app listen on a port, or choose another builder.',
+  ),
+  'config.capability_missing': conflict('The agent of the server lacks what these settings need. Upgrade it first.'),
+  'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),
+  'environment.confirm_mismatch': invalid('The name typed is not the name of this environment.'),
+  'environment.in_use': conflict(
+    'Apps still run in this environment. Take each of them out of it in its Settings first.',
+  ),
+  'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
+  'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
+  'placement.already': conflict('The app is on this server already.'),
+  'placement.missing': missing('The app is not on this server.'),
+  'placement.last': conflict('This is the only server of the app. Attach another one first, or delete the app.'),
+  'placement.under_way': conflict('A deployment is under way. Wait for it or cancel it first.'),
+  'volume.not_found': missing('There is no such volume.'),
+  'volume.confirm_mismatch': invalid('The name typed is not the name of this volume.'),
+  'volume.in_use': conflict(
+    'The settings or the live release of the app still name this volume. Take it out and deploy first.',
+  ),
+  'volume.deletion_pending': conflict('This volume is going to be deleted already.'),
+  'volume.deletion_not_pending': conflict('This volume is not going to be deleted, or it is too late to keep it.'),
+  'credential.not_found': missing('There is no such credential.'),
+  'artifact.not_found': missing('There is no such artifact in the store.'),
+  'artifact.digest_wrong': invalid('What was sent is not what its digest says. Send it again.'),
+  'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
+  'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
+  'log.unavailable': conflict('The server of this app is not connected, so its logs cannot be read now.'),
+  'log.unsupported': conflict('The agent of this server cannot search its logs. Upgrade it.'),
+  'log.query_invalid': invalid('This is not a regular expression that the server can search for.'),
+
+  'domain.not_found': missing('There is no such domain.'),
+  'domain.reserved': conflict(
+    'This host name belongs to the control plane: an app there could pose as the dashboard. Choose another.',
+  ),
+  'domain.password_missing': invalid('Somebody on the list has no password yet. Enter one for each new name.'),
+  'domain.taken': conflict('This host name is already in use.'),
+  'domain.elsewhere': conflict(
+    'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
+  ),
+
+  'secret.not_found': missing('There is no such secret. It may have been deleted.'),
+  'secret.version_not_found': missing('This secret has no such version.'),
+  'secret.group_not_found': missing('There is no such group of secrets.'),
+  'secret.group_name_taken': conflict('There is already a group of secrets with this name. Choose another.'),
+  'secret.group_in_use': conflict('Apps still use this group of secrets. Detach it from them first.'),
+  'secret.sealed': forbidden('This value is sealed: it can be used and replaced, but never shown.'),
+  'secret.too_many': conflict('There are more secrets here than an app may have. Delete some first.'),
+  'secret.undecryptable': failed(
+    'A secret could not be decrypted. Its key is missing or the stored value was changed: restore the master key from the backup of this control plane.',
+  ),
+  'secret.unresolved': conflict(
+    'The secrets of this app do not fit together. Its Secrets page names what is wrong; correct it, then deploy again.',
+  ),
+  'secret.server_cannot_open': conflict(
+    'The server of this app has no key that secrets can be sealed to. Upgrade its agent and let it connect, then deploy again.',
+  ),
+} as const satisfies Record<string, ErrorEntry>;

@@ -1,0 +1,118 @@
+// Who asks and what they may: requests, sessions, set-up, accounts, tokens, organizations, members and roles. A part of errors.ts, by its rules.
+import { conflict, type ErrorEntry, entry, failed, forbidden, invalid, missing } from './entry.ts';
+
+export const peopleErrors = {
+  'internal.unexpected': failed('Something went wrong on our side. Try again; if it stays, quote the error id.', {
+    retryable: true,
+  }),
+  'request.too_large': entry(413, 'PAYLOAD_TOO_LARGE', 'This is too much for one request. Send less at once.'),
+  'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
+  'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
+    retryable: true,
+  }),
+  'request.rate_limited': entry(429, 'TOO_MANY_REQUESTS', 'That is a lot of requests. Wait a minute, then go on.', {
+    retryable: true,
+  }),
+  'request.unknown': missing('There is no such call. The document at /api/v1/openapi.json names them all.'),
+  'request.not_json': invalid('The body is not JSON. Send JSON, with the content type application/json.'),
+  'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
+  'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
+  'session.not_fresh': forbidden("Confirm that it's you, then try again."),
+  'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Wait for the next one.'),
+  'session.step_expired': entry(401, 'UNAUTHORIZED', 'That took too long. Sign in again from the start.'),
+  'session.passkey_refused': entry(
+    401,
+    'UNAUTHORIZED',
+    'This passkey opens no account here. Sign in another way, then add it to your account.',
+  ),
+  'session.not_found': missing('This session has already ended.'),
+  'permission.denied': forbidden('Your role does not allow this. Ask an owner of the organization.'),
+
+  'setup.already_claimed': conflict('This control plane is already set up. Sign in instead.'),
+  'setup.token_invalid': entry(
+    403,
+    'FORBIDDEN',
+    'This setup link is used or outdated. The next start prints a new one.',
+  ),
+  'account.email_taken': conflict('There is already an account with this e-mail address.'),
+
+  'account.password_wrong': forbidden('This is not your password.'),
+  'account.link_invalid': invalid('This link is used or outdated. Ask for a new one.'),
+  'account.mail_not_set_up': conflict(
+    'This control plane cannot send mail yet. Whoever runs it sets FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
+  ),
+  'account.mail_failed': failed('The mail could not be sent. Try again later; the log of the control plane says why.', {
+    retryable: true,
+  }),
+  'account.passkey_not_found': missing('There is no such passkey.'),
+  'account.two_factor_on': conflict('Two-factor sign-in is already on.'),
+  'account.two_factor_off': conflict('Two-factor sign-in is not set up. Start setting it up again.'),
+  'token.invalid': entry(
+    401,
+    'UNAUTHORIZED',
+    'This API token is unknown, expired or revoked, or its owner has left. Make a new one in the dashboard.',
+  ),
+  'token.required': entry(401, 'UNAUTHORIZED', 'Send an API token as “Authorization: Bearer flt_…”.'),
+  'token.address_refused': forbidden('This API token may not be used from this address.'),
+  'token.person_only': forbidden('Only a person who is signed in may do this, no API token.'),
+  'token.beyond_own': forbidden('You cannot give a token or a service account more than you may do yourself.'),
+  'token.not_found': missing('There is no such API token.'),
+  'token.too_many': conflict('There are as many tokens as there may be. Revoke one that is no longer used.'),
+  'service_account.not_found': missing('There is no such service account.'),
+  'service_account.name_taken': conflict('There is already a service account with this name. Choose another.'),
+  'service_account.confirm_mismatch': invalid('The name typed is not the name of this service account.'),
+
+  'organization.not_found': missing('There is no such organization, or you are not a member of it.'),
+  'organization.slug_taken': conflict('This address is taken. Choose another.'),
+  'organization.slug_reserved': invalid('The dashboard uses this address itself. Choose another.'),
+  'organization.too_many': conflict('You own as many organizations as one person may. Delete one you no longer need.'),
+  'organization.confirm_mismatch': invalid('The name typed is not the name of this organization.'),
+  'organization.has_local_server': conflict(
+    'The server that this control plane runs on belongs to this organization, so it cannot be deleted.',
+  ),
+  'organization.deletion_pending': conflict('This organization is going to be deleted already.'),
+  'organization.deletion_not_pending': conflict('This organization is not going to be deleted.'),
+  'organization.two_factor_required': forbidden(
+    'This organization asks for two-factor sign-in. Set it up in your account, then come back.',
+  ),
+  'organization.two_factor_yourself': conflict(
+    'Set up two-factor sign-in for yourself first: you would lock yourself out.',
+  ),
+
+  'member.yourself': conflict('This is you. To go, leave the organization; to hand it over, transfer it.'),
+
+  'invitation.not_found': missing('There is no such invitation. It may have been accepted or taken back.'),
+  'invitation.token_invalid': forbidden(
+    'This invitation was used, has expired or was taken back. Ask whoever invited you for a new one.',
+  ),
+  'invitation.other_address': forbidden(
+    'This invitation is for another e-mail address. Sign in with the address it was sent to.',
+  ),
+  'invitation.already_member': conflict('This person is a member already.'),
+  'invitation.already_invited': conflict('This address has an invitation already. Send that one again.'),
+  'invitation.mail_not_set_up': conflict(
+    'This control plane cannot send mail yet. Invite by a link, or set FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.',
+  ),
+  'invitation.too_many': entry(
+    429,
+    'TOO_MANY_REQUESTS',
+    'That is a lot of invitations for now. Wait an hour, then go on.',
+    { retryable: true },
+  ),
+  'invitation.too_soon': entry(429, 'TOO_MANY_REQUESTS', 'It was sent a moment ago. Wait a minute, then try again.', {
+    retryable: true,
+  }),
+
+  'environment.not_found': missing('There is no such environment.'),
+  'project.not_found': missing('There is no such project.'),
+
+  'role.not_found': missing('There is no such role. It may have been deleted.'),
+  'role.name_taken': conflict('There is already a role with this name. Choose another.'),
+  'role.in_use': conflict('Somebody still holds this role. Give them another one first.'),
+  'role.beyond_own': forbidden('You can only give and take permissions that you hold yourself. Ask an owner.'),
+  'role.owner_only': forbidden('Only an owner can make an owner or end the role of one.'),
+  'grant.not_found': missing('There is no such grant. It may have been taken back.'),
+  'grant.exists': conflict('This member holds this role there already.'),
+  'member.not_found': missing('There is no such member. They may have left.'),
+  'member.last_owner': conflict('An organization needs an owner. Make somebody else an owner first.'),
+} as const satisfies Record<string, ErrorEntry>;

@@ -1,0 +1,92 @@
+// Servers, benchmarks on them, and the link to their agents. A part of errors.ts, by its rules.
+import { conflict, type ErrorEntry, failed, invalid, missing, refused } from './entry.ts';
+
+export const serverErrors = {
+  'server.not_found': missing('There is no such server.'),
+  'server.name_taken': conflict('There is already a server with this name. Choose another.'),
+  'server.confirm_mismatch': invalid('The name typed is not the name of this server.'),
+  'server.in_use': conflict('Apps still live on this server. Delete or move them first.'),
+  'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
+  'server.proxy_is_control': conflict(
+    'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',
+  ),
+  'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
+  'server.upgrade_unsupported': conflict(
+    'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',
+  ),
+  'server.upgrade_under_way': conflict('The agent of this server is being upgraded already. Wait for it to end.'),
+  'server.upgrade_current': conflict('This server runs the agent that this control plane offers already.'),
+  'server.upgrade_none': conflict(
+    'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
+  ),
+  'enrolment.not_found': missing('There is no such enrolment.'),
+
+  'benchmark.not_found': missing('There is no such benchmark run.'),
+  'benchmark.already_running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
+  'benchmark.already_finished': conflict('This benchmark run has already finished.'),
+  'benchmark.timeout': failed(
+    'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
+    {
+      retryable: true,
+    },
+  ),
+  'benchmark.no_domain': conflict('The app has no domain to send requests to. Attach one first.'),
+  'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
+  'benchmark.target_unreachable': failed(
+    'The benchmark could not reach its target. Check that the app answers, then start a new run.',
+    {
+      retryable: true,
+    },
+  ),
+  'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
+    retryable: true,
+  }),
+
+  // The link: the gateway names one of these before it closes a connection.
+  'link.malformed': refused('The message is not one of this protocol.'),
+  'link.too_large': refused('The message is larger than the gateway accepts.', 1009),
+  'link.unexpected_message': refused('The message does not belong at this point of the conversation.'),
+  'link.protocol_unsupported': refused('The control plane does not speak this protocol version. Upgrade the agent.'),
+  'link.server_unknown': refused('The control plane does not know this server. Enrol it again.'),
+  'link.proof_wrong': refused(
+    'The proof does not fit the key that this server enrolled with. Enrol it again if its key was lost.',
+  ),
+  'link.enrolment_invalid': refused('The enrolment token is not valid. Make a new one in the dashboard under Servers.'),
+  'link.enrolment_expired': refused('The enrolment token has expired. Make a new one in the dashboard under Servers.'),
+  'link.enrolment_used': refused(
+    'The enrolment token was already used. Make a new one in the dashboard under Servers.',
+  ),
+  'link.server_name_taken': refused(
+    'There is already a server with the name of this enrolment. Make a new one with another name under Servers.',
+  ),
+  'link.timeout': failed('The other side stayed silent for too long.', { link: 1008, retryable: true }),
+  'link.replaced': failed(
+    'The same server opened a newer connection. Check that only one agent runs with this data folder.',
+    {
+      link: 1008,
+      retryable: true,
+    },
+  ),
+  'link.shutting_down': failed('The gateway is restarting. The agent connects again by itself.', {
+    link: 1012,
+    retryable: true,
+  }),
+  'link.internal': failed('The gateway could not store what the agent sent. The agent tries again by itself.', {
+    link: 1011,
+    retryable: true,
+  }),
+
+  // Why an agent refused a desired state. Its last good state serves on.
+  'state.invalid': failed('The server could not read its desired state. Upgrade the agent.'),
+  'state.bad_signature': failed(
+    'The desired state is not signed by a key that this server trusts. Enrol the server again if the control plane was replaced.',
+  ),
+  'state.older': failed(
+    'The desired state is older than the one the server has. The control plane may have been restored from a backup.',
+  ),
+  'state.wrong_server': failed('The desired state is for another server.'),
+  'state.capability_missing': failed('The agent lacks something that this desired state needs. Upgrade the agent.'),
+  'state.apply_failed': failed('The server could not apply its desired state. The detail beside it says why.', {
+    retryable: true,
+  }),
+} as const satisfies Record<string, ErrorEntry>;

@@ -1,0 +1,69 @@
+// Whether an app does well where it runs on several servers, as lists and the first page say it.
+import { newId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scaleSchema } from '../config/index.ts';
+import { getOverview } from '../overview/index.ts';
+import { wholeReach } from '../role/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { attachServer, listApps, updateConfig } from './index.ts';
+
+const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+const reach = { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true };
+let db: TestDatabase;
+let world: TestWorld;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+});
+afterAll(() => db.drop());
+
+test('each server needs its own copies; one that sleeps is enough where the least is none', async () => {
+  const { appId, deploymentId } = await world.createApp('Shop', { host: 'shop.example.test' });
+  await world.advance(deploymentId ?? '');
+  await world.finish(deploymentId ?? '');
+  const { organizationId } = world;
+  const second = newId('srv');
+  const publicKey = new Uint8Array(32).fill(9);
+  await world.system(({ tx }) => tx.server.create({ data: { id: second, organizationId, name: 'edge', publicKey } }));
+  await world.tenant((ctx) => attachServer(ctx, { appId, serverId: second }));
+  const { environmentId, liveReleaseId } = await world.system(async ({ tx }) => {
+    const first = await tx.placement.findFirstOrThrow({ where: { appId, serverId: world.serverId } });
+    await tx.placement.updateMany({ where: { appId }, data: { liveReleaseId: first.liveReleaseId, instances: 2 } });
+    // Both are connected and have applied what they were told.
+    await tx.$executeRaw`UPDATE server SET connected_gateway = 'gateway', last_seen_at = ${world.clock.now()},
+      applied_epoch = desired_epoch, applied_number = desired_number WHERE organization_id = ${organizationId}`;
+    return first;
+  });
+  const run = (serverId: string, states: readonly string[]) =>
+    world.system(async ({ tx }) => {
+      await tx.instance.deleteMany({ where: { appId, serverId } });
+      const place = { organizationId, appId, environmentId, serverId, releaseId: liveReleaseId ?? '' };
+      await tx.instance.createMany({
+        data: states.map((state) => ({ ...place, id: newId('ins'), state, reportedAt: world.clock.now() })),
+      });
+    });
+  const status = async () => (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, links))).items[0]?.status;
+  const said = async () =>
+    (await world.tenant((ctx) => getOverview(ctx, links, reach))).attention.filter(
+      ({ kind }) => kind === 'app_unhealthy',
+    );
+
+  await run(world.serverId, ['healthy', 'healthy', 'healthy']);
+  await run(second, ['healthy', 'crashed']);
+  expect(await status()).toBe('unhealthy');
+  expect(await said()).toMatchObject([
+    { environmentId, detail: expect.stringContaining('3 of 4 instances in Production') },
+  ]);
+  await run(second, ['healthy', 'healthy']);
+  expect(await status()).toBe('healthy');
+  expect(await said()).toEqual([]);
+
+  const scale = scaleSchema.parse({ instancesMin: 0, instancesMax: 3 });
+  await world.tenant((ctx) => updateConfig(ctx, { appId: parseId('app', appId), settings: { scale } }));
+  await run(second, ['asleep']);
+  await world.system(({ tx }) => tx.$executeRaw`UPDATE server SET applied_number = desired_number`);
+  expect(await status()).toBe('healthy');
+  expect(await said()).toEqual([]);
+});

@@ -1,0 +1,18 @@
+// Owns counting the copies of an app on each of its servers: how many are to answer and how many do.
+import { Prisma } from '@fairlead/db';
+
+/**
+ * To be joined to a query that has `placement`: `copies.wanted` and `copies.working`. Where the agent scales by itself, the
+ * least is wanted; one that sleeps works, because a request wakes it.
+ */
+export const copiesOfPlacement = Prisma.sql`LATERAL (
+  SELECT greatest(1, coalesce((
+           SELECT (config.settings -> 'scale' ->> 'instancesMin')::int FROM app_config AS config
+           WHERE config.app_id = placement.app_id AND config.environment_id = placement.environment_id
+           ORDER BY config.number DESC LIMIT 1
+         ), placement.instances)) AS wanted,
+         (SELECT count(*)::int FROM instance
+          WHERE instance.app_id = placement.app_id AND instance.environment_id = placement.environment_id
+            AND instance.server_id = placement.server_id AND instance.release_id = placement.live_release_id
+            AND instance.process = 'web' AND instance.state IN ('healthy', 'asleep')) AS working
+) AS copies`;
