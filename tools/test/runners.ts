@@ -24,10 +24,10 @@ interface VitestReport {
   }[];
 }
 
-/** All test files of one folder that has a vitest.config.ts. */
-export async function runVitest(folder: string): Promise<Outcome> {
+/** All test files of one folder that has a vitest.config.ts, or those whose paths hold one of these. */
+export async function runVitest(folder: string, files: readonly string[] = []): Promise<Outcome> {
   return withReport(async (file) => {
-    const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...files];
     const { code } = await run('vitest', args, { cwd: join(ROOT, folder), onOutput: show, env: { CI: '1' } });
     const report = readJson<VitestReport>(file);
     if (report === undefined) return { passed: 0, failed: 1 };

@@ -15,7 +15,7 @@ import type { Files } from './repository.ts';
 import type { RegistryLogin } from './system.ts';
 
 /** What `FROM` of examples/hello-dockerfile names. */
-const BASE = { repository: 'node', tag: '24-slim' } as const;
+const BASE = 'node:24-slim';
 
 export interface EngineContainer {
   readonly Id: string;
@@ -117,9 +117,8 @@ async function importBase(root: string, ask: Ask): Promise<void> {
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n');
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
   const tar = spawn('tar', ['-C', root, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const { repository, tag } = BASE;
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const query = new URLSearchParams({ fromSrc: '-', repo: repository, tag, changes: `ENV PATH=${path}` });
+  const query = new URLSearchParams({ fromSrc: '-', repo: BASE, changes: `ENV PATH=${path}` });
   await ask('POST', `/images/create?${query}`, tar.stdout);
 }
 

@@ -88,11 +88,8 @@ fn podman(folder: &Path) -> Command {
             place("networks"),
         ),
     );
-    let storage = format!(
-        "[storage]\ndriver = \"overlay\"\ngraphroot = \"{}\"\nrunroot = \"{}\"\n",
-        place("data"),
-        place("run")
-    );
+    let storage =
+        format!("[storage]\ndriver = \"overlay\"\ngraphroot = \"{}\"\nrunroot = \"{}\"\n", place("data"), place("run"));
     let mut command = Command::new("/usr/bin/podman");
     command
         .env("CONTAINERS_CONF", engine)
