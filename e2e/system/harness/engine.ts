@@ -137,7 +137,7 @@ async function publish(
   // The engine wants the alphabet of addresses, and the padding that they go without.
   const auth = Buffer.from(JSON.stringify(registry.login)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
   const pushed = await ask('POST', `/images/${repository}/push?tag=1`, undefined, { 'x-registry-auth': auth });
-  const digest = /"Digest":"(sha256:[0-9a-f]{64})"/.exec(pushed)?.[1];
+  const digest = /digest: (sha256:[0-9a-f]{64})/.exec(pushed)?.[1];
   if (digest === undefined) throw new Error(`no digest: ${pushed}`);
   await ask('DELETE', `/images/${repository}:1?force=true`);
   return `${repository}@${digest}`;

@@ -11,7 +11,7 @@ use fairlead_engine::Engine;
 pub(crate) struct StartedEngine {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) engine: Engine,
-    pub(crate) is_podman: bool,
+    is_podman: bool,
     process: Child,
 }
 

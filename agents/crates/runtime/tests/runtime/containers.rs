@@ -19,7 +19,8 @@ const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY page /ww
 
 /// A running engine that has the image.
 struct Loaded {
-    started: StartedEngine,
+    /// It ends with what holds it.
+    _started: StartedEngine,
     engine: Engine,
     image: String,
 }
@@ -49,7 +50,7 @@ impl Loaded {
         };
         engine.build(order, &mut |_| {}, &fairlead_base::CancellationToken::new()).await.unwrap();
         let image = engine.image("fairlead/test:1").await.unwrap().unwrap().id;
-        Self { started, engine, image }
+        Self { _started: started, engine, image }
     }
 
     /// All that `docker inspect` shows of an instance's container.
