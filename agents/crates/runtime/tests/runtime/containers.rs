@@ -19,15 +19,12 @@ const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY page /ww
 
 /// A running engine that has the image.
 struct Loaded {
-    /// It ends with what holds it.
-    _started: StartedEngine,
     engine: Engine,
     image: String,
 }
 
 impl Loaded {
-    async fn start() -> Self {
-        let started = StartedEngine::start().await;
+    async fn into(started: &StartedEngine) -> Self {
         let (engine, context_file) = (started.engine.clone(), started.folder.path().join("context"));
         let mut context = tar::Builder::new(std::fs::File::create(&context_file).unwrap());
         let mut add = |name: &str, mode: u32, bytes: &[u8]| {
@@ -50,7 +47,7 @@ impl Loaded {
         };
         engine.build(order, &mut |_| {}, &fairlead_base::CancellationToken::new()).await.unwrap();
         let image = engine.image("fairlead/test:1").await.unwrap().unwrap().id;
-        Self { _started: started, engine, image }
+        Self { engine, image }
     }
 
     /// All that `docker inspect` shows of an instance's container.
@@ -94,13 +91,16 @@ fn with_engine<F: Future<Output = ()>>(test: impl FnOnce(Loaded, Server) -> F + 
         assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let loaded = Loaded::start().await;
+            // Held here: it ends with what holds it, and a test takes only the parts that it names.
+            let started = StartedEngine::start().await;
+            let loaded = Loaded::into(&started).await;
             let folder = temporary(0o755);
             let folders = Folders::new(folder.path()).unwrap();
             folders.create().unwrap();
             let prepare = Arc::new(Images(loaded.image.clone()));
             let (runtime, output) = start_with(&folders, prepare, loaded.engine.clone()).await;
             test(loaded, Server { folders, runtime, output, folder: Some(folder) }).await;
+            drop(started);
         });
     };
     std::thread::spawn(own_network).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -136,9 +136,7 @@ impl Server {
 
 #[test]
 fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
-    with_engine(|loaded, mut server| async move {
-        // Moved in here: the engine ends with what holds it.
-        let _loaded = loaded;
+    with_engine(|_, mut server| async move {
         let other = AppSpec { key: key("app_b"), ..live(image(2, &[])) };
         server.desire([live(image(1, &[])), other]);
         let both = server.healthy(2).await;
