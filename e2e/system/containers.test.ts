@@ -1,5 +1,6 @@
 // Apps that are images, through the whole product: built from a Dockerfile on a server with a real engine, run as containers
-// behind the proxy, redeployed under load, rolled back, and never restarted because the agent was.
+// behind the proxy there and on a second server with an engine of its own, redeployed under load and rolled back.
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,7 +9,7 @@ import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded } from './harness/apps.ts';
 import { type Engine, type Registry, startEngine, startRegistry } from './harness/engine.ts';
 import { type Fleet, type FleetServer, openFleet } from './harness/fleet.ts';
-import type { Files } from './harness/repository.ts';
+import type { Files, Repository } from './harness/repository.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -16,24 +17,47 @@ let fleet: Fleet;
 let engine: Engine;
 let registry: Registry;
 let server: FleetServer;
+/** Another one, whose engine has no image at all and whose network knows no registry. */
+let quay: FleetServer;
+let quayEngine: Engine;
+/** Of the app that goes from one version to the next, and then to both. */
+let crane: Repository;
 
 beforeAll(async () => {
   system = await System.start();
   fleet = await openFleet(system);
-  server = await fleet.addServer('harbour', async ({ prefix }) => {
+  [server, quay] = await Promise.all([openHarbour(), openQuay()]);
+}, 180_000);
+afterAll(async () => {
+  await fleet?.close();
+  await system?.stop();
+}, 120_000);
+
+function openHarbour(): Promise<FleetServer> {
+  return fleet.addServer('harbour', async ({ prefix }) => {
     engine = await startEngine(prefix);
     registry = await startRegistry(prefix);
+    await engine.importBase();
     const undo = async () => {
       await registry.close();
       await engine.close();
     };
     return { environment: engine.environment, undo };
   });
-}, 180_000);
-afterAll(async () => {
-  await fleet?.close();
-  await system?.stop();
-}, 120_000);
+}
+
+function openQuay(): Promise<FleetServer> {
+  return fleet.addServer('quay', async ({ prefix }) => {
+    quayEngine = await startEngine(prefix);
+    return { environment: quayEngine.environment, undo: () => quayEngine.close() };
+  });
+}
+
+/** What both servers answer. */
+const bodies = (host: string) => Promise.all([server, quay].map(async (one) => (await one.get(host)).body));
+
+const imageOf = async (one: Engine, deploymentId: string) =>
+  (await one.containers()).find(({ Labels }) => Labels['dev.fairlead.deployment'] === deploymentId)?.ImageID;
 
 const contained = (text: string): Files => ({
   ...loaded(text),
@@ -54,21 +78,23 @@ test('the example with a Dockerfile runs as a container with few rights, and is 
 
   const [container] = await engine.containers();
   expect(container?.Labels).toMatchObject({ 'dev.fairlead.app': made.appId, 'dev.fairlead.deployment': made.id });
-  expect(await engine.inspect(container?.Id ?? '')).toMatchObject({
-    Config: { User: 'node' },
-    HostConfig: { CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'], Privileged: false, PortBindings: {} },
-  });
+  // The capabilities of docs/running.md, for a user who has none of them in effect.
+  const status = await engine.status(container?.Id ?? '');
+  expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
+  expect(status).toMatch(/^CapEff:\t0{16}$/m);
+  expect(status).toMatch(/^CapBnd:\t00000000000004eb$/m);
+  expect(status).toMatch(/^NoNewPrivs:\t1$/m);
 });
 
 test('a new version takes over under load without a failed request, and a rollback brings the old one back', {
   timeout: 300_000,
 }, async () => {
-  const repository = await system.repositories.create('crane', contained('one'));
-  const first = await system.createApp('crane', { url: fleet.repositoryUrl(repository.url) }, '/', server.id);
+  crane = await system.repositories.create('crane', contained('one'));
+  const first = await system.createApp('crane', { url: fleet.repositoryUrl(crane.url) }, '/', server.id);
   expect(first).toMatchObject({ state: 'live', failureMessage: null });
   const load = server.load('crane.localhost');
   try {
-    await repository.commit('Second version', contained('two'));
+    await crane.commit('Second version', contained('two'));
     expect(await system.deploy(first.appId)).toMatchObject({ state: 'live', failureMessage: null });
     expect((await server.get('crane.localhost')).body).toBe('two');
 
@@ -88,6 +114,32 @@ test('a new version takes over under load without a failed request, and a rollba
   );
 });
 
+test('built on one server, the same image runs on the other too, which fetches it and proves what it got', {
+  timeout: 240_000,
+}, async () => {
+  const { verbs } = system.product;
+  const { id: appId } = await system.app('crane');
+  await verbs.attachServer({ appId, serverId: quay.id });
+  await crane.commit('Third version', contained('three'));
+  const deployment = await system.deploy(appId);
+  expect(deployment).toMatchObject({
+    state: 'live',
+    failureMessage: null,
+    servers: [{ state: 'live' }, { state: 'live' }],
+  });
+  expect(await bodies('crane.localhost')).toEqual(['three', 'three']);
+
+  const { items } = await verbs.listReleases({ appId, limit: 1 });
+  const hex = (items[0]?.artifactDigest ?? '').slice('sha256:'.length);
+  const got = readFileSync(join(quay.folder, 'artifacts', `${hex}.tar.zst`));
+  expect(createHash('sha256').update(got).digest('hex')).toBe(hex);
+  // One image, by its content, and on the other server nothing of what it was built with.
+  const [here, there] = await Promise.all([engine, quayEngine].map((one) => imageOf(one, deployment.id)));
+  expect(there).toMatch(/[0-9a-f]{64}/);
+  expect(there).toBe(here);
+  expect(await quayEngine.images()).toEqual([expect.stringMatching(/^(localhost\/)?fairlead-release\//)]);
+});
+
 test('an image of a registry with a password is pulled by its digest with what was sealed, and refused without', {
   timeout: 300_000,
 }, async () => {
@@ -97,8 +149,10 @@ test('an image of a registry with a password is pulled by its digest with what w
   expect(await system.deploy(wrong)).toMatchObject({ state: 'failed', failureCode: 'build.container_failed' });
 
   const appId = await system.createImageApp('shop', image, login, server.id);
+  // The other server has neither the password nor a way to the registry: it gets what was pulled once.
+  await system.product.verbs.attachServer({ appId, serverId: quay.id });
   const deployment = await system.deploy(appId);
   expect(deployment).toMatchObject({ state: 'live', failureMessage: null, commitSubject: image });
-  expect(await server.get('shop.localhost')).toEqual({ status: 200, body: 'published' });
+  expect(await bodies('shop.localhost')).toEqual(['published', 'published']);
   expect((await system.log(deployment.id)).join('\n')).not.toContain(login.password);
 });

@@ -23,10 +23,10 @@ interface VitestReport {
   }[];
 }
 
-/** All test files of one folder that has a vitest.config.ts. */
-export async function runVitest(folder: string, say: Say): Promise<Outcome> {
+/** All test files of one folder that has a vitest.config.ts, or those whose paths hold one of these. */
+export async function runVitest(folder: string, say: Say, files: readonly string[] = []): Promise<Outcome> {
   return withReport(async (file) => {
-    const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...files];
     const { code } = await run('vitest', args, { cwd: join(ROOT, folder), onOutput: say, env: { CI: '1' } });
     const report = readJson<VitestReport>(file);
     if (report === undefined) return { passed: 0, failed: 1 };

@@ -1,5 +1,5 @@
-// A real container engine for one server under test: Debian's Docker, in that server's network, on folders of its own, with
-// the one image that the examples begin with, made of this machine's Node since no registry is in reach. Needs root.
+// A real container engine for one server under test, in that server's network, on folders of its own, and the one image that
+// the examples begin with, made of this machine's Node since no registry is in reach. Needs root.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,15 +10,16 @@ import { ROOT, run } from '../../../tools/lib/command.ts';
 import { freePort } from '../../../tools/lib/free-ports.ts';
 import { nodeOf } from '../../../tools/lib/install.mjs';
 import { waitFor } from '../../../tools/lib/wait.ts';
+import { engineProgram } from './engine-programs.ts';
 import type { Files } from './repository.ts';
 import type { RegistryLogin } from './system.ts';
 
-const DOCKERD = '/usr/sbin/dockerd';
 /** What `FROM` of examples/hello-dockerfile names. */
-const BASE = { repository: 'node', tag: '24-slim' } as const;
+const BASE = 'node:24-slim';
 
 export interface EngineContainer {
   readonly Id: string;
+  readonly ImageID: string;
   readonly Labels: Readonly<Record<string, string>>;
   readonly State: string;
 }
@@ -35,8 +36,12 @@ export interface Engine {
   /** What an agent finds it by. */
   readonly environment: Readonly<Record<string, string>>;
   containers(): Promise<readonly EngineContainer[]>;
-  /** What `docker inspect` shows of one. */
-  inspect(id: string): Promise<unknown>;
+  /** Of its first process, what the kernel says in /proc/PID/status. */
+  status(id: string): Promise<string>;
+  /** Names of all that it has. */
+  images(): Promise<readonly string[]>;
+  /** Makes the image that the examples begin with. */
+  importBase(): Promise<void>;
   /** Builds an image of these files on the base and pushes it, and forgets it here; answers what it is called by its digest. */
   publish(registry: Registry, name: string, files: Files): Promise<string>;
   close(): Promise<void>;
@@ -48,18 +53,20 @@ export async function startEngine(prefix: readonly string[]): Promise<Engine> {
   const folder = mkdtempSync('/var/tmp/fle-');
   const socket = join(folder, 's');
   const log = join(folder, 'log');
-  const [program = '', ...args] = [
-    ...prefix,
-    DOCKERD,
-    ...['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--pidfile', join(folder, 'pid')],
-    ...['--host', `unix://${socket}`, '--exec-opt', 'native.cgroupdriver=cgroupfs', '--storage-driver', 'overlay2'],
-    ...['--default-ulimit', 'nofile=16384:16384'],
-  ];
+  const engine = engineProgram(folder, socket);
+  const [program = '', ...args] = [...prefix, ...engine.command];
   const output = openSync(log, 'w');
-  const child = spawn(program, args, { stdio: ['ignore', output, output] });
+  const env = { ...process.env, ...engine.environment };
+  const child = spawn(program, args, { stdio: ['ignore', output, output], env });
   const ask: Ask = (method, path, body, headers) => askEngine(socket, method, path, body, headers);
+  const list = async <T>(what: string) => JSON.parse(await ask('GET', `/${what}/json?all=true`)) as readonly T[];
+  const containers = () => list<EngineContainer>('containers');
   const close = async () => {
+    if (!engine.endsContainers && child.exitCode === null) {
+      for (const { Id } of await containers()) await ask('DELETE', `/containers/${Id}?force=true&v=true`);
+    }
     await end(child);
+    await engine.unmount();
     rmSync(folder, { recursive: true });
   };
   try {
@@ -70,20 +77,25 @@ export async function startEngine(prefix: readonly string[]): Promise<Engine> {
       );
     await waitFor(
       () => {
-        if (child.exitCode !== null) throw new Error(`dockerd ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
+        if (child.exitCode !== null) throw new Error(`the engine ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
         return isUp();
       },
       { what: 'the container engine', timeoutMs: 60_000 },
     );
-    await importBase(join(folder, 'base'), ask);
   } catch (error) {
     await close();
     throw error;
   }
   return {
     environment: { DOCKER_HOST: `unix://${socket}` },
-    containers: async () => JSON.parse(await ask('GET', '/containers/json?all=true')) as EngineContainer[],
-    inspect: async (id) => JSON.parse(await ask('GET', `/containers/${id}/json`)) as unknown,
+    containers,
+    async status(id) {
+      const { State } = JSON.parse(await ask('GET', `/containers/${id}/json`)) as { State: { Pid: number } };
+      return readFileSync(`/proc/${State.Pid}/status`, 'utf8');
+    },
+    images: async () =>
+      (await list<{ RepoTags: readonly string[] | null }>('images')).flatMap((one) => one.RepoTags ?? []),
+    importBase: () => importBase(join(folder, 'base'), ask),
     publish: (registry, name, files) => publish(join(folder, 'context'), ask, { registry, name, files }),
     close,
   };
@@ -105,9 +117,8 @@ async function importBase(root: string, ask: Ask): Promise<void> {
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n');
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
   const tar = spawn('tar', ['-C', root, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const { repository, tag } = BASE;
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const query = new URLSearchParams({ fromSrc: '-', repo: repository, tag, changes: `ENV PATH=${path}` });
+  const query = new URLSearchParams({ fromSrc: '-', repo: BASE, changes: `ENV PATH=${path}` });
   await ask('POST', `/images/create?${query}`, tar.stdout);
 }
 
@@ -126,7 +137,7 @@ async function publish(
   // The engine wants the alphabet of addresses, and the padding that they go without.
   const auth = Buffer.from(JSON.stringify(registry.login)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
   const pushed = await ask('POST', `/images/${repository}/push?tag=1`, undefined, { 'x-registry-auth': auth });
-  const digest = /"Digest":"(sha256:[0-9a-f]{64})"/.exec(pushed)?.[1];
+  const digest = /digest: (sha256:[0-9a-f]{64})/.exec(pushed)?.[1];
   if (digest === undefined) throw new Error(`no digest: ${pushed}`);
   await ask('DELETE', `/images/${repository}:1?force=true`);
   return `${repository}@${digest}`;

@@ -58,7 +58,10 @@ pub(crate) async fn build(
     let doing = || format!("built {file}");
     match built {
         Err(_) => Err(BuildError::Timeout { limit: workshop.limit, doing: doing() }),
-        Ok(Err(EngineError::Refused(why))) if why.contains("returned a non-zero code: 137") => {
+        // As Docker says it, and as Podman does.
+        Ok(Err(EngineError::Refused(why)))
+            if ["non-zero code: 137", "exit status 137"].iter().any(|end| why.contains(end)) =>
+        {
             Err(BuildError::OutOfMemory { limit_bytes: workshop.limits.memory_bytes, doing: doing() })
         }
         Ok(built) => {

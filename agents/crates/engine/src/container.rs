@@ -25,6 +25,8 @@ use crate::{Engine, EngineError};
 /// a folder, bind port 80, become another user, end a child), and nothing that reaches past the container. Of Docker's own
 /// list MKNOD, NET_RAW, SYS_CHROOT, SETFCAP, SETPCAP, FSETID and AUDIT_WRITE are left out.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID"];
+/// Open files, and processes of one user, where they can't be raised.
+const LOW_LIMITS: [(&str, i64); 2] = [("nofile", 16_384), ("nproc", 8_192)];
 /// Without a limit of its own, as for processes.
 const PIDS_MAX: u32 = 4096;
 /// The label by which a container is known to be one of Fairlead's.
@@ -59,6 +61,9 @@ pub struct ContainerOrder {
     pub network: String,
     /// Whether the engine's own first process reaps what the app leaves behind.
     pub init: bool,
+    /// Whether open files and processes of a user are bounded by what a server that may not raise its limits has; else by
+    /// what the engine takes.
+    pub low_limits: bool,
 }
 
 /// A folder of this server as a container sees it.
@@ -292,8 +297,7 @@ fn body(order: &ContainerOrder) -> ContainerCreateBody {
         cap_drop: Some(vec!["ALL".to_owned()]),
         cap_add: Some(CAPABILITIES.map(str::to_owned).to_vec()),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        // One byte, not none: zero still lets a core handler that is a pipe see the memory (core(5)).
-        ulimits: Some(vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(1), hard: Some(1) }]),
+        ulimits: Some(limits(order)),
         // What it writes goes to whoever is attached, who takes its secrets out; the engine keeps none of it.
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         restart_policy: Some(RestartPolicy { name: Some(RestartPolicyNameEnum::NO), maximum_retry_count: None }),
@@ -312,6 +316,20 @@ fn body(order: &ContainerOrder) -> ContainerCreateBody {
         host_config: Some(host),
         ..ContainerCreateBody::default()
     }
+}
+
+fn limits(order: &ContainerOrder) -> Vec<ResourcesUlimits> {
+    // One byte, not none: zero still lets a core handler that is a pipe see the memory (core(5)).
+    let mut limits = vec![("core", 1)];
+    if order.low_limits {
+        limits.extend(LOW_LIMITS);
+    }
+    let limit = |(name, most): (&str, i64)| ResourcesUlimits {
+        name: Some(name.to_owned()),
+        soft: Some(most),
+        hard: Some(most),
+    };
+    limits.into_iter().map(limit).collect()
 }
 
 pub(crate) fn status(error: &bollard::errors::Error) -> Option<u16> {

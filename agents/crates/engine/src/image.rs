@@ -50,7 +50,7 @@ impl std::fmt::Debug for Login {
 /// An image under one of its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedImage {
-    /// `repository:tag`.
+    /// `repository:tag`, as this engine says it.
     pub name: String,
     /// On disk; layers that it shares with others count in each.
     pub size_bytes: u64,
@@ -177,11 +177,9 @@ impl Engine {
         let named = found.into_iter().flat_map(|image| {
             let number = |number| u64::try_from(number).unwrap_or_default();
             let (size_bytes, made_unix_s) = (number(image.size), number(image.created));
-            // Podman says `localhost/` before a name that is of no registry.
-            let plain = |name: String| name.strip_prefix("localhost/").map(str::to_owned).unwrap_or(name);
-            image.repo_tags.into_iter().map(move |name| NamedImage { name: plain(name), size_bytes, made_unix_s })
+            image.repo_tags.into_iter().map(move |name| NamedImage { name, size_bytes, made_unix_s })
         });
-        Ok(named.filter(|image| image.name.starts_with(prefix)).collect())
+        Ok(named.filter(|image| plain(&image.name).starts_with(prefix)).collect())
     }
 
     /// Takes a name away from an image, and the image when it has no other.
@@ -189,6 +187,11 @@ impl Engine {
         found_or_none(self.api().await?.remove_image(name, None::<RemoveImageOptions>, None).await)?;
         Ok(())
     }
+}
+
+/// Podman says a registry before a name that is of none: the one that Docker means, or `localhost`.
+fn plain(name: &str) -> &str {
+    ["docker.io/", "localhost/"].iter().find_map(|registry| name.strip_prefix(registry)).unwrap_or(name)
 }
 
 /// The next word of the engine; cancelling hangs up, which ends a build.

@@ -5,6 +5,7 @@ mod container;
 mod error;
 mod image;
 mod network;
+mod podman;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,6 +59,12 @@ impl Engine {
     /// To ask it for more; with a version of the API that it speaks.
     pub async fn api(&self) -> Result<Docker, EngineError> {
         Ok(self.connect()?.negotiate_version().await?)
+    }
+
+    /// Whether it is Podman, which differs where the API that both have says nothing.
+    async fn is_podman(&self) -> Result<bool, EngineError> {
+        let components = self.api().await?.version().await?.components.unwrap_or_default();
+        Ok(components.iter().any(|component| component.name == "Podman Engine"))
     }
 
     fn connect(&self) -> Result<Docker, EngineError> {

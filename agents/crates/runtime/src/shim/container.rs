@@ -148,11 +148,10 @@ async fn start(
     let network = engine.closed_network(&container.owner, &app).await.map_err(failed)?;
     let mut order = ContainerOrder { network, ..order(spec, container, secrets, port) };
     let mut made = begin(&engine, &order).await;
-    // Some engines come without the program that would be its first process.
-    if let Err(EngineError::Refused(why)) = &made
-        && ["docker-init", "catatonit", "container-init"].iter().any(|name| why.contains(name))
+    while let Err(EngineError::Refused(why)) = &made
+        && let Some(other) = otherwise(&order, why)
     {
-        order.init = false;
+        order = other;
         made = begin(&engine, &order).await;
     }
     drop(instances);
@@ -164,6 +163,20 @@ async fn start(
         .write_contained(&Contained { pid: state.pid, host, port })
         .map_err(|error| format!("The app could not be started: noting its container failed ({error})."))?;
     Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
+}
+
+/// The same order as an engine can take it that refused it for this; `None`: there is no other way.
+fn otherwise(order: &ContainerOrder, why: &str) -> Option<ContainerOrder> {
+    // Some engines come without the program that would be its first process.
+    let lacks_init = ["docker-init", "catatonit", "container-init"].iter().any(|name| why.contains(name));
+    if order.init && lacks_init {
+        return Some(ContainerOrder { init: false, ..order.clone() });
+    }
+    // Podman puts limits of its own beside those that it is told, and a server that is itself a container can't raise them.
+    if !order.low_limits && why.contains("setting rlimit") {
+        return Some(ContainerOrder { low_limits: true, ..order.clone() });
+    }
+    None
 }
 
 async fn begin(engine: &Engine, order: &ContainerOrder) -> Result<Words, EngineError> {
@@ -215,6 +228,7 @@ fn order(spec: &InstanceSpec, container: &ContainerSpec, secrets: &[Secret], por
         group: spec.user,
         network: String::new(),
         init: true,
+        low_limits: false,
     }
 }
 

@@ -1,12 +1,15 @@
-//! Instances that are containers, by a real engine: Debian's Docker, in a network of the test's own, with an image of one
-//! static program.
+//! Instances that are containers, by a real engine in a network of the test's own, with an image of one static program.
 
-use std::process::{Child, Command, Stdio};
+#[path = "../../../engine/tests/support/started.rs"]
+mod started;
+
+use std::process::{Command, Stdio};
 
 use fairlead_engine::{BuildOrder, OWNER_LABEL};
 use fairlead_model::{ArtifactKind, VolumeMount};
 use fairlead_runtime::{IMAGE_FILE, owner};
 use rustix::thread::UnshareFlags;
+use started::StartedEngine;
 
 use super::*;
 
@@ -14,36 +17,16 @@ use super::*;
 const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY page /www/index.html\nENV PATH=/bin KIND=image\n\
     EXPOSE 9000/tcp 9100/tcp\nCMD [\"/bin/busybox\", \"httpd\", \"-f\", \"-p\", \"9000\", \"-h\", \"/www\"]\n";
 
-/// A running engine; it ends with the test.
-struct Docker {
-    folder: tempfile::TempDir,
-    process: Child,
+/// A running engine that has the image.
+struct Loaded {
     engine: Engine,
     image: String,
 }
 
-impl Docker {
-    async fn start() -> Self {
-        let folder = tempfile::Builder::new().prefix("fd").tempdir_in("/var/tmp").unwrap();
-        let place = |name: &str| folder.path().join(name).display().to_string();
-        let socket = folder.path().join("s");
-        let log = std::fs::File::create(folder.path().join("log")).unwrap();
-        let mut process = Command::new("/usr/sbin/dockerd")
-            .args(["--data-root", &place("data"), "--exec-root", &place("exec"), "-p", &place("pid")])
-            .args(["-H", &format!("unix://{}", socket.display()), "--exec-opt", "native.cgroupdriver=cgroupfs"])
-            .args(["--default-ulimit", "nofile=16384:16384", "--storage-driver", "vfs"])
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("Debian's docker.io must be installed");
-        let engine = Engine::at(&socket);
-        while !engine.answers().await {
-            let ended = process.try_wait().unwrap();
-            assert!(ended.is_none(), "{}", std::fs::read_to_string(folder.path().join("log")).unwrap());
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        let mut context = tar::Builder::new(std::fs::File::create(folder.path().join("context")).unwrap());
+impl Loaded {
+    async fn into(started: &StartedEngine) -> Self {
+        let (engine, context_file) = (started.engine.clone(), started.folder.path().join("context"));
+        let mut context = tar::Builder::new(std::fs::File::create(&context_file).unwrap());
         let mut add = |name: &str, mode: u32, bytes: &[u8]| {
             let mut header = tar::Header::new_gnu();
             header.set_size(bytes.len() as u64);
@@ -55,7 +38,7 @@ impl Docker {
         add("busybox", 0o755, &std::fs::read("/bin/busybox").expect("Debian's busybox-static must be installed"));
         context.finish().unwrap();
         let order = BuildOrder {
-            context: &folder.path().join("context"),
+            context: &context_file,
             dockerfile: "Dockerfile",
             name: "fairlead/test:1",
             memory_bytes: 0,
@@ -64,7 +47,7 @@ impl Docker {
         };
         engine.build(order, &mut |_| {}, &fairlead_base::CancellationToken::new()).await.unwrap();
         let image = engine.image("fairlead/test:1").await.unwrap().unwrap().id;
-        Self { folder, process, engine, image }
+        Self { engine, image }
     }
 
     /// All that `docker inspect` shows of an instance's container.
@@ -75,16 +58,6 @@ impl Docker {
     ) -> fairlead_engine::bollard::models::ContainerInspectResponse {
         let name = format!("fairlead-{}-{}", owner(folders), status.id);
         self.engine.api().await.unwrap().inspect_container(&name, None).await.unwrap()
-    }
-}
-
-impl Drop for Docker {
-    fn drop(&mut self) {
-        let pid = rustix::process::Pid::from_child(&self.process);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
-        self.process.wait().ok();
-        // With it goes what no `TempDir` could remove while it was mounted.
-        std::fs::remove_dir_all(self.folder.path()).ok();
     }
 }
 
@@ -107,7 +80,7 @@ impl PrepareRelease for Images {
 }
 
 /// A server with an engine, both in a network of their own: a bridge and its rules are nobody else's.
-fn with_docker<F: Future<Output = ()>>(test: impl FnOnce(Docker, Server) -> F + Send + 'static) {
+fn with_engine<F: Future<Output = ()>>(test: impl FnOnce(Loaded, Server) -> F + Send + 'static) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -118,22 +91,25 @@ fn with_docker<F: Future<Output = ()>>(test: impl FnOnce(Docker, Server) -> F + 
         assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let docker = Docker::start().await;
+            // Held here: it ends with what holds it, and a test takes only the parts that it names.
+            let started = StartedEngine::start().await;
+            let loaded = Loaded::into(&started).await;
             let folder = temporary(0o755);
             let folders = Folders::new(folder.path()).unwrap();
             folders.create().unwrap();
-            let prepare = Arc::new(Images(docker.image.clone()));
-            let (runtime, output) = start_with(&folders, prepare, docker.engine.clone()).await;
-            test(docker, Server { folders, runtime, output, folder: Some(folder) }).await;
+            let prepare = Arc::new(Images(loaded.image.clone()));
+            let (runtime, output) = start_with(&folders, prepare, loaded.engine.clone()).await;
+            test(loaded, Server { folders, runtime, output, folder: Some(folder) }).await;
+            drop(started);
         });
     };
     std::thread::spawn(own_network).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 impl Server {
-    async fn restart_agent_with(&mut self, docker: &Docker) {
-        let prepare = Arc::new(Images(docker.image.clone()));
-        let (runtime, output) = start_with(&self.folders, prepare, docker.engine.clone()).await;
+    async fn restart_agent_with(&mut self, loaded: &Loaded) {
+        let prepare = Arc::new(Images(loaded.image.clone()));
+        let (runtime, output) = start_with(&self.folders, prepare, loaded.engine.clone()).await;
         (self.runtime, self.output) = (runtime, output);
     }
 
@@ -160,9 +136,7 @@ impl Server {
 
 #[test]
 fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
-    with_docker(|docker, mut server| async move {
-        // Moved in here: the engine ends with what holds it.
-        let _docker = docker;
+    with_engine(|_, mut server| async move {
         let other = AppSpec { key: key("app_b"), ..live(image(2, &[])) };
         server.desire([live(image(1, &[])), other]);
         let both = server.healthy(2).await;
@@ -205,27 +179,25 @@ fn script(number: u64, script: &str) -> ReleaseSpec {
 
 #[test]
 fn an_image_runs_with_its_limits_and_outlives_the_agent() {
-    with_docker(|docker, mut server| async move {
+    with_engine(|loaded, mut server| async move {
         let spec =
             live(ReleaseSpec { memory_bytes_max: 64 << 20, cpu_millis_max: 500, processes_max: 50, ..image(1, &[]) });
         server.desire([spec.clone()]);
         let before = server.healthy(1).await.remove(0);
         assert_eq!(before.port, 9000, "the lowest that the image exposes");
         assert!(get(server.upstream()).await.contains("from inside"));
-        let made = docker.inspect(&server.folders, &before).await;
+        let made = loaded.inspect(&server.folders, &before).await;
         let host = made.host_config.unwrap();
         assert_eq!(
             (host.memory, host.memory_swap, host.nano_cpus),
             (Some(64 << 20), Some(64 << 20), Some(500_000_000))
         );
-        assert_eq!(
-            (host.pids_limit, host.privileged, host.port_bindings.unwrap_or_default().is_empty()),
-            (Some(50), Some(false), true)
-        );
-        assert_eq!(
-            (host.cap_drop, host.security_opt),
-            (Some(vec!["ALL".into()]), Some(vec!["no-new-privileges".into()]))
-        );
+        let opened = host.port_bindings.unwrap_or_default().into_values().flatten().flatten().count();
+        assert_eq!((host.pids_limit, host.privileged, opened), (Some(50), Some(false), 0));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", before.pid)).unwrap();
+        for line in ["CapBnd:\t00000000000004eb", "NoNewPrivs:\t1", "Seccomp:\t2"] {
+            assert!(status.contains(line), "{line}: {status}");
+        }
         let labels = made.config.unwrap().labels.unwrap();
         assert_eq!(labels["dev.fairlead.instance"], before.id.as_str());
         assert_eq!(labels[OWNER_LABEL], owner(&server.folders));
@@ -233,7 +205,7 @@ fn an_image_runs_with_its_limits_and_outlives_the_agent() {
         assert!(view.processes[0].cgroup.is_some(), "what it uses is counted by the kernel");
         assert_eq!(i64::from(view.processes[0].pid), made.state.unwrap().pid.unwrap());
 
-        server.restart_agent_with(&docker).await;
+        server.restart_agent_with(&loaded).await;
         server.desire([spec]);
         let after = server.healthy(1).await.remove(0);
         assert_eq!((&after.id, after.pid, after.restarts), (&before.id, before.pid, 0), "adopted, not restarted");
@@ -245,17 +217,17 @@ fn an_image_runs_with_its_limits_and_outlives_the_agent() {
         let status = server.finished("dep_2").await;
         assert_eq!(status.state, WorkState::Succeeded, "{status:?}");
         server.healthy(1).await;
-        let left = docker.engine.containers_of(&owner(&server.folders)).await.unwrap();
+        let left = loaded.engine.containers_of(&owner(&server.folders)).await.unwrap();
         assert!(left.len() == 1 && !left[0].ends_with(first.id.as_str()), "{left:?}");
         let folders = server.folders.clone();
         server.end().await;
-        assert_eq!(docker.engine.containers_of(&owner(&folders)).await.unwrap(), Vec::<String>::new());
+        assert_eq!(loaded.engine.containers_of(&owner(&folders)).await.unwrap(), Vec::<String>::new());
     });
 }
 
 #[test]
 fn a_container_has_its_secrets_and_volumes_and_its_log_shows_no_secret() {
-    with_docker(|docker, mut server| async move {
+    with_engine(|loaded, mut server| async move {
         let says = "mkdir -p /www; echo \"url is $DATABASE_URL\"; echo err >&2; cat $FAIRLEAD_SECRETS/TLS_KEY > /www/key; \
             echo kept >> /data/notes; cat $FAIRLEAD_VOLUMES/notes/notes > /www/notes; echo $KIND $GREETING $PORT > /www/index.html; \
             exec httpd -f -p $PORT -h /www";
@@ -285,7 +257,7 @@ fn a_container_has_its_secrets_and_volumes_and_its_log_shows_no_secret() {
         };
         assert!(log.contains("url is [redacted]"), "{log}");
         assert!(secrets::search(server.folders.root()) >= 3, "nothing of the agent's own shows one");
-        let made = docker.inspect(&server.folders, &status).await;
+        let made = loaded.inspect(&server.folders, &status).await;
         let shown = format!("{:?} {:?}", made.args, made.config.unwrap().labels);
         assert!(!shown.contains(&secrets::value("DATABASE_URL")), "{shown}");
         let places: Vec<String> = made.mounts.unwrap().into_iter().filter_map(|mount| mount.source).collect();
@@ -298,7 +270,7 @@ fn a_container_has_its_secrets_and_volumes_and_its_log_shows_no_secret() {
 
 #[test]
 fn the_end_of_a_container_is_told_as_that_of_a_process() {
-    with_docker(|docker, mut server| async move {
+    with_engine(|loaded, mut server| async move {
         let first = live(image(1, &[]));
         server.desire([first.clone()]);
         let before = server.healthy(1).await.remove(0);
@@ -336,14 +308,14 @@ fn the_end_of_a_container_is_told_as_that_of_a_process() {
         let again = server.healthy(1).await.remove(0);
         assert_ne!(again.pid, before.pid);
         gone(before.pid).await;
-        assert_eq!(docker.engine.containers_of(&owner(&server.folders)).await.unwrap().len(), 1);
+        assert_eq!(loaded.engine.containers_of(&owner(&server.folders)).await.unwrap().len(), 1);
         server.end().await;
     });
 }
 
 #[test]
 fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
-    with_docker(|docker, mut server| async move {
+    with_engine(|loaded, mut server| async move {
         let words = |script: &str| ["/bin/busybox", "sh", "-c", script].map(str::to_owned).to_vec();
         let volumes = vec![VolumeMount { name: "notes".into(), path: "/data".into() }];
         let release = ReleaseSpec {
@@ -382,7 +354,7 @@ fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
         // As an agent that was killed in the middle of a start leaves it.
         let orphan = fairlead_engine::ContainerOrder {
             name: format!("fairlead-{}-ins_nobody", owner(&server.folders)),
-            image: docker.image.clone(),
+            image: loaded.image.clone(),
             labels: [(OWNER_LABEL.to_owned(), owner(&server.folders))].into(),
             ..Default::default()
         };
@@ -391,11 +363,11 @@ fn commands_checks_and_workers_run_inside_and_what_nobody_knows_is_removed() {
             labels: Default::default(),
             ..orphan.clone()
         };
-        docker.engine.create_container(&orphan).await.unwrap();
-        docker.engine.create_container(&foreign).await.unwrap();
-        server.restart_agent_with(&docker).await;
-        assert_eq!(docker.engine.container(&orphan.name).await.unwrap(), None);
-        assert!(docker.engine.container(&foreign.name).await.unwrap().is_some());
+        loaded.engine.create_container(&orphan).await.unwrap();
+        loaded.engine.create_container(&foreign).await.unwrap();
+        server.restart_agent_with(&loaded).await;
+        assert_eq!(loaded.engine.container(&orphan.name).await.unwrap(), None);
+        assert!(loaded.engine.container(&foreign.name).await.unwrap().is_some());
         server.desire([]);
         server.until("the end of the app", |view| view.instances.is_empty().then_some(())).await;
         server.end().await;

@@ -1,0 +1,30 @@
+// `npm run check:podman`: what is tested with Docker, with Podman in its place: containers of the agent's runtime by themselves,
+// and apps that are images through the whole product, on two servers. Root and Debian's packages; about ten minutes.
+import { buildAgent, buildWeb } from '../../tools/start/builds.ts';
+import {
+  BUSYBOX,
+  CURL,
+  type DebianProgram,
+  IP,
+  NGINX,
+  OPENSSL,
+  REGISTRY,
+  requirePrograms,
+} from '../../tools/test/debian.ts';
+import { add } from '../../tools/test/outcome.ts';
+import { runCargoTest, runVitest } from '../../tools/test/runners.ts';
+
+const PODMAN: DebianProgram = { file: '/usr/bin/podman', packages: ['podman', 'runc', 'netavark', 'catatonit'] };
+const silent = () => undefined;
+const say = (text: string) => process.stdout.write(text);
+
+const missing = await requirePrograms([BUSYBOX, CURL, IP, NGINX, OPENSSL, PODMAN, REGISTRY]);
+if (missing !== undefined) throw new Error(missing);
+process.env.FAIRLEAD_TEST_ENGINE = 'podman';
+const alone = await runCargoTest(['--workspace', '--test', 'runtime', 'containers::'], say);
+await buildAgent('dev', silent);
+await buildWeb(silent);
+const { passed, failed, failures = [] } = add(alone, await runVitest('e2e', say, ['system/containers']));
+for (const failure of failures) console.log(failure);
+console.log(`passed ${passed}, failed ${failed}`);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
