@@ -123,8 +123,11 @@ impl Engine {
     /// Makes a container; an older one of that name goes.
     pub async fn create_container(&self, order: &ContainerOrder) -> Result<(), EngineError> {
         self.remove_container(&order.name).await?;
+        let docker = self.api().await?;
+        let image = found_or_none(docker.inspect_image(&order.image).await)?;
+        let user = image.and_then(|image| image.config?.user).unwrap_or_default();
         let options = CreateContainerOptionsBuilder::new().name(&order.name).build();
-        self.api().await?.create_container(Some(options), body(order)).await?;
+        docker.create_container(Some(options), body(order, is_root(&user))).await?;
         Ok(())
     }
 
@@ -274,7 +277,12 @@ impl Engine {
     }
 }
 
-fn body(order: &ContainerOrder) -> ContainerCreateBody {
+/// Whether an image's `user[:group]` begins as root, as one that names none does.
+fn is_root(user: &str) -> bool {
+    matches!(user.split(':').next().unwrap_or_default(), "" | "0" | "root")
+}
+
+fn body(order: &ContainerOrder, is_root: bool) -> ContainerCreateBody {
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let memory = (order.memory_bytes > 0).then(|| signed(order.memory_bytes));
     let mounts = order.binds.iter().map(|bind| Mount {
@@ -295,7 +303,8 @@ fn body(order: &ContainerOrder) -> ContainerCreateBody {
         init: Some(order.init),
         network_mode: (!order.network.is_empty()).then(|| order.network.clone()),
         cap_drop: Some(vec!["ALL".to_owned()]),
-        cap_add: Some(CAPABILITIES.map(str::to_owned).to_vec()),
+        // An ordinary user has no use for them, and with Podman would have them in effect.
+        cap_add: is_root.then(|| CAPABILITIES.map(str::to_owned).to_vec()),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         ulimits: Some(limits(order)),
         // What it writes goes to whoever is attached, who takes its secrets out; the engine keeps none of it.
@@ -343,5 +352,20 @@ pub(crate) fn found_or_none<T>(result: Result<T, bollard::errors::Error>) -> Res
     match result {
         Err(error) if status(&error) == Some(404) => Ok(None),
         result => Ok(Some(result?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_image_that_begins_as_root_is_granted_what_root_may() {
+        for (user, granted) in [("", true), ("root:www-data", true), ("0:0", true), ("node", false), ("1000:0", false)]
+        {
+            let host = body(&ContainerOrder::default(), is_root(user)).host_config.unwrap();
+            assert_eq!(host.cap_add.is_some(), granted, "{user}");
+            assert_eq!(host.cap_drop.unwrap(), ["ALL"]);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod farewell;
 mod handshakes;
 mod outbox;
 mod served;
+mod spares;
 mod stats;
 
 use std::cell::{Cell, RefCell};
@@ -29,6 +30,8 @@ pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
 pub(crate) use served::{Served, ServedNumbers};
 use served::{ServedRoutes, collect_sides};
+use spares::Spares;
+pub(crate) use spares::is_out_of_descriptors;
 pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
 
 use farewell::Draining;
@@ -75,6 +78,7 @@ pub(crate) struct Core {
     pub(crate) malformed_requests: Cell<u64>,
     pub(crate) clients: Clients,
     pub(crate) handshakes: Handshakes,
+    pub(crate) spares: Spares,
     /// Times that accepting paused.
     pub(crate) accept_pauses: Cell<u32>,
     /// Connections beyond what one client may have.
@@ -131,6 +135,7 @@ impl Core {
             malformed_requests: Cell::new(0),
             clients: Clients::default(),
             handshakes: Handshakes::new(),
+            spares: Spares::new(),
             accept_pauses: Cell::new(0),
             refused_connections: Cell::new(0),
             panics: Cell::new(0),
@@ -311,6 +316,7 @@ impl Core {
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
         self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms, &self.limits));
+        self.spares.refill();
     }
 
     /// Time has passed for every app.

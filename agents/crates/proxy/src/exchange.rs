@@ -36,7 +36,7 @@ pub(crate) use reply::Reply;
 pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
 
-use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Slot};
+use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Slot, is_out_of_descriptors};
 use crate::policy::{Admission, Check, Policy, Proof, Reason};
 use crate::upstream::{Instance, Link};
 use entry::{Entered, enter};
@@ -265,7 +265,9 @@ impl Exchange {
                 Ok(Ok(link)) => link,
                 Err(gone) => return self.fail(&Failure::Client(gone)),
                 Ok(Err(error)) => {
-                    serving.failed();
+                    if !is_out_of_descriptors(&error) {
+                        serving.failed();
+                    }
                     tracing::debug!(instance = %instance.id, %error, "can't connect");
                     if attempt == ATTEMPTS_MAX || !self.app.may_try_again() {
                         break;
@@ -321,7 +323,13 @@ impl Exchange {
 
     /// A connection. A second attempt never takes one that may be as dead as the first.
     async fn connect(&self, instance: &Instance, fresh: bool) -> io::Result<Link> {
-        instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await
+        loop {
+            let connected = instance.connect(fresh, self.core.alarms.now_ms(), &self.core.limits).await;
+            // Whoever waits to be accepted goes without, not whoever is served already.
+            if !connected.as_ref().is_err_and(is_out_of_descriptors) || !self.core.spares.release() {
+                return connected;
+            }
+        }
     }
 
     /// The app's response has begun.

@@ -120,9 +120,13 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     let pid = Pid::from_raw(stand.keeper.pid() as i32).unwrap();
     let hard = getrlimit(Resource::Nofile).maximum;
     let limit = |current| prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum: hard }).unwrap();
+    // Connected, each by its own connection to the app as soon as it asks: for more of those than wait idle.
+    let mut early = Vec::new();
+    for _ in 0..6 {
+        early.push(target.http1().await.expect("a connection"));
+    }
     let open = std::fs::read_dir(format!("/proc/{}/fd", stand.keeper.pid())).unwrap().count() as u64;
-    // A few are left for connections to the app.
-    limit(Some(open + 6));
+    limit(Some(open));
     let mut waiting = Vec::new();
     for _ in 0..40 {
         waiting.push(TcpStream::connect(target.address).await.unwrap());
@@ -137,6 +141,15 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     };
     let pauses = stand.stats_until(|stats| stats.accept_pauses > 0).await.accept_pauses;
     load.counts.more(&load.counts.requests, 20).await;
+    for client in &mut early {
+        client.send(&get("/long")).await;
+    }
+    let mut lost = 0;
+    for client in &mut early {
+        lost += u64::from(client.response(false).await.is_none_or(|response| response.status != 200));
+    }
+    let asked = early.len() as u64;
+    drop(early);
     let counts = load.stop().await;
     // With nobody served any more, all that is left to do is to look now and then.
     stand.stats_until(|stats| stats.apps.iter().all(|app| app.requests == 0)).await;
@@ -152,8 +165,8 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     stand.stop().await;
     let spins = spent > Duration::from_millis(500);
     Outcome {
-        requests: Counts::read(&counts.requests) + 2,
-        failed: Counts::read(&counts.failed) + u64::from(!served) + u64::from(!again) + u64::from(spins),
+        requests: Counts::read(&counts.requests) + asked + 2,
+        failed: Counts::read(&counts.failed) + lost + u64::from(!served) + u64::from(!again) + u64::from(spins),
         note: format!(
             "{pauses} pauses in a second, {} ms of processor time in two, all served after",
             spent.as_millis()
