@@ -225,9 +225,12 @@ async fn pack_up(
     for left_out in &packed.left_out {
         workshop.say(Step::Pack, format!("Left out: {left_out}."));
     }
-    let mebibytes = packed.size_bytes as f64 / f64::from(1 << 20);
+    let size = match packed.size_bytes {
+        bytes if bytes < 1 << 20 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        bytes => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+    };
     let (files, digest) = (packed.files, &packed.digest[..19]);
-    workshop.say(Step::Pack, format!("Packed {files} files into {mebibytes:.1} MiB, {digest}."));
+    workshop.say(Step::Pack, format!("Packed {files} files into {size}, {digest}."));
     Ok(artifact(packed.digest, packed.size_bytes, fairlead_model::ArtifactKind::Archive, plan))
 }
 

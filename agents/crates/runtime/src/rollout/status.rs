@@ -168,7 +168,7 @@ impl AppState {
         let (deployment, state) = (deployment.clone(), WorkState::Running);
         self.rollouts
             .insert(deployment.clone(), RolloutStatus { deployment: deployment.clone(), state, steps, failure: None });
-        let text = format!("Starting release {} beside what serves now.", release.number);
+        let text = format!("Starting release {}.", release.number);
         self.say(Some(deployment), step, text, actions);
     }
 
