@@ -116,7 +116,8 @@ fn spec(url: String, git_ref: &str) -> BuildSpec {
         repository_url: url,
         git_ref: git_ref.into(),
         root_folder: String::new(),
-        timeout: Duration::from_secs(120),
+        // A registry that stalls is asked again by the package manager after a minute or two.
+        timeout: Duration::from_secs(600),
         environment: None,
         builder: fairlead_model::Builder::Detected,
         overrides: fairlead_model::BuildOverrides::default(),
