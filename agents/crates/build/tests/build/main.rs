@@ -116,8 +116,7 @@ fn spec(url: String, git_ref: &str) -> BuildSpec {
         repository_url: url,
         git_ref: git_ref.into(),
         root_folder: String::new(),
-        // A registry that stalls is asked again by the package manager after a minute or two.
-        timeout: Duration::from_secs(600),
+        timeout: Duration::from_secs(120),
         environment: None,
         builder: fairlead_model::Builder::Detected,
         overrides: fairlead_model::BuildOverrides::default(),
