@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::command::Outcome;
 use crate::metrics::Metrics;
 use config::Config;
-use watch::Watch;
+use watch::{Looked, Watch};
 
 /// How long requests in flight may take when the proxy is told to end.
 const EXIT_DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -49,6 +49,12 @@ async fn keep_serving(path: PathBuf) -> Outcome {
     let first = config.load()?;
     fairlead_proxy::check(&first.snapshot)?;
     let listen = config.listen.clone();
+    // Before there is a proxy, which would serve on alone when this address is taken.
+    let metrics = Metrics::default();
+    if let Some(address) = listen.metrics {
+        let address = metrics.listen(address).await?;
+        tracing::info!(%address, "metrics");
+    }
     let (keeper, mut stats) = ProxyKeeper::start(KeeperOptions {
         program: std::env::current_exe()?,
         control_path: listen.control_path(&path),
@@ -58,11 +64,6 @@ async fn keep_serving(path: PathBuf) -> Outcome {
         retirement: DrainOrder::default(),
     })
     .await?;
-    let metrics = Metrics::default();
-    if let Some(address) = listen.metrics {
-        let address = metrics.listen(address).await?;
-        tracing::info!(%address, "metrics");
-    }
     tokio::spawn(async move {
         while let Some(stats) = stats.recv().await {
             metrics.add(&stats);
@@ -82,20 +83,21 @@ async fn keep_serving(path: PathBuf) -> Outcome {
             }
             () = watch.changed() => {}
         }
-        match reload(&path, &keeper, &listen).await {
-            Ok(files) => watch = Watch::new(files),
+        let again = watch.again();
+        watch = match reload(&path, &keeper, &listen).await {
+            Ok(files) => Watch::new(files),
             Err(reason) => {
                 tracing::error!("{reason}; the configuration before serves on");
-                watch.saw();
+                again
             }
-        }
+        };
     }
     keeper.stop(EXIT_DRAIN_TIMEOUT).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the files that the new configuration was made of.
-async fn reload(path: &Path, keeper: &ProxyKeeper, listen: &config::Listen) -> Result<Vec<PathBuf>, String> {
+/// Tells the files that the new configuration was made of, as they were before they were read.
+async fn reload(path: &Path, keeper: &ProxyKeeper, listen: &config::Listen) -> Result<Vec<Looked>, String> {
     let config = Config::read(path).map_err(|error| error.to_string())?;
     let loaded = config.load().map_err(|error| error.to_string())?;
     keeper.apply(loaded.snapshot).await.map_err(|reason| format!("{}: {reason}", path.display()))?;

@@ -3,10 +3,15 @@
 #![cfg(test)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Of a process from which a line or its end is expected; far more than it takes.
+const SILENCE_MAX: Duration = Duration::from_secs(120);
+const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 /// An app that answers every connection with its name.
 fn app(name: &'static str) -> SocketAddr {
@@ -48,13 +53,22 @@ impl Alone {
     /// Waits for a line with this text.
     fn until(&self, text: &str) -> String {
         let mut seen = Vec::new();
-        for line in &self.lines {
+        while let Some(line) = self.next_line() {
             if line.contains(text) {
                 return line;
             }
             seen.push(line);
         }
         panic!("`{text}` was never said, but: {seen:#?}");
+    }
+
+    /// `None` once no process is left that could say more.
+    fn next_line(&self) -> Option<String> {
+        match self.lines.recv_timeout(SILENCE_MAX) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("silent for {SILENCE_MAX:?}, and not ended"),
+        }
     }
 
     fn signal(&self, signal: rustix::process::Signal) {
@@ -73,11 +87,6 @@ impl Drop for Alone {
     }
 }
 
-/// A port that was free a moment ago: the file has to name it.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 fn get(port: u16, host: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
@@ -86,18 +95,28 @@ fn get(port: u16, host: &str, path: &str) -> Option<String> {
     Some(answer)
 }
 
+/// The port of the first address in a line; whoever asks the system for one is told it there.
+fn port(line: &str) -> u16 {
+    let digits = line.split("127.0.0.1:").nth(1).unwrap_or_else(|| panic!("no address: {line}"));
+    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().unwrap()
+}
+
 struct File {
     path: PathBuf,
-    port: u16,
-    metrics: u16,
+    metrics: SocketAddr,
     app: SocketAddr,
 }
 
 impl File {
+    fn new(folder: &Path, app: SocketAddr) -> Self {
+        Self { path: folder.join("routes.toml"), metrics: ANY_PORT, app }
+    }
+
     fn write(&self, host: &str, rest: &str) {
-        let Self { port, metrics, app, .. } = self;
+        let Self { metrics, app, .. } = self;
         let text = format!(
-            "[listen]\nhttp = [\"127.0.0.1:{port}\"]\nmetrics = \"127.0.0.1:{metrics}\"\ncores = 1\n\
+            "[listen]\nhttp = [\"{ANY_PORT}\"]\nmetrics = \"{metrics}\"\ncores = 1\n\
              [apps.web]\ninstances = [\"{app}\"]\n[[routes]]\nhost = \"{host}\"\napp = \"web\"\n{rest}"
         );
         std::fs::write(&self.path, text).unwrap();
@@ -107,32 +126,46 @@ impl File {
 #[test]
 fn a_file_is_served_followed_and_checked() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("routes.toml");
-    let file = File { path: path.clone(), port: free_port(), metrics: free_port(), app: app("hello") };
+    let file = File::new(folder.path(), app("hello"));
     file.write("one.example.com", "");
-    let mut alone = Alone::start(&path);
-    alone.until("serving by");
-    assert!(get(file.port, "one.example.com", "/").unwrap().ends_with("hello"));
-    assert!(get(file.port, "two.example.com", "/").unwrap().starts_with("HTTP/1.1 404"));
+    let mut alone = Alone::start(&file.path);
+    let metrics = port(&alone.until("metrics"));
+    let http = port(&alone.until("serving by"));
+    assert!(get(http, "one.example.com", "/").unwrap().ends_with("hello"));
+    assert!(get(http, "two.example.com", "/").unwrap().starts_with("HTTP/1.1 404"));
 
     file.write("two.example.com", "");
     alone.until("configuration applied");
-    assert!(get(file.port, "two.example.com", "/").unwrap().ends_with("hello"));
+    assert!(get(http, "two.example.com", "/").unwrap().ends_with("hello"));
 
     file.write("three.example.com", "[routes.policy]\nno_such_word = 1\n");
     alone.signal(rustix::process::Signal::HUP);
     alone.until("no_such_word");
     alone.until("serves on");
-    assert!(get(file.port, "two.example.com", "/").unwrap().ends_with("hello"), "the last good file serves on");
+    assert!(get(http, "two.example.com", "/").unwrap().ends_with("hello"), "the last good file serves on");
 
     // Counted once a second.
     let counted = "fairlead_requests_total{app=\"web\",class=\"ok\"} 3";
-    while !get(file.metrics, "localhost", "/metrics").unwrap().contains(counted) {
+    while !get(metrics, "localhost", "/metrics").unwrap().contains(counted) {
         std::thread::yield_now();
     }
     alone.signal(rustix::process::Signal::TERM);
     assert!(alone.child.wait().unwrap().success());
-    assert!(get(file.port, "two.example.com", "/").is_none(), "nothing listens any more");
+    assert!(get(http, "two.example.com", "/").is_none(), "nothing listens any more");
+}
+
+#[test]
+fn a_taken_address_for_metrics_leaves_no_proxy_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind(ANY_PORT).unwrap();
+    let mut file = File::new(folder.path(), app("hello"));
+    file.metrics = taken.local_addr().unwrap();
+    file.write("one.example.com", "");
+    let mut alone = Alone::start(&file.path);
+    assert!(!alone.child.wait().unwrap().success());
+    // It says no more once nobody holds the pipe: a proxy would.
+    let said: Vec<String> = std::iter::from_fn(|| alone.next_line()).collect();
+    assert!(said.iter().any(|line| line.contains("in use")), "{said:#?}");
 }
 
 #[test]
@@ -146,14 +179,12 @@ fn a_password_is_hashed_for_the_file() {
     child.stdin.take().unwrap().write_all(b"open sesame\n").unwrap();
     let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("routes.toml");
-    let file =
-        File { path: path.clone(), port: free_port(), metrics: free_port(), app: "127.0.0.1:1".parse().unwrap() };
+    let file = File::new(folder.path(), "127.0.0.1:1".parse().unwrap());
     let user = format!("{{ name = \"ann\", password_hash = \"{}\" }}", printed.trim_end());
     file.write("a.example.com", &format!("[routes.policy]\nbasic_auth = {{ users = [{user}] }}\n"));
     let checked = Command::new(env!("CARGO_BIN_EXE_fairlead-agent"))
         .args(["proxy", "--check", "--config"])
-        .arg(&path)
+        .arg(&file.path)
         .output()
         .unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
@@ -162,10 +193,9 @@ fn a_password_is_hashed_for_the_file() {
 #[test]
 fn a_bad_file_starts_nothing_and_says_where_it_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("routes.toml");
-    let file = File { path: path.clone(), port: free_port(), metrics: free_port(), app: app("hello") };
+    let file = File::new(folder.path(), app("hello"));
     let check = |arguments: &[&str]| {
-        let out = Command::new(env!("CARGO_BIN_EXE_fairlead-agent")).args(arguments).arg(&path).output().unwrap();
+        let out = Command::new(env!("CARGO_BIN_EXE_fairlead-agent")).args(arguments).arg(&file.path).output().unwrap();
         (out.status.success(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
     };
     file.write("UPPER.example.com", "");

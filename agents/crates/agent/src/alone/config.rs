@@ -11,6 +11,8 @@ use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
 use serde::Deserialize;
 
+use super::watch::Looked;
+
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +29,9 @@ pub(super) struct Config {
     /// Where the file is; paths in it are relative to its folder.
     #[serde(skip)]
     path: PathBuf,
+    /// The file as it was before it was read.
+    #[serde(skip)]
+    looked: Looked,
 }
 
 /// What is used once, at the start.
@@ -117,8 +122,8 @@ fn all_paths() -> String {
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) snapshot: ProxySnapshot,
-    /// Everything that was read.
-    pub(super) files: Vec<PathBuf>,
+    /// Everything that was read, as it was before.
+    pub(super) files: Vec<Looked>,
 }
 
 /// Why a file can't be used.
@@ -139,9 +144,9 @@ pub(super) enum LoadError {
 impl Config {
     /// Reads the file; an error names the line.
     pub(super) fn read(path: &Path) -> Result<Self, config::ConfigError> {
-        let mut config: Self = config::read(path)?;
-        config.path = path.to_owned();
-        Ok(config)
+        let looked = Looked::at(path.to_owned());
+        let config: Self = config::read(path)?;
+        Ok(Self { path: path.to_owned(), looked, ..config })
     }
 
     /// Checks everything and reads the certificates.
@@ -150,14 +155,14 @@ impl Config {
             return Err(LoadError::NoAddress { path: self.path.clone() });
         }
         self.settings.check().map_err(|error| self.wrong("settings", error))?;
-        let mut files = vec![self.path.clone()];
+        let mut files = vec![self.looked.clone()];
         let mut certificates = Vec::new();
         for source in &self.certificates {
             let (chain, key) = (beside(&self.path, &source.chain), beside(&self.path, &source.key));
+            files.extend([&chain, &key].map(|path| Looked::at(path.clone())));
             let read = read_certificate(&chain, &key)?;
             let hosts = if source.hosts.is_empty() { read.hosts } else { source.hosts.clone() };
             certificates.push(ProxyCertificate { hosts, chain_der: read.chain_der, key_pkcs8_der: read.key_pkcs8_der });
-            files.extend([chain, key]);
         }
         let routes = self.routes.iter().enumerate().map(|(index, route)| self.route(index, route));
         let snapshot = ProxySnapshot {

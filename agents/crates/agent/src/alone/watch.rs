@@ -1,6 +1,6 @@
 //! Notices that a file was replaced or written, by looking at it every second: works on every file system, costs next to nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tokio::time::sleep;
@@ -10,19 +10,32 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What a file was like when last seen; `None` when it was not there.
 type Seen = Option<(SystemTime, u64)>;
 
-/// Files and how they were.
-#[derive(Debug)]
-pub(super) struct Watch {
-    files: Vec<(PathBuf, Seen)>,
+/// A file and how it was.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Looked {
+    path: PathBuf,
+    seen: Seen,
 }
 
+impl Looked {
+    /// Before it is read, so that whatever is written from here on differs.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { seen: look(&path), path }
+    }
+}
+
+/// Files and how they were.
+#[derive(Debug, Clone)]
+pub(super) struct Watch(Vec<Looked>);
+
 impl Watch {
-    pub(super) fn new(files: Vec<PathBuf>) -> Self {
-        let seen = |path: PathBuf| {
-            let look = look(&path);
-            (path, look)
-        };
-        Self { files: files.into_iter().map(seen).collect() }
+    pub(super) fn new(files: Vec<Looked>) -> Self {
+        Self(files)
+    }
+
+    /// The same files as they are now: what is wrong with them is said once.
+    pub(super) fn again(&self) -> Self {
+        Self(self.0.iter().map(|file| Looked::at(file.path.clone())).collect())
     }
 
     /// Ready when a file differs from when it was last seen, and has not changed for a second: editors write in steps.
@@ -30,24 +43,37 @@ impl Watch {
         let mut before: Option<Vec<Seen>> = None;
         loop {
             sleep(LOOK_EVERY).await;
-            let now: Vec<Seen> = self.files.iter().map(|(path, _)| look(path)).collect();
-            let differs = now.iter().zip(&self.files).any(|(now, (_, seen))| now != seen);
+            let now: Vec<Seen> = self.0.iter().map(|file| look(&file.path)).collect();
+            let differs = now.iter().zip(&self.0).any(|(now, file)| *now != file.seen);
             if differs && before.as_ref() == Some(&now) {
                 return;
             }
             before = Some(now);
         }
     }
-
-    /// The files are as they are: what is wrong with them was said once.
-    pub(super) fn saw(&mut self) {
-        for (path, seen) in &mut self.files {
-            *seen = look(path);
-        }
-    }
 }
 
-fn look(path: &PathBuf) -> Seen {
+fn look(path: &Path) -> Seen {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_written_while_a_file_is_read_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("routes.toml");
+        std::fs::write(&path, "before").unwrap();
+        let looked = Looked::at(path.clone());
+        std::fs::write(&path, "after it was looked at").unwrap();
+        let watch = Watch::new(vec![looked]);
+        watch.changed().await;
+
+        let again = watch.again();
+        std::fs::write(&path, "and once more, longer").unwrap();
+        again.changed().await;
+    }
 }
