@@ -1,9 +1,13 @@
 // Runs other programs for the tools: arguments as a list, never a shell, and the environment every tool shares.
 import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
+import { killTree } from './process-identity.ts';
 
 /** The repository's root. */
 export const ROOT = join(import.meta.dirname, '../..');
+
+/** Of a program that was ended because it said nothing: as that of `timeout`. */
+export const SILENT_CODE = 124;
 
 export interface CommandResult {
   readonly code: number;
@@ -18,6 +22,8 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly onOutput?: (chunk: string) => void;
   readonly signal?: AbortSignal;
+  /** Ends it and all that it started after so long without a word, with `SILENT_CODE`. */
+  readonly silenceMs?: number;
 }
 
 /** Node 24 of the lock file first on PATH, and no tool that phones home. */
@@ -47,14 +53,27 @@ export function run(command: string, args: readonly string[], options: CommandOp
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(options.signal ? { signal: options.signal } : {}),
     });
+    const finish = (code: number) => {
+      clearTimeout(silence);
+      resolve({ code, output, stdout, elapsedMs: performance.now() - startedAt });
+    };
+    const silence = options.silenceMs === undefined ? undefined : setTimeout(end, options.silenceMs, options.silenceMs);
+    function end(silenceMs: number): void {
+      const told = `\n${command}: silent for ${silenceMs / 60_000} minutes, so it was ended\n`;
+      output += told;
+      options.onOutput?.(told);
+      if (child.pid !== undefined) killTree(child.pid);
+      // Not when its output ends: somebody who left the tree may hold that.
+      finish(SILENT_CODE);
+    }
     const collect = (isStdout: boolean) => (chunk: string) => {
+      silence?.refresh();
       output += chunk;
       if (isStdout) stdout += chunk;
       options.onOutput?.(chunk);
     };
     child.stdout.setEncoding('utf8').on('data', collect(true));
     child.stderr.setEncoding('utf8').on('data', collect(false));
-    const finish = (code: number) => resolve({ code, output, stdout, elapsedMs: performance.now() - startedAt });
     child.once('error', (error) => {
       output += `${command}: ${error.message}\n`;
       finish(127);

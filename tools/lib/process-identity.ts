@@ -1,6 +1,6 @@
 // Tells processes apart by pid and start time, so that a number the system has handed on to somebody else is never
 // signalled. Must never end a process by its name.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessIdentity {
@@ -40,5 +40,31 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
       return;
     }
     await delay(POLL_MS);
+  }
+}
+
+/** Kills a process and all that it started, as far as they have not left it. */
+export function killTree(pid: number): void {
+  // Stopped first, so that it starts no more of them meanwhile.
+  if (!signal(pid, 'SIGSTOP')) return;
+  childrenOf(pid).forEach(killTree);
+  signal(pid, 'SIGKILL');
+}
+
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false; // gone
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+  } catch {
+    return []; // gone
   }
 }

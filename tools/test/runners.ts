@@ -3,7 +3,7 @@
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT, run } from '../lib/command.ts';
+import { ROOT, run, SILENT_CODE } from '../lib/command.ts';
 import { failure, type Outcome } from './outcome.ts';
 import type { Say } from './screen.ts';
 
@@ -23,11 +23,19 @@ interface VitestReport {
   }[];
 }
 
+/** Longer than any compile or test file takes without a word: whoever is silent for so long hangs. */
+const SILENCE_MS = 20 * 60_000;
+
 /** All test files of one folder that has a vitest.config.ts, or those whose paths hold one of these. */
 export async function runVitest(folder: string, say: Say, files: readonly string[] = []): Promise<Outcome> {
   return withReport(async (file) => {
     const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...files];
-    const { code } = await run('vitest', args, { cwd: join(ROOT, folder), onOutput: say, env: { CI: '1' } });
+    const { code } = await run('vitest', args, {
+      cwd: join(ROOT, folder),
+      onOutput: say,
+      silenceMs: SILENCE_MS,
+      env: { CI: '1' },
+    });
     const report = readJson<VitestReport>(file);
     if (report === undefined) return { passed: 0, failed: 1 };
     const failed = report.numFailedTests + report.numPendingTests + report.numTodoTests;
@@ -57,7 +65,11 @@ const RUST_TEST_THREADS = '4';
 
 export async function runCargoTest(selection: readonly string[], say: Say): Promise<Outcome> {
   const args = ['test', '--manifest-path', 'agents/Cargo.toml', '--locked', '--no-fail-fast', '--quiet', ...selection];
-  const { code, output } = await run('cargo', args, { onOutput: say, env: { RUST_TEST_THREADS } });
+  const { code, output } = await run('cargo', args, {
+    onOutput: say,
+    silenceMs: SILENCE_MS,
+    env: { RUST_TEST_THREADS },
+  });
   let passed = 0;
   let failed = 0;
   for (const [, ok, bad, ignored] of output.matchAll(CARGO_RESULT)) {
@@ -65,6 +77,8 @@ export async function runCargoTest(selection: readonly string[], say: Say): Prom
     failed += Number(bad) + Number(ignored);
   }
   const failures = [...output.matchAll(CARGO_FAILURE)].map(([, name = '', said = '']) => failure(name, said));
+  if (code === SILENT_CODE)
+    failures.push(failure('cargo test hung', output.trimEnd().split('\n').slice(-5).join('\n')));
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed, failures };
 }
 
@@ -72,7 +86,10 @@ const PROTOCOLS_RESULT = /^cases (\d+), failed (\d+)$/m;
 
 /** The short form of `npm run check:protocols`. */
 export async function runProtocols(say: Say): Promise<Outcome> {
-  const { code, output } = await run('node', ['e2e/protocols/main.ts', '--short'], { onOutput: say });
+  const { code, output } = await run('node', ['e2e/protocols/main.ts', '--short'], {
+    onOutput: say,
+    silenceMs: SILENCE_MS,
+  });
   const [, cases, bad] = PROTOCOLS_RESULT.exec(output) ?? [];
   if (cases === undefined || bad === undefined) return { passed: 0, failed: 1 };
   const failed = Number(bad);
@@ -106,6 +123,7 @@ export async function runPlaywright(config: string, env: Readonly<Record<string,
     const args = ['test', '--config', config, '--reporter=list,json'];
     const { code } = await run('playwright', args, {
       onOutput: say,
+      silenceMs: SILENCE_MS,
       env: { ...env, PLAYWRIGHT_JSON_OUTPUT_NAME: file },
     });
     const report = readJson<PlaywrightReport>(file);
