@@ -21,7 +21,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairlead_model::Priority;
 use fairlead_route::{
@@ -153,8 +153,10 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
             folded.as_bytes()
         }
     };
-    let Entered { app, policy, admission, served, check } = match enter(core, client, name, line, facts.body, &headers)
-    {
+    // One look at the clock for all that goes by it.
+    let now = Instant::now();
+    let entered = enter(core, client, name, line, facts.body, &headers, now);
+    let Entered { app, policy, admission, served, check } = match entered {
         Ok(entered) => entered,
         Err(reply) => return Begun::Answer(reply),
     };
@@ -168,7 +170,7 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     let id = encode_request(line, facts, &headers, client, id, &edit, &mut head);
     let exchange = Box::new(Exchange {
         core: Rc::clone(core),
-        tally: Tally::begin(&app, served),
+        tally: Tally::begin(&app, served, now),
         app,
         method: 0..line.method.len(),
         id,
@@ -261,7 +263,7 @@ impl Exchange {
             let instance = Rc::clone(serving.instance());
             self.tally.at(&instance);
             self.journal.instance = Some(Rc::clone(&instance));
-            let link = match while_there(downstream, self.body, self.connect(&instance, fresh)).await {
+            let mut link = match while_there(downstream, self.body, self.connect(&instance, fresh)).await {
                 Ok(Ok(link)) => link,
                 Err(gone) => return self.fail(&Failure::Client(gone)),
                 Ok(Err(error)) => {
@@ -278,12 +280,19 @@ impl Exchange {
             };
             let reused = link.is_reused();
             self.serving = Some(serving);
-            let result = self.carry(downstream, alarm, link, slot, &instance).await;
+            let result = self.carry(downstream, alarm, &mut link, slot, &instance).await;
             let serving = self.serving.take();
-            let Err((failure, untouched)) = result else {
-                serving.into_iter().for_each(|mut serving| serving.succeeded());
-                return Ended::Complete;
+            let (failure, untouched) = match result {
+                Err(failed) => failed,
+                Ok(keep_for) => {
+                    serving.into_iter().for_each(|mut serving| serving.succeeded());
+                    if let (Link::Http1(connection), Some(keep_for)) = (link, keep_for) {
+                        instance.keep(connection, relay::after(self.core.alarms.now_ms(), keep_for));
+                    }
+                    return Ended::Complete;
+                }
             };
+            drop(link);
             tracing::debug!(instance = %instance.id, request = self.id(), %failure, "exchange failed");
             let method = &self.head[self.method.clone()];
             let again = failure.attempt(reused).is_some_and(|kind| may_retry(method, !untouched, kind));

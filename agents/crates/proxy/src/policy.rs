@@ -9,6 +9,7 @@ mod shared;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fairlead_model::{PlainHttp, Priority, Redirect, RoutePolicy, TrafficError};
 use fairlead_route::{
@@ -63,6 +64,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) host: &'a [u8],
     /// What the head says of the body.
     pub(crate) body: RequestBody,
+    /// When the head was there.
+    pub(crate) now: Instant,
 }
 
 /// What becomes of a request at its route.
@@ -143,7 +146,7 @@ impl Policy {
         if let Some(page) = &self.maintenance {
             return self.answer(Reason::Maintenance, Reply::maintenance().with_page(page));
         }
-        let admission = match self.limiter.as_ref().map(|limiter| limiter.admit(asker.address)) {
+        let admission = match self.limiter.as_ref().map(|limiter| limiter.admit(asker.address, asker.now)) {
             None => None,
             Some(Ok(admission)) => admission,
             Some(Err(wait)) => {

@@ -71,10 +71,25 @@ impl Client {
         if self.passed_on.is_some() {
             return self.encode(host, |_| false, out);
         }
-        push(out, &[b"x-forwarded-for: ", self.chain.as_bytes(), b"\r\nx-forwarded-host: ", host]);
-        push(out, &[b"\r\nx-forwarded-proto: ", self.scheme(), b"\r\nforwarded: for="]);
-        push(out, &self.node());
-        push(out, &[b";host=\"", host, b"\";proto=", self.scheme(), b"\r\n"]);
+        // In few pieces, most of them of a known length.
+        let address = self.chain.as_bytes();
+        push(out, &[b"x-forwarded-for: ", address, b"\r\nx-forwarded-host: ", host]);
+        if self.secure {
+            out.extend_from_slice(b"\r\nx-forwarded-proto: https\r\nforwarded: for=");
+        } else {
+            out.extend_from_slice(b"\r\nx-forwarded-proto: http\r\nforwarded: for=");
+        }
+        if self.ip.is_ipv6() {
+            push(out, &self.node());
+        } else {
+            out.extend_from_slice(address);
+        }
+        push(out, &[b";host=\"", host]);
+        if self.secure {
+            out.extend_from_slice(b"\";proto=https\r\n");
+        } else {
+            out.extend_from_slice(b"\";proto=http\r\n");
+        }
     }
 
     /// Appends the fields that tell an app about the client, but for those that `drops` names.

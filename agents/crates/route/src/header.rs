@@ -25,44 +25,53 @@ pub(crate) enum Role {
 pub(crate) fn role(name: &[u8]) -> Role {
     let Some(first) = name.first() else { return Role::EndToEnd };
     // Most names part from every special one by their length and first letter: one jump, no comparison.
-    let role = match (name.len(), first | 0x20) {
-        (2, b't') if is(name, b"te") => Role::Te,
-        (4, b'h') if is(name, b"host") => Role::Host,
+    match (name.len(), first | 0x20) {
+        (2, b't') => special(name, b"te", Role::Te),
+        (4, b'h') => special(name, b"host", Role::Host),
         // The "httpoxy" header: CGI turns it into HTTP_PROXY.
-        (5, b'p') if is(name, b"proxy") => Role::Dropped,
-        (6, b'e') if is(name, b"expect") => Role::Expect,
-        (6, b'c') if is(name, b"cookie") => Role::Cookie,
-        (7, b'u') if is(name, b"upgrade") => Role::Upgrade,
-        (9, b'x') if is(name, b"x-real-ip") => Role::Dropped,
-        (9, b'f') if is(name, b"forwarded") => Role::Dropped,
+        (5, b'p') => special(name, b"proxy", Role::Dropped),
+        (6, b'e') => special(name, b"expect", Role::Expect),
+        (6, b'c') => special(name, b"cookie", Role::Cookie),
+        (7, b'u') => special(name, b"upgrade", Role::Upgrade),
+        (9, b'x') => special(name, b"x-real-ip", Role::Dropped),
+        (9, b'f') => special(name, b"forwarded", Role::Dropped),
         // Other proxies' ways to name the client; only this one's word counts.
-        (11, b'x') if is(name, b"x-client-ip") => Role::Dropped,
-        (14, b't') if is(name, b"true-client-ip") => Role::Dropped,
-        (16, b'c') if is(name, b"cf-connecting-ip") => Role::Dropped,
-        (18, b'c') if is(name, b"cf-connecting-ipv6") => Role::Dropped,
+        (11, b'x') => special(name, b"x-client-ip", Role::Dropped),
+        (14, b't') => special(name, b"true-client-ip", Role::Dropped),
+        (16, b'c') => special(name, b"cf-connecting-ip", Role::Dropped),
+        (18, b'c') => special(name, b"cf-connecting-ipv6", Role::Dropped),
         (19, b'x') if is(name, b"x-cluster-client-ip") => Role::Dropped,
-        (10, b'c') if is(name, b"connection") => Role::Connection,
-        (10, b'k') if is(name, b"keep-alive") => Role::KeepAlive,
-        (12, b'x') if is(name, b"x-request-id") => Role::RequestId,
-        (12, b'c') if is(name, b"content-type") => Role::ContentType,
-        (14, b'c') if is(name, b"content-length") => Role::ContentLength,
-        (14, b'h') if is(name, b"http2-settings") => Role::Dropped,
-        (16, b'p') if is(name, b"proxy-connection") => Role::Dropped,
-        (17, b't') if is(name, b"transfer-encoding") => Role::TransferEncoding,
-        (18, b'p') if is(name, b"proxy-authenticate") => Role::Dropped,
-        (19, b'p') if is(name, b"proxy-authorization") => Role::Dropped,
-        (13.., b'x') if is(&name[..12], b"x-forwarded-") => Role::Dropped,
-        _ => return Role::EndToEnd,
-    };
-    if role != Role::Dropped && name.iter().fold(false, |found, byte| found | (*byte == b'_')) {
+        (10, b'c') => special(name, b"connection", Role::Connection),
+        (10, b'k') => special(name, b"keep-alive", Role::KeepAlive),
+        (12, b'x') => special(name, b"x-request-id", Role::RequestId),
+        (12, b'c') => special(name, b"content-type", Role::ContentType),
+        (14, b'c') => special(name, b"content-length", Role::ContentLength),
+        (14, b'h') => special(name, b"http2-settings", Role::Dropped),
+        (16, b'p') => special(name, b"proxy-connection", Role::Dropped),
+        (17, b't') => special(name, b"transfer-encoding", Role::TransferEncoding),
+        (18, b'p') => special(name, b"proxy-authenticate", Role::Dropped),
+        (19, b'p') => special(name, b"proxy-authorization", Role::Dropped),
+        (13.., b'x') => special(&name[..12], b"x-forwarded-", Role::Dropped),
+        _ => Role::EndToEnd,
+    }
+}
+
+/// `role` if `name` is `lower` but for case, and `Dropped` if it would be with dashes for underscores. The length is known, so
+/// that all bytes are compared at once; among the bytes of names only letters differ by the bit of case.
+#[inline]
+fn special<const N: usize>(name: &[u8], lower: &[u8; N], role: Role) -> Role {
+    let Ok(bytes) = <&[u8; N]>::try_from(name) else { return Role::EndToEnd };
+    let difference = bytes.iter().zip(lower).fold(0, |difference, (byte, lower)| difference | ((byte | 0x20) ^ lower));
+    if difference == 0 {
+        role
+    } else if bytes.contains(&b'_') && is(name, lower) {
         Role::Dropped
     } else {
-        role
+        Role::EndToEnd
     }
 }
 
 /// Whether `name` is `lower` but for case and for underscores in place of dashes. Looks at every byte: that takes no branch.
-#[inline]
 pub(crate) fn is(name: &[u8], lower: &[u8]) -> bool {
     let difference = name.iter().zip(lower).fold(0, |difference, (byte, lower)| {
         let byte = if *byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
@@ -135,6 +144,35 @@ mod tests {
         assert_eq!(role(b"Content-Length"), Role::ContentLength);
         assert_eq!(role(b"x-forwarded"), Role::EndToEnd);
         assert_eq!(role(b"my_header"), Role::EndToEnd);
+    }
+
+    #[test]
+    fn a_special_name_is_known_by_all_of_its_bytes_in_either_case_and_is_dropped_in_disguise() {
+        for (name, expected) in [
+            ("te", Role::Te),
+            ("host", Role::Host),
+            ("expect", Role::Expect),
+            ("cookie", Role::Cookie),
+            ("upgrade", Role::Upgrade),
+            ("connection", Role::Connection),
+            ("keep-alive", Role::KeepAlive),
+            ("content-type", Role::ContentType),
+            ("x-request-id", Role::RequestId),
+            ("content-length", Role::ContentLength),
+            ("transfer-encoding", Role::TransferEncoding),
+            ("x-cluster-client-ip", Role::Dropped),
+            ("cf-connecting-ipv6", Role::Dropped),
+        ] {
+            assert_eq!((role(name.as_bytes()), role(name.to_uppercase().as_bytes())), (expected, expected), "{name}");
+            if name.contains('-') {
+                assert_eq!(role(name.replace('-', "_").as_bytes()), Role::Dropped, "{name}");
+            }
+            for at in 0..name.len() {
+                let mut other = name.as_bytes().to_vec();
+                other[at] = b'!';
+                assert_eq!(role(&other), Role::EndToEnd, "{name} at {at}");
+            }
+        }
     }
 
     #[test]

@@ -29,19 +29,16 @@ impl RequestIds {
             hasher.finish()
         };
         let prefix = random(1);
-        let mut prefix_hex = [0; 16];
-        hex(prefix, &mut prefix_hex);
-        Self { prefix, prefix_hex, next: Cell::new(random(2)) }
+        Self { prefix, prefix_hex: hex(prefix), next: Cell::new(random(2)) }
     }
 
     /// The next id.
     pub fn next(&self) -> [u8; 32] {
         let count = self.next.get();
         self.next.set(count.wrapping_add(0x9e37_79b9_7f4a_7c15));
-        let (mut id, mut counted) = ([0; 32], [0; 16]);
-        hex(mix(count), &mut counted);
+        let mut id = [0; 32];
         id[..16].copy_from_slice(&self.prefix_hex);
-        id[16..].copy_from_slice(&counted);
+        id[16..].copy_from_slice(&hex(mix(count)));
         id
     }
 
@@ -66,15 +63,21 @@ fn mix(mut value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-fn hex(value: u64, out: &mut [u8; 16]) {
-    // Each byte's two halves become two bytes; then all sixteen become digits at once.
-    for (pair, byte) in out.chunks_exact_mut(2).zip(value.to_be_bytes()) {
-        pair.copy_from_slice(&[byte >> 4, byte & 15]);
-    }
-    for digit in out {
-        *digit += if *digit < 10 { b'0' } else { b'a' - 10 };
-    }
+/// Sixteen digits, all at once.
+fn hex(value: u64) -> [u8; 16] {
+    // Each half of a byte becomes a byte.
+    let mut halves = u128::from(value);
+    halves = (halves | halves << 32) & 0x0000_0000_ffff_ffff_0000_0000_ffff_ffff;
+    halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff_0000_ffff_0000_ffff;
+    halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff;
+    halves = (halves | halves << 4) & (EACH * 0x0f);
+    // One in each byte that is a letter.
+    let letters = (halves + EACH * 6) >> 4 & EACH;
+    (halves + EACH * u128::from(b'0') + letters * u128::from(b'a' - 10 - b'0')).to_be_bytes()
 }
+
+/// A one in each byte.
+const EACH: u128 = u128::from_ne_bytes([1; 16]);
 
 #[cfg(test)]
 mod tests {
@@ -82,9 +85,9 @@ mod tests {
 
     #[test]
     fn ids_are_written_in_hex() {
-        let mut out = [0; 16];
-        hex(0x0123_4567_89ab_cdef, &mut out);
-        assert_eq!(&out, b"0123456789abcdef");
+        assert_eq!(&hex(0x0123_4567_89ab_cdef), b"0123456789abcdef");
+        assert_eq!(&hex(0xfedc_ba98_7654_3210), b"fedcba9876543210");
+        assert_eq!((&hex(0), &hex(u64::MAX)), (&[b'0'; 16], &[b'f'; 16]));
     }
 
     #[test]

@@ -39,6 +39,7 @@ impl Buffers {
     }
 
     /// Makes sure that `buffer` has memory of its own.
+    #[inline]
     pub(crate) fn lend(&self, buffer: &mut Vec<u8>) {
         if buffer.capacity() == 0 {
             *buffer = self.pool.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(POOLED_BYTES_MIN));
@@ -46,11 +47,15 @@ impl Buffers {
     }
 
     /// Takes an empty buffer's memory back.
+    #[inline]
     pub(crate) fn reclaim(&self, buffer: &mut Vec<u8>) {
-        if !buffer.is_empty() || buffer.capacity() == 0 {
-            return;
+        // Mostly there is none, and the question is all that it costs.
+        if buffer.is_empty() && buffer.capacity() > 0 {
+            self.keep(std::mem::take(buffer));
         }
-        let memory = std::mem::take(buffer);
+    }
+
+    fn keep(&self, memory: Vec<u8>) {
         let mut pool = self.pool.borrow_mut();
         if (POOLED_BYTES_MIN..=POOLED_BYTES_MAX).contains(&memory.capacity()) && pool.len() < POOLED_MAX {
             pool.push(memory);

@@ -13,38 +13,34 @@ use crate::upstream::{Http2Lease, Instance, Link};
 type Failed = (Failure, bool);
 
 impl Exchange {
-    /// Carries the exchange to the app and back.
+    /// Carries the exchange to the app and back; tells how long the connection may wait for its next one. It is borrowed: a
+    /// future that is handed it by value has room for it twice.
     pub(super) async fn carry<D: Downstream>(
         &mut self,
         downstream: &mut D,
         alarm: &Alarm,
-        link: Link,
+        link: &mut Link,
         slot: Slot,
         instance: &Instance,
-    ) -> Result<(), Failed> {
-        let mut connection = match link {
-            Link::Http1(connection) => connection,
-            // Its state is larger, and must not widen the task of every exchange.
-            Link::Http2(lease) => {
-                return Box::pin(self.carry_by_http2(downstream, alarm, lease, slot, instance)).await;
+    ) -> Result<Option<Duration>, Failed> {
+        match link {
+            Link::Http1(connection) => {
+                connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
+                self.relay(downstream, alarm, connection, slot, instance).await
             }
-        };
-        connection.outbox.buffer(&self.core.buffers).extend_from_slice(&self.head);
-        if let Some(keep_for) = self.relay(downstream, alarm, &mut connection, slot, instance).await? {
-            let until_ms = self.core.alarms.now_ms() + u64::try_from(keep_for.as_millis()).unwrap_or(u64::MAX);
-            instance.keep(connection, until_ms);
+            // Its state is larger, and must not widen the task of every exchange.
+            Link::Http2(lease) => Box::pin(self.carry_by_http2(downstream, alarm, lease, slot, instance)).await,
         }
-        Ok(())
     }
 
     async fn carry_by_http2<D: Downstream>(
         &mut self,
         downstream: &mut D,
         alarm: &Alarm,
-        lease: Http2Lease,
+        lease: &Http2Lease,
         slot: Slot,
         instance: &Instance,
-    ) -> Result<(), Failed> {
+    ) -> Result<Option<Duration>, Failed> {
         let request = h2::request(&self.head, instance.is_secure());
         let request = request.ok_or((Failure::Unspeakable, true))?;
         let stream = if self.offers_upgrade {
@@ -53,8 +49,7 @@ impl Exchange {
             Http2Upstream::open(lease, request, self.body)
         };
         let mut stream = stream.map_err(|failure| (failure, true))?;
-        self.relay(downstream, alarm, &mut stream, slot, instance).await?;
-        Ok(())
+        self.relay(downstream, alarm, &mut stream, slot, instance).await
     }
 
     /// Moves everything both ways; tells how long the connection may wait for its next exchange.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fairlead_route::{Client, RequestBody, RequestLine, https_location};
 
@@ -30,6 +31,7 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
     line: &RequestLine<'_>,
     body: RequestBody,
     headers: impl Fn() -> H,
+    now: Instant,
 ) -> Result<Entered, Reply> {
     let https_port = if client.is_secure() { None } else { core.https_port };
     let (app, policy, served) = match core.find(host, line.target.path()) {
@@ -45,7 +47,7 @@ pub(super) fn enter<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         Destination::NoHost => return Err(Reply::not_found()),
         Destination::Ambiguous => return Err(Reply::ambiguous()),
     };
-    let asker = Asker { address: client.ip(), https_port, host, body };
+    let asker = Asker { address: client.ip(), https_port, host, body, now };
     match policy.judge(&asker, line, headers, &core.good_answers) {
         Verdict::Answer(reason, reply) => {
             core.count(&policy.key, reason);

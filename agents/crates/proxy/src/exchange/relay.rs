@@ -140,6 +140,9 @@ pub(crate) struct Relay<'a, D, U> {
     /// The app takes nothing more: it failed to, or our half of an upgraded connection is closed.
     upstream_shut: bool,
     client_half_closed: bool,
+    /// Whether the client leaves is asked only after this: most exchanges have ended by then, and it costs each of them as much
+    /// as a read.
+    watch_after_ms: u64,
     waiting: Waiting,
 }
 
@@ -152,9 +155,11 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         upstream: &'a mut U,
         slot: Slot,
     ) -> Self {
+        let now_ms = exchange.core.alarms.now_ms();
         Self {
             upload: upstream.upload(exchange.body()),
-            waiting: Waiting::new(exchange.core.alarms.now_ms()),
+            waiting: Waiting::new(now_ms),
+            watch_after_ms: now_ms,
             download: Download::new(exchange, downstream, instance),
             alarm,
             upstream,
@@ -176,8 +181,11 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         }
         loop {
             let blocked = self.download.downstream.backlog() >= BACKLOG_BYTES_MAX;
-            let moved = self.poll_upload(cx)? | self.poll_download(cx)?;
-            progressed |= moved;
+            let sent = self.poll_upload(cx)?;
+            let received = self.poll_download(cx)?;
+            progressed |= sent | received;
+            // When all was sent, the app was asked after it.
+            let moved = received || sent && !(self.upload.is_done() && !self.upstream.owes(&self.upload));
             let done = self.download.is_done();
             if done {
                 self.slot = None;
@@ -209,6 +217,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         }
         if !self.client_half_closed
             && self.upload.is_done()
+            && self.watch_after_ms < self.download.exchange.core.alarms.now_ms()
             && let Poll::Ready(gone) = self.download.downstream.poll_gone(cx)
         {
             gone?;
@@ -331,7 +340,8 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             let measured = wait == Wait::Body && invited && self.download.is_before_head();
             let measure_at = measured.then(|| after(self.waiting.upload_from.0, limits.body_rate_interval));
             let farewell_at = self.download.farewell_at();
-            let due = [stalled_at, slot_until, measure_at, farewell_at].into_iter().flatten().min();
+            let watch_at = (self.watch_after_ms >= now).then_some(self.watch_after_ms + 1);
+            let due = [stalled_at, slot_until, measure_at, farewell_at, watch_at].into_iter().flatten().min();
             self.alarm.set_at(due);
             ready!(self.alarm.poll(cx));
             let passed = |at: Option<u64>| at.is_some_and(|at| at <= now);
@@ -363,6 +373,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
     }
 }
 
-fn after(from_ms: u64, delay: Duration) -> u64 {
+/// That much later on the core's clock.
+pub(super) fn after(from_ms: u64, delay: Duration) -> u64 {
     from_ms.saturating_add(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
 }

@@ -25,14 +25,14 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn begin(app: &Rc<App>, served: Option<Rc<Served>>) -> Self {
+    pub(crate) fn begin(app: &Rc<App>, served: Option<Rc<Served>>, now: Instant) -> Self {
         app.in_flight.set(app.in_flight.get() + 1);
         let app = Rc::clone(app);
         Self {
             app,
             served,
             side: None,
-            began: Instant::now(),
+            began: now,
             status: None,
             latency_us: None,
             void: false,

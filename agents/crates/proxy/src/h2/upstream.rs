@@ -35,19 +35,17 @@ pub(crate) struct Http2Upstream {
     ended: bool,
     /// The stream is to become a tunnel: what the client is told that its key asked for. Taken when it is decided.
     tunnel: Option<String>,
-    /// Keeps the connection's count right for as long as the stream lives.
-    _lease: Http2Lease,
 }
 
 impl Http2Upstream {
-    /// Sends the request's head. An error means that nothing was sent.
-    pub(crate) fn open(lease: Http2Lease, request: Request<()>, body: RequestBody) -> Result<Self, Failure> {
+    /// Sends the request's head; the lease is to outlive the stream. An error means that nothing was sent.
+    pub(crate) fn open(lease: &Http2Lease, request: Request<()>, body: RequestBody) -> Result<Self, Failure> {
         let ends = matches!(body, RequestBody::None | RequestBody::Length(0));
         Self::send(lease, request, ends, None)
     }
 
     /// Asks for a WebSocket. An error means that nothing was sent, because the app's HTTP/2 has none for one.
-    pub(crate) fn open_tunnel(lease: Http2Lease, mut request: Request<()>) -> Result<Self, Failure> {
+    pub(crate) fn open_tunnel(lease: &Http2Lease, mut request: Request<()>) -> Result<Self, Failure> {
         if !lease.send().is_extended_connect_protocol_enabled() {
             return Err(Failure::Unspeakable);
         }
@@ -55,9 +53,9 @@ impl Http2Upstream {
         Self::send(lease, request, false, Some(accept))
     }
 
-    fn send(lease: Http2Lease, request: Request<()>, ended: bool, tunnel: Option<String>) -> Result<Self, Failure> {
+    fn send(lease: &Http2Lease, request: Request<()>, ended: bool, tunnel: Option<String>) -> Result<Self, Failure> {
         let (response, send) = lease.send().send_request(request, ended).map_err(|_| Failure::Refused)?;
-        Ok(Self { send, response, body: None, due: None, out: Vec::new(), ended, tunnel, _lease: lease })
+        Ok(Self { send, response, body: None, due: None, out: Vec::new(), ended, tunnel })
     }
 
     fn poll_body<D: Downstream>(

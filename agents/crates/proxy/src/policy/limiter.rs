@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use fairlead_model::RouteLimits;
 use fairlead_route::{Occupied, Rate, TICKS_PER_SECOND, client_key};
@@ -19,7 +20,7 @@ pub(super) struct Limiter {
     shared: Arc<Shared>,
     gate: Arc<Gate>,
     /// Stands for the route in the counters of clients.
-    route: Box<str>,
+    route: u64,
     client_rate: Option<Rate>,
     client_concurrent: u32,
     rate: Option<Rate>,
@@ -56,7 +57,7 @@ impl Limiter {
         let found = Self {
             shared: Arc::clone(shared),
             gate: Arc::default(),
-            route: route.into(),
+            route: shared.hash(&route),
             client_rate: Rate::new(limits.client_requests_per_second, limits.client_burst, TICKS_PER_SECOND),
             client_concurrent: limits.client_concurrent,
             rate: Rate::new(limits.requests_per_second, limits.burst, NANOS_PER_SECOND),
@@ -68,11 +69,11 @@ impl Limiter {
     }
 
     /// Counts a request, or refuses it. A client's own limits go first: what is refused to one takes nothing from others.
-    pub(super) fn admit(&self, client: IpAddr) -> Result<Option<Admission>, Wait> {
-        let now_ns = if self.client_rate.is_some() || self.rate.is_some() { self.shared.now_ns() } else { 0 };
+    pub(super) fn admit(&self, client: IpAddr, now: Instant) -> Result<Option<Admission>, Wait> {
+        let now_ns = self.shared.nanos_at(now);
         let hash = match (&self.client_rate, self.client_concurrent) {
             (None, 0) => 0,
-            _ => self.shared.hash(&self.route, client_key(client)),
+            _ => self.shared.hash(&(self.route, client_key(client))),
         };
         if let Some(rate) = &self.client_rate {
             // Never zero, which stands for a counter of nobody.
@@ -117,13 +118,13 @@ mod tests {
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         let limits = RouteLimits { client_concurrent: 1, concurrent: 2, ..RouteLimits::default() };
         let limiter = limiter(&limits);
-        let first = limiter.admit(one).unwrap();
+        let first = limiter.admit(one, Instant::now()).unwrap();
         assert!(first.is_some());
-        assert_eq!(limiter.admit(one).unwrap_err(), Wait { retry_after_seconds: 1 });
-        let second = limiter.admit(other).unwrap();
-        assert!(limiter.admit("192.0.2.3".parse().unwrap()).is_err());
+        assert_eq!(limiter.admit(one, Instant::now()).unwrap_err(), Wait { retry_after_seconds: 1 });
+        let second = limiter.admit(other, Instant::now()).unwrap();
+        assert!(limiter.admit("192.0.2.3".parse().unwrap(), Instant::now()).is_err());
         drop((first, second));
-        let third = limiter.admit(one).unwrap();
+        let third = limiter.admit(one, Instant::now()).unwrap();
         assert_eq!(limiter.gate.in_flight.load(Ordering::Relaxed), 1);
         drop(third);
     }
@@ -134,10 +135,10 @@ mod tests {
         let limiter = limiter(&limits);
         let (one, same) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
         for client in [one, same, one] {
-            assert!(limiter.admit(client).is_ok());
+            assert!(limiter.admit(client, Instant::now()).is_ok());
         }
-        assert_eq!(limiter.admit(same).unwrap_err(), Wait { retry_after_seconds: 1 });
-        assert!(limiter.admit("2001:db8:0:1::1".parse().unwrap()).is_ok());
+        assert_eq!(limiter.admit(same, Instant::now()).unwrap_err(), Wait { retry_after_seconds: 1 });
+        assert!(limiter.admit("2001:db8:0:1::1".parse().unwrap(), Instant::now()).is_ok());
         assert!(Limiter::new("a.test/", &RouteLimits::default(), &Shared::new().unwrap()).is_none());
     }
 
@@ -147,9 +148,9 @@ mod tests {
         let limits = RouteLimits { requests_per_second: 1, ..RouteLimits::default() };
         let client = "192.0.2.1".parse().unwrap();
         let before = Limiter::new("a.test/", &limits, &shared).unwrap();
-        assert!(before.admit(client).is_ok());
+        assert!(before.admit(client, Instant::now()).is_ok());
         let after = Limiter::new("a.test/", &limits, &shared).unwrap();
-        assert!(after.admit(client).is_err());
-        assert!(Limiter::new("b.test/", &limits, &shared).unwrap().admit(client).is_ok());
+        assert!(after.admit(client, Instant::now()).is_err());
+        assert!(Limiter::new("b.test/", &limits, &shared).unwrap().admit(client, Instant::now()).is_ok());
     }
 }

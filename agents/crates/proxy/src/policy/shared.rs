@@ -1,7 +1,7 @@
 //! What all cores count by, through all snapshots: a route that stays keeps its counters, whatever else changes.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
@@ -53,13 +53,13 @@ impl Shared {
         }))
     }
 
-    /// Nanoseconds since the beginning.
-    pub(super) fn now_ns(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    /// Nanoseconds from the beginning to `moment`.
+    pub(super) fn nanos_at(&self, moment: Instant) -> u64 {
+        u64::try_from(moment.saturating_duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
     }
 
-    pub(super) fn hash(&self, route: &str, client: u64) -> u64 {
-        self.hasher.hash_one((route, client))
+    pub(super) fn hash(&self, what: &impl Hash) -> u64 {
+        self.hasher.hash_one(what)
     }
 
     pub(super) fn rates(&self) -> &ClientRates {
