@@ -15,16 +15,26 @@ pub fn trials() -> Vec<Trial> {
     vec![
         flood("pipeline-nobody-reads", 4, pipeline_nobody_reads),
         flood("responses-nobody-reads", 40, responses_nobody_reads),
-        flood("slowloris", 16, slowloris),
+        flood("slowloris", stalled_mib(), slowloris),
         flood("head-without-end", 4, head_without_end),
         flood("fields-without-end", 4, fields_without_end),
         flood("chunks-of-one-byte", 4, chunks_of_one_byte),
         flood("extensions-without-end", 4, extensions_without_end),
         flood("trailers-without-end", 4, trailers_without_end),
-        flood("handshakes-that-stall", 16, handshakes_that_stall),
+        flood("handshakes-that-stall", stalled_mib(), handshakes_that_stall),
         flood("records-of-one-byte", 4, records_of_one_byte),
         flood("refused-requests", 4, refused_requests),
     ]
+}
+
+/// Connections that stall beside each other.
+fn stalled() -> usize {
+    count(300, 10)
+}
+
+/// What they may take, in MiB: each the beginning of a head or of a handshake, and room for what all share.
+fn stalled_mib() -> u64 {
+    4 + (stalled() as u64 * 12).div_ceil(1024)
 }
 
 async fn pipeline_nobody_reads(stage: Stage) {
@@ -52,7 +62,7 @@ async fn responses_nobody_reads(stage: Stage) {
 
 async fn slowloris(stage: Stage) {
     let mut clients = Vec::new();
-    for _ in 0..count(300, 10) {
+    for _ in 0..stalled() {
         let mut stream = stage.door.open("http/1.1").await;
         stream.write_all(format!("GET / HTTP/1.1\r\nHost: {HOST}\r\n").as_bytes()).await.unwrap();
         clients.push(stream);
@@ -126,7 +136,7 @@ async fn trailers_without_end(stage: Stage) {
 
 async fn handshakes_that_stall(stage: Stage) {
     let mut streams = Vec::new();
-    for number in 0..count(300, 10) {
+    for number in 0..stalled() {
         let mut stream = TcpStream::connect(stage.door.https).await.unwrap();
         // Nothing, or the beginning of a hello of 16 KiB.
         if number % 2 == 0 {
