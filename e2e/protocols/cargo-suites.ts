@@ -9,7 +9,7 @@ import type { Case, SuiteResult } from './result.ts';
 const MANIFEST = ['--manifest-path', 'agents/Cargo.toml', '--locked'];
 const LINE = /^test (\S+)(?: - should panic)? +\.\.\. (ok|FAILED|ignored)/gm;
 /** The life of the proxy's processes is `check:dataplane-faults`'s. */
-const NOT_PROTOCOLS = new Set(['keeper', 'upgrade', 'life']);
+const NOT_PROTOCOLS = new Set(['keeper', 'survival']);
 
 /** A test counts as failed when it was left out: nothing here is. */
 function casesOf(suite: (name: string) => string, output: string): Case[] {
