@@ -5,6 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { createDatabase, type Database } from './database.ts';
@@ -72,6 +73,7 @@ export async function cloneDatabase(
     asOwner: (statement) => runStatement(url, statement),
     drop: async () => {
       await database.close();
+      await letGo(templateUrl, name);
       await administer(templateUrl, `DROP DATABASE ${name} WITH (FORCE)`).catch(async (error: unknown) => {
         // Autovacuum is in it: force may not end it, but a plain DROP does.
         if (!(error instanceof pg.DatabaseError && error.code === INSUFFICIENT_PRIVILEGE)) throw error;
@@ -79,6 +81,27 @@ export async function cloneDatabase(
       });
     },
   };
+}
+
+/** How long a connection that is ending may take until it is ended for it. */
+const LETTING_GO_MS = 1_000;
+
+/**
+ * Waits for connections that are just ending: a client that is told to end while it does has nobody left who would hear of it,
+ * and takes its test run with it.
+ */
+async function letGo(templateUrl: string, name: string): Promise<void> {
+  await withClient(withDatabase(templateUrl, 'postgres'), async (client) => {
+    const deadline = performance.now() + LETTING_GO_MS;
+    while (performance.now() < deadline) {
+      const { rows } = await client.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'`,
+        [name],
+      );
+      if (rows.length === 0) return;
+      await delay(10);
+    }
+  });
 }
 
 /** For measuring what it costs: every row of the clone is everybody's from now on. */
@@ -102,10 +125,14 @@ async function administer(templateUrl: string, statement: string): Promise<void>
 }
 
 async function runStatement(connectionString: string, statement: string): Promise<void> {
+  await withClient(connectionString, (client) => client.query(statement));
+}
+
+async function withClient(connectionString: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString, options: sessionSettings });
   await client.connect();
   try {
-    await client.query(statement);
+    await work(client);
   } finally {
     await client.end();
   }

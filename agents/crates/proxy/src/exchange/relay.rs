@@ -185,7 +185,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             let received = self.poll_download(cx)?;
             progressed |= sent | received;
             // When all was sent, the app was asked after it.
-            let moved = received || sent && !(self.upload.is_done() && !self.upstream.owes(&self.upload));
+            let moved = received || sent && (!self.upload.is_done() || self.upstream.owes(&self.upload));
             let done = self.download.is_done();
             if done {
                 self.slot = None;
