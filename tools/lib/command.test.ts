@@ -3,10 +3,10 @@ import { run, SILENT_CODE } from './command.ts';
 import { identityOf } from './process-identity.ts';
 
 test('who says nothing for too long is ended with all that it started, and those who speak are not', async () => {
-  const speaks = await run('sh', ['-c', 'for word in a b c d; do echo $word; sleep 0.4; done'], { silenceMs: 1200 });
+  const speaks = await run('sh', ['-c', 'for word in a b c d; do echo $word; sleep 1; done'], { silenceMs: 3000 });
   expect(speaks).toMatchObject({ code: 0, stdout: 'a\nb\nc\nd\n' });
 
-  const hangs = await run('sh', ['-c', 'sleep 600 & echo $!; wait'], { silenceMs: 1200 });
+  const hangs = await run('sh', ['-c', 'sleep 600 & echo $!; wait'], { silenceMs: 3000 });
   expect(hangs.code).toBe(SILENT_CODE);
   expect(hangs.output).toContain('silent');
   await expect.poll(() => identityOf(Number(hangs.stdout))).toBeUndefined();

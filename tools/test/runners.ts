@@ -23,8 +23,8 @@ interface VitestReport {
   }[];
 }
 
-/** Longer than any compile or test file takes without a word: whoever is silent for so long hangs. */
-const SILENCE_MS = 20 * 60_000;
+/** Twice what the longest compile takes without a word on a busy machine: whoever is silent for so long hangs. */
+const SILENCE_MS = 30 * 60_000;
 
 /** All test files of one folder that has a vitest.config.ts, or those whose paths hold one of these. */
 export async function runVitest(folder: string, say: Say, files: readonly string[] = []): Promise<Outcome> {
