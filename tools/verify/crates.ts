@@ -7,6 +7,7 @@ import { ROOT, run } from '../lib/command.ts';
 const LAYERS: Readonly<Record<string, number>> = {
   'fairlead-model': 0,
   'fairlead-base': 0,
+  'fairlead-reactor': 0,
   'fairlead-wire': 1,
   'fairlead-route': 1,
   'fairlead-h3': 1,

@@ -6,9 +6,9 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use fairlead_reactor::Stream;
 use fairlead_route::Client;
 use rustls::ServerConfig;
-use tokio::net::TcpStream;
 
 use crate::core::{Alarm, Core};
 use crate::exchange::Origin;
@@ -66,7 +66,7 @@ impl Drop for OpenConnection {
 }
 
 /// Serves one client; `tls` is `None` on a plain listener.
-pub(crate) async fn serve(core: Rc<Core>, socket: TcpStream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
+pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
     let Some(mut open) = OpenConnection::enter(&core, peer.ip()) else { return };
     let alarm = core.alarms.alarm();
     let mut peer = peer;
@@ -107,7 +107,7 @@ pub(crate) async fn serve(core: Rc<Core>, socket: TcpStream, peer: SocketAddr, t
 }
 
 /// The client that a trusted proxy's header names, or the proxy itself; `None` without a whole header in time.
-async fn client_of(socket: &TcpStream, peer: SocketAddr, alarm: &Alarm) -> Option<SocketAddr> {
+async fn client_of(socket: &Stream, peer: SocketAddr, alarm: &Alarm) -> Option<SocketAddr> {
     // Rare, and its state is not to widen every connection's.
     let mut receiving = Box::pin(proxy_protocol::receive(socket));
     let received = poll_fn(|cx| h1::or_alarm(receiving.as_mut().poll(cx), alarm, cx)).await?;

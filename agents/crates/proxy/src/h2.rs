@@ -92,7 +92,7 @@ impl Served {
                 Poll::Ready(Some(Ok((request, respond)))) => {
                     let open = OpenStream::enter(&self.streams, &self.core.alarms);
                     let (core, origin) = (Rc::clone(&self.core), Rc::clone(&self.origin));
-                    tokio::task::spawn_local(stream::serve(core, origin, request, respond, open));
+                    fairlead_reactor::spawn(stream::serve(core, origin, request, respond, open));
                     continue;
                 }
                 Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(()),

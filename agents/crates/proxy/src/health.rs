@@ -1,17 +1,17 @@
-//! Health probes: each instance of an app that wants them is asked again and again, once for the whole proxy, by the control
-//! thread; the cores are told verdicts only. What `run` checks before it switches to a new instance is its own matter.
+//! Health probes: each instance of an app that wants them is asked again and again, once for the whole proxy, by a
+//! thread of its own; the cores are told verdicts only. What `run` checks before it switches to a new instance is its own matter.
 
 mod probe;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairlead_model::HealthProbe;
+use fairlead_reactor::{Task, block_on, sleep_until, spawn};
 use fairlead_route::{Health, instance_key};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::snapshot::Snapshot;
 use crate::upstream::Connector;
@@ -25,24 +25,28 @@ pub(crate) struct Probes {
     cores: Cores,
     /// By instance.
     probed: HashMap<Box<str>, Probed>,
+    /// To the thread that asks; there is none before somebody is to be asked.
+    orders: Option<UnboundedSender<Order>>,
 }
 
-#[derive(Debug)]
+/// Who is asked, and how.
+#[derive(Debug, Clone)]
 struct Probed {
     connector: Arc<Connector>,
     probe: HealthProbe,
-    task: JoinHandle<()>,
 }
 
-impl Drop for Probed {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+/// What the thread that asks is told.
+#[derive(Debug)]
+enum Order {
+    /// Instead of how the instance was asked before.
+    Ask(Box<str>, Probed),
+    Leave(Box<str>),
 }
 
 impl Probes {
     pub(crate) fn new(cores: impl IntoIterator<Item = UnboundedSender<CoreCommand>>) -> Self {
-        Self { cores: cores.into_iter().collect(), probed: HashMap::new() }
+        Self { cores: cores.into_iter().collect(), probed: HashMap::new(), orders: None }
     }
 
     /// Asks whom a snapshot says, once the cores have it. Those that are asked already go on, with what is known of them.
@@ -59,20 +63,61 @@ impl Probes {
                 self.probed.insert(upstream.instance.clone(), probed);
             }
         }
-        // Nobody asks them any more, so nobody would find them healthy again.
-        before.into_keys().for_each(|instance| tell(&self.cores, &instance, true));
+        for instance in before.into_keys() {
+            self.order(Order::Leave(instance));
+        }
     }
 
-    fn start(&self, instance: &str, connector: &Arc<Connector>, probe: &HealthProbe) -> Probed {
-        // A verdict on what it was before is none on what it is now.
-        tell(&self.cores, instance, true);
-        let task = tokio::spawn(watch(instance.into(), Arc::clone(connector), probe.clone(), Arc::clone(&self.cores)));
-        Probed { connector: Arc::clone(connector), probe: probe.clone(), task }
+    fn start(&mut self, instance: &str, connector: &Arc<Connector>, probe: &HealthProbe) -> Probed {
+        let probed = Probed { connector: Arc::clone(connector), probe: probe.clone() };
+        self.order(Order::Ask(instance.into(), probed.clone()));
+        probed
+    }
+
+    fn order(&mut self, order: Order) {
+        let orders = match self.orders.take().map_or_else(|| begin(&self.cores), Ok) {
+            Ok(orders) => self.orders.insert(orders),
+            Err(error) => return tracing::error!(%error, "the health probes have no thread: no instance is asked"),
+        };
+        if let Err(unheard) = orders.send(order) {
+            // Its thread has ended, and said why: what nobody asks counts as healthy.
+            let (Order::Ask(instance, _) | Order::Leave(instance)) = unheard.0;
+            tell(&self.cores, &instance, true);
+        }
+    }
+}
+
+/// Begins a thread that asks as cores do.
+fn begin(cores: &Cores) -> io::Result<UnboundedSender<Order>> {
+    let (orders, received) = unbounded_channel();
+    let cores = Arc::clone(cores);
+    std::thread::Builder::new().name("health".to_owned()).spawn(move || {
+        if let Err(error) = block_on(watch_all(received, cores)) {
+            tracing::error!(%error, "the event loop of the health probes failed: no instance is asked any more");
+        }
+    })?;
+    Ok(orders)
+}
+
+/// Asks whom it is told to, until there is nobody who tells.
+async fn watch_all(mut orders: UnboundedReceiver<Order>, cores: Cores) {
+    let mut asked: HashMap<Box<str>, Task> = HashMap::new();
+    while let Some(order) = orders.recv().await {
+        let (Order::Ask(instance, _) | Order::Leave(instance)) = &order;
+        if let Some(task) = asked.remove(instance) {
+            task.abort();
+        }
+        // A verdict on what it was before is none on what it is now; and whom nobody asks any more, nobody would find healthy again.
+        tell(&cores, instance, true);
+        if let Order::Ask(instance, probed) = order {
+            let task = spawn(watch(instance.clone(), probed, Arc::clone(&cores)));
+            asked.insert(instance, task);
+        }
     }
 }
 
 /// Asks one instance for as long as it is in the table.
-async fn watch(instance: Box<str>, connector: Arc<Connector>, probe: HealthProbe, cores: Cores) {
+async fn watch(instance: Box<str>, Probed { connector, probe }: Probed, cores: Cores) {
     let interval = Duration::from_millis(u64::from(probe.interval_ms));
     // Spread out, so that a thousand instances are not asked at the same moment.
     let offset = Duration::from_millis(instance_key(&instance) % u64::from(probe.interval_ms.max(1)));

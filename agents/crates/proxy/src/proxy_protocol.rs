@@ -3,11 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 
+use fairlead_reactor::Stream;
 use fairlead_route::{PROXY_HEADER_BYTES_MAX, parse_proxy_header};
-use tokio::net::TcpStream;
 
 /// Takes the header off `socket`; tells the client that it names, if it does. Looks before it takes: what follows is TLS's.
-pub(crate) async fn receive(socket: &TcpStream) -> io::Result<Option<SocketAddr>> {
+pub(crate) async fn receive(socket: &Stream) -> io::Result<Option<SocketAddr>> {
     let mut buffer = vec![0; PROXY_HEADER_BYTES_MAX];
     let mut taken = 0;
     loop {

@@ -4,13 +4,11 @@
 mod records;
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use fairlead_reactor::Stream;
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::core::{Core, Outbox};
 use records::Records;
@@ -27,18 +25,18 @@ pub(crate) enum Received {
 /// One connection of a client.
 #[derive(Debug)]
 pub(crate) struct Transport {
-    socket: TcpStream,
+    socket: Stream,
     /// `None`: plain HTTP.
     records: Option<Box<Records>>,
     outbox: Outbox,
 }
 
 impl Transport {
-    pub(crate) fn plain(socket: TcpStream) -> Self {
+    pub(crate) fn plain(socket: Stream) -> Self {
         Self { socket, records: None, outbox: Outbox::default() }
     }
 
-    pub(crate) fn tls(socket: TcpStream, config: &Arc<ServerConfig>) -> io::Result<Self> {
+    pub(crate) fn tls(socket: Stream, config: &Arc<ServerConfig>) -> io::Result<Self> {
         Ok(Self { socket, records: Some(Box::new(Records::new(config)?)), outbox: Outbox::default() })
     }
 
@@ -54,13 +52,13 @@ impl Transport {
 
     /// Ready when there is something to read, as far as the runtime knows. Before it waits, it sends what is due.
     pub(crate) fn poll_arrival(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
-        let arrived = self.socket.poll_read_ready(cx);
+        let arrived = self.socket.poll_readable(cx);
         if arrived.is_pending()
             && let Poll::Ready(Err(error)) = self.poll_flush(cx, core)
         {
             return Poll::Ready(Err(error));
         }
-        arrived
+        arrived.map(Ok)
     }
 
     /// Reads once and appends what it means to `plaintext`. Before it waits, it sends what is due.
@@ -77,23 +75,18 @@ impl Transport {
             }
             let mut scratch = core.buffers.read();
             let carried = self.records.as_ref().map_or(0, |records| records.unload(&mut scratch));
-            let mut buffer = ReadBuf::new(&mut scratch[carried..]);
-            let polled = Pin::new(&mut self.socket).poll_read(cx, &mut buffer);
-            let count = buffer.filled().len();
-            let filled = carried + count;
-            if !matches!(polled, Poll::Ready(Ok(()))) || count == 0 {
-                return match polled {
-                    Poll::Ready(Ok(())) => Poll::Ready(Ok(Received::End)),
-                    Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                    Poll::Pending => {
-                        drop(scratch);
-                        match self.poll_flush(cx, core) {
-                            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                            _ => Poll::Pending,
-                        }
-                    }
-                };
-            }
+            let filled = match self.socket.poll_read_slice(cx, &mut scratch[carried..]) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(Received::End)),
+                Poll::Ready(Ok(count)) => carried + count,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    drop(scratch);
+                    return match self.poll_flush(cx, core) {
+                        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                        _ => Poll::Pending,
+                    };
+                }
+            };
             let Some(records) = &mut self.records else {
                 core.buffers.lend(plaintext);
                 plaintext.extend_from_slice(&scratch[..filled]);
@@ -158,6 +151,6 @@ impl Transport {
             records.close(self.outbox.buffer(&core.buffers));
         }
         ready!(self.poll_flush(cx, core))?;
-        Poll::Ready(Ok(rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write)?))
+        Poll::Ready(self.socket.shutdown())
     }
 }

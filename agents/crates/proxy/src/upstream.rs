@@ -5,7 +5,6 @@ mod connections;
 mod connector;
 mod http2;
 mod socket;
-mod unix;
 
 use std::cell::{Cell, RefCell};
 use std::io;

@@ -5,15 +5,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use fairlead_reactor::{Listener, block_on, sleep, spawn};
 use rustls::ServerConfig;
-use tokio::net::TcpListener;
-use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::access_log::{AccessLog, Message};
 use crate::client;
@@ -67,17 +65,18 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn spawn(options: WorkerOptions) -> io::Result<Self> {
         let (commands, received) = mpsc::unbounded_channel();
-        let (started, has_started) = std::sync::mpsc::sync_channel(1);
+        let (started, has_started) = sync_channel::<io::Result<()>>(1);
         let thread = std::thread::Builder::new().name(format!("core-{}", options.index)).spawn(move || {
-            // Looks for new events more often than every 61 polls, the default: a core's tasks are short.
-            let runtime =
-                Builder::new_current_thread().enable_all().event_interval(31).build_local(LocalOptions::default());
-            let (runtime, outcome) = match runtime {
-                Ok(runtime) => (Some(runtime), Ok(())),
-                Err(error) => (None, Err(error)),
-            };
-            if let (Ok(()), Some(runtime)) = (started.send(outcome), runtime) {
-                runtime.block_on(serve(options, received));
+            let ended = block_on(async {
+                if started.send(Ok(())).is_ok() {
+                    serve(options, received).await;
+                }
+            });
+            // Whoever has heard that it began listens no more.
+            if let Err(error) = ended
+                && let Err(SendError(Err(error))) = started.send(Err(error))
+            {
+                tracing::error!(%error, "a core's event loop failed");
             }
         })?;
         // A thread that ended without a word panicked.
@@ -94,9 +93,9 @@ impl Worker {
 async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<CoreCommand>) {
     let core = Core::new(options.limits, options.ports, AccessLog::new(options.access_log));
     core.call_wakes(options.wakes);
-    tokio::task::spawn_local(tick(Rc::clone(&core)));
+    spawn(tick(Rc::clone(&core)));
     let laps = Rc::clone(&core);
-    tokio::task::spawn_local(async move { laps.handshakes.count_laps(Instant::now).await });
+    spawn(async move { laps.handshakes.count_laps(Instant::now).await });
     let mut accepting = Vec::new();
     let mut mail = options.mail.into_iter();
     for listener in options.listeners {
@@ -104,12 +103,12 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
             if let Some(mail) = mail.next() {
                 let core_number = u8::try_from(options.index % 256).unwrap_or_default();
                 let served = h3::serve(Rc::clone(&core), listener, options.quic.clone(), mail, core_number);
-                tokio::task::spawn_local(served);
+                spawn(served);
             }
             continue;
         }
         let tls = (listener.kind == ListenerKind::Https).then(|| Arc::clone(&options.tls));
-        accepting.push(tokio::task::spawn_local(accept(Rc::clone(&core), listener, tls)));
+        accepting.push(spawn(accept(Rc::clone(&core), listener, tls)));
     }
     while let Some(command) = commands.recv().await {
         match command {
@@ -122,7 +121,7 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
             CoreCommand::Drain(order, drained) => {
                 accepting.drain(..).for_each(|task| task.abort());
                 core.drain(order);
-                tokio::task::spawn_local(tell_when_empty(Rc::clone(&core), drained));
+                spawn(tell_when_empty(Rc::clone(&core), drained));
             }
         }
     }
@@ -148,16 +147,14 @@ async fn tell_when_empty(core: Rc<Core>, drained: oneshot::Sender<()>) {
 }
 
 async fn tick(core: Rc<Core>) {
-    let mut ticks = interval(core.limits.tick);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut sweep_at_ms = 0;
     loop {
-        ticks.tick().await;
         core.tick();
         if core.alarms.now_ms() >= sweep_at_ms {
             sweep_at_ms = core.alarms.now_ms() + u64::try_from(SWEEP.as_millis()).unwrap_or(u64::MAX);
             core.sweep();
         }
+        sleep(core.limits.tick).await;
     }
 }
 
@@ -174,7 +171,7 @@ async fn wait_for_room(core: &Core) {
 /// Accepts once there is something to serve: before that, clients wait in the kernel's queue and miss nothing.
 async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerConfig>>) {
     let address = listener.address;
-    let listener = match listener.into_tcp().and_then(TcpListener::from_std) {
+    let listener = match listener.into_tcp().and_then(Listener::new) {
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%address, %error, "can't listen"),
     };
@@ -188,7 +185,7 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
         match listener.accept().await {
             Ok((socket, peer)) => {
                 pauses.end(address);
-                tokio::task::spawn_local(client::serve(Rc::clone(&core), socket, peer, tls.clone()));
+                spawn(client::serve(Rc::clone(&core), socket, peer, tls.clone()));
             }
             // The client left before it was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

@@ -5,8 +5,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use fairlead_reactor::yield_now;
 use tokio::sync::{Notify, Semaphore};
-use tokio::task::yield_now;
 
 /// Steps in one lap of the core's tasks, however short: half a millisecond of its time.
 const STEPS_A_LAP_MIN: usize = 4;
@@ -68,8 +68,7 @@ mod tests {
     use std::rc::Rc;
     use std::task::Poll;
 
-    use tokio::runtime::{Builder, LocalOptions};
-    use tokio::task::spawn_local;
+    use fairlead_reactor::{Task, block_on, spawn};
 
     use super::*;
 
@@ -79,35 +78,47 @@ mod tests {
         Handshake(usize),
     }
 
+    /// Ready when `count` have given theirs.
+    async fn all(given: &Semaphore, count: usize) {
+        given.acquire_many(u32::try_from(count).unwrap()).await.unwrap().forget();
+    }
+
+    /// Takes a step beside, and gives one to `through` when it has it.
+    fn take_step(handshakes: &Rc<Handshakes>, through: &Rc<Semaphore>) -> Task {
+        let (handshakes, through) = (Rc::clone(handshakes), Rc::clone(through));
+        spawn(async move {
+            handshakes.step().await;
+            through.add_permits(1);
+        })
+    }
+
     #[test]
     fn between_two_turns_of_a_request_only_so_many_handshakes_go_on_and_in_order() {
         const STORM: usize = 100;
-        let runtime = Builder::new_current_thread().event_interval(31).build_local(LocalOptions::default()).unwrap();
         let log: Rc<RefCell<Vec<Ran>>> = Rc::default();
-        runtime.block_on(async {
+        block_on(async {
             let handshakes = Rc::new(Handshakes::new());
             let (laps, began) = (Rc::clone(&handshakes), Instant::now());
-            spawn_local(async move { laps.count_laps(|| began).await });
-            let storm: Vec<_> = (0..STORM)
-                .map(|number| {
-                    let (handshakes, log) = (Rc::clone(&handshakes), Rc::clone(&log));
-                    spawn_local(async move {
-                        handshakes.step().await;
-                        log.borrow_mut().push(Ran::Handshake(number));
-                    })
-                })
-                .collect();
+            spawn(async move { laps.count_laps(|| began).await });
+            let left = Rc::new(Semaphore::new(0));
+            for number in 0..STORM {
+                let (handshakes, log, left) = (Rc::clone(&handshakes), Rc::clone(&log), Rc::clone(&left));
+                spawn(async move {
+                    handshakes.step().await;
+                    log.borrow_mut().push(Ran::Handshake(number));
+                    left.add_permits(1);
+                });
+            }
             let requests = Rc::clone(&log);
-            spawn_local(async move {
+            spawn(async move {
                 loop {
                     requests.borrow_mut().push(Ran::Request);
                     yield_now().await;
                 }
             });
-            for handshake in storm {
-                handshake.await.unwrap();
-            }
-        });
+            all(&left, STORM).await;
+        })
+        .unwrap();
         let log = log.borrow();
         let order: Vec<_> = log.iter().filter(|ran| **ran != Ran::Request).copied().collect();
         assert_eq!(order, (0..STORM).map(Ran::Handshake).collect::<Vec<_>>());
@@ -121,32 +132,28 @@ mod tests {
         const HANDSHAKES: usize = 1000;
         const REQUESTS: usize = 2000;
         const TURN: Duration = Duration::from_micros(15);
-        let runtime = Builder::new_current_thread().event_interval(31).build_local(LocalOptions::default()).unwrap();
         let turns: Rc<Cell<u32>> = Rc::default();
-        runtime.block_on(async {
+        block_on(async {
             let handshakes = Rc::new(Handshakes::new());
             let (laps, passed, began) = (Rc::clone(&handshakes), Rc::clone(&turns), Instant::now());
             // Time passes as requests have their turns, and by nothing else.
-            spawn_local(async move { laps.count_laps(|| began + TURN * passed.get()).await });
+            spawn(async move { laps.count_laps(|| began + TURN * passed.get()).await });
             for _ in 0..REQUESTS {
                 let turns = Rc::clone(&turns);
                 // Ready again at once, behind all others.
-                spawn_local(poll_fn(move |cx| {
+                spawn(poll_fn(move |cx| {
                     turns.set(turns.get() + 1);
                     cx.waker().wake_by_ref();
                     Poll::<()>::Pending
                 }));
             }
-            let waiting: Vec<_> = (0..HANDSHAKES)
-                .map(|_| {
-                    let handshakes = Rc::clone(&handshakes);
-                    spawn_local(async move { handshakes.step().await })
-                })
-                .collect();
-            for handshake in waiting {
-                handshake.await.unwrap();
+            let through = Rc::new(Semaphore::new(0));
+            for _ in 0..HANDSHAKES {
+                take_step(&handshakes, &through);
             }
-        });
+            all(&through, HANDSHAKES).await;
+        })
+        .unwrap();
         // A lap of 2,000 turns is worth 200 steps: 5 times those, not 250 times 4. Each takes three ways through the line.
         let most = u32::try_from(3 * REQUESTS * (HANDSHAKES / 200 + 2)).unwrap();
         assert!(turns.get() < most, "{} of {most}", turns.get());
@@ -162,29 +169,23 @@ mod tests {
 
     #[test]
     fn one_that_leaves_the_line_takes_nothing_with_it() {
-        let runtime = Builder::new_current_thread().build_local(LocalOptions::default()).unwrap();
-        runtime.block_on(async {
+        block_on(async {
             let handshakes = Rc::new(Handshakes::new());
             for _ in 0..STEPS_A_LAP_MIN {
                 handshakes.step().await;
             }
-            let (waits, leaves) = (Rc::clone(&handshakes), Rc::clone(&handshakes));
-            let leaves = spawn_local(async move { leaves.step().await });
-            let waits: Vec<_> = (0..STEPS_A_LAP_MIN)
-                .map(|_| {
-                    let waits = Rc::clone(&waits);
-                    spawn_local(async move { waits.step().await })
-                })
-                .collect();
+            let (through, left) = (Rc::new(Semaphore::new(0)), Rc::new(Semaphore::new(0)));
+            let leaves = take_step(&handshakes, &left);
+            for _ in 0..STEPS_A_LAP_MIN {
+                take_step(&handshakes, &through);
+            }
             yield_now().await;
             leaves.abort();
-            assert!(leaves.await.unwrap_err().is_cancelled());
             let (laps, began) = (Rc::clone(&handshakes), Instant::now());
-            let laps = spawn_local(async move { laps.count_laps(|| began).await });
-            for step in waits {
-                step.await.unwrap();
-            }
-            laps.abort();
-        });
+            spawn(async move { laps.count_laps(|| began).await });
+            all(&through, STEPS_A_LAP_MIN).await;
+            assert_eq!(left.available_permits(), 0);
+        })
+        .unwrap();
     }
 }

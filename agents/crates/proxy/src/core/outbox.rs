@@ -4,8 +4,8 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use fairlead_reactor::Stream;
 use tokio::io::AsyncWrite;
-use tokio::net::TcpStream;
 
 use super::Buffers;
 
@@ -43,7 +43,7 @@ impl Outbox {
     }
 
     /// Sends now what the socket takes and keeps the rest. One call is at most one system call.
-    pub(crate) fn push(&mut self, socket: &TcpStream, bytes: &[u8], buffers: &Buffers) -> io::Result<()> {
+    pub(crate) fn push(&mut self, socket: &Stream, bytes: &[u8], buffers: &Buffers) -> io::Result<()> {
         let mut rest = bytes;
         if self.is_empty() {
             match socket.try_write(bytes) {

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use fairlead_h3::Fields;
+use fairlead_reactor::Sleep;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, Incoming, Transmit};
-use tokio::time::Sleep;
 
 use super::cid::Place;
 use super::connection::H3Connection;
@@ -80,7 +80,7 @@ pub(crate) async fn serve(
         blocked: None,
         out: Vec::new(),
         timers: Timers::default(),
-        sleep: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
+        sleep: Box::pin(fairlead_reactor::sleep(std::time::Duration::ZERO)),
         alarm,
         drained: false,
         step: None,
@@ -195,7 +195,7 @@ impl Serving {
     fn fire(&mut self, now: Instant, cx: &mut Context<'_>) {
         while let Some((at, key)) = self.timers.first() {
             if at > now {
-                self.sleep.as_mut().reset(at.into());
+                self.sleep.reset(at);
                 if self.sleep.as_mut().poll(cx).is_pending() {
                     return;
                 }

@@ -3,12 +3,12 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::os::unix::net::UnixDatagram as StdUnixDatagram;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::task::{Context, Poll};
+use std::task::Context;
 
+use fairlead_reactor::Source;
 use quinn_proto::EcnCodepoint;
-use tokio::net::UnixDatagram;
 
 use super::cid::Place;
 use super::socket::Datagram;
@@ -36,17 +36,15 @@ pub(crate) struct Neighbours {
 
 /// The socket that others send to.
 struct Own {
-    receiver: UnixDatagram,
-    /// The same one: the runtime takes a socket that it has not polled yet for one that can't be written to.
-    sender: StdUnixDatagram,
+    socket: Source<UnixDatagram>,
     path: PathBuf,
 }
 
 impl Own {
     fn bind(path: PathBuf) -> io::Result<Self> {
-        let sender = StdUnixDatagram::bind(&path)?;
-        sender.set_nonblocking(true)?;
-        Ok(Self { receiver: UnixDatagram::from_std(sender.try_clone()?)?, sender, path })
+        let socket = UnixDatagram::bind(&path)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket: Source::new(socket)?, path })
     }
 }
 
@@ -102,7 +100,7 @@ impl Neighbours {
     /// `false` when nobody listens there.
     fn send(&self, path: &Path, message: &[u8]) -> bool {
         let Some(own) = &self.own else { return false };
-        match own.sender.send_to(message, path) {
+        match own.socket.get_ref().send_to(message, path) {
             Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused),
             Ok(_) => true,
         }
@@ -120,15 +118,14 @@ impl Neighbours {
 
     /// Hands over what others have passed on; whether there may be more.
     pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>, mut take: impl FnMut(Datagram<'_>)) -> bool {
-        let Some(Own { receiver: socket, .. }) = &self.own else { return false };
+        let Some(Own { socket, .. }) = &self.own else { return false };
         for _ in 0..BATCH {
-            match socket.poll_recv_ready(cx) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) | Poll::Pending => return false,
+            if socket.poll_readable(cx).is_pending() {
+                return false;
             }
             self.buffer.resize(HEADER_BYTES + DATAGRAM_BYTES_MAX, 0);
             // Nothing there: the next look registers for more.
-            let Ok(length) = socket.try_recv(&mut self.buffer) else { continue };
+            let Ok(length) = socket.try_read_by(|socket| socket.recv(&mut self.buffer)) else { continue };
             match &self.buffer[..length] {
                 HELLO => self.succeeded = true,
                 message => {
@@ -173,11 +170,16 @@ fn decode(message: &[u8]) -> Option<Datagram<'_>> {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::task::Poll;
 
     use super::*;
 
-    #[tokio::test]
-    async fn two_processes_pass_datagrams_on_and_the_older_one_knows_of_the_newer() {
+    #[test]
+    fn two_processes_pass_datagrams_on_and_the_older_one_knows_of_the_newer() {
+        fairlead_reactor::block_on(datagrams_pass()).unwrap();
+    }
+
+    async fn datagrams_pass() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("proxy.sock");
         let place = |generation| Place { generation, core: 1 };

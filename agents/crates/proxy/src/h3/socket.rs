@@ -4,10 +4,9 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket as StdUdpSocket};
 use std::task::{Context, Poll, ready};
 
+use fairlead_reactor::Source;
 use quinn_proto::EcnCodepoint;
 use quinn_udp::{RecvMeta, UdpSocketState};
-use tokio::io::Interest;
-use tokio::net::UdpSocket;
 
 /// Buffers filled by one system call.
 const BATCH: usize = 16;
@@ -28,7 +27,7 @@ pub(crate) struct Datagram<'a> {
 
 /// A bound socket with its buffers.
 pub(crate) struct Socket {
-    udp: UdpSocket,
+    udp: Source<StdUdpSocket>,
     state: UdpSocketState,
     buffers: Box<[u8]>,
     metas: [RecvMeta; BATCH],
@@ -37,7 +36,8 @@ pub(crate) struct Socket {
 impl Socket {
     pub(crate) fn new(socket: StdUdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
-        let udp = UdpSocket::from_std(socket)?;
+        socket.set_nonblocking(true)?;
+        let udp = Source::new(socket)?;
         Ok(Self { udp, state, buffers: vec![0; BATCH * BUFFER_BYTES].into(), metas: [RecvMeta::default(); BATCH] })
     }
 
@@ -59,13 +59,13 @@ impl Socket {
     ) -> Poll<io::Result<()>> {
         let Self { udp, state, buffers, metas } = self;
         loop {
-            ready!(udp.poll_recv_ready(cx))?;
+            ready!(udp.poll_readable(cx));
             let mut received = 0;
-            let result = udp.try_io(Interest::READABLE, || {
+            let result = udp.try_read_by(|udp| {
                 let mut slices = buffers.chunks_exact_mut(BUFFER_BYTES).map(IoSliceMut::new);
                 let mut slices: [IoSliceMut<'_>; BATCH] =
                     std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
-                received = state.recv((&*udp).into(), &mut slices, metas)?;
+                received = state.recv(udp.into(), &mut slices, metas)?;
                 // A call that could have brought more has emptied the socket: no other is needed to learn that.
                 if received < BATCH { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
@@ -92,7 +92,7 @@ impl Socket {
             segment_size: transmit.segment_size,
             src_ip: transmit.src_ip,
         };
-        match self.udp.try_io(Interest::WRITABLE, || self.state.try_send((&self.udp).into(), &transmit)) {
+        match self.udp.try_write_by(|udp| self.state.try_send(udp.into(), &transmit)) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(error) => {
                 tracing::debug!(destination = %transmit.destination, %error, "a datagram was not sent");
@@ -102,8 +102,8 @@ impl Socket {
         }
     }
 
-    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.udp.poll_send_ready(cx)
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.udp.poll_writable(cx)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::exchange::{Begun, ClientError, Downstream, Ended, Reply, ResponseView
 /// Serves one request in a task of its own.
 pub(crate) fn spawn(connection: &Rc<H3Connection>, id: StreamId, begun: BegunStream) {
     let connection = Rc::clone(connection);
-    tokio::task::spawn_local(serve(connection, id, begun));
+    fairlead_reactor::spawn(serve(connection, id, begun));
 }
 
 async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) {

@@ -4,9 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use fairlead_model::{HealthProbe, UpstreamProtocol};
+use fairlead_reactor::timeout;
 use fairlead_route::is_good_health;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
 
 use crate::h1::{header_slots, parse_response};
 use crate::limits::{INTERIMS_MAX, Limits};
@@ -94,25 +94,38 @@ async fn over_http2(socket: UpstreamSocket, path: &str, secure: bool) -> io::Res
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use fairlead_model::UpstreamAddress;
-    use tokio::net::TcpListener;
+    use fairlead_reactor::{Listener, block_on, spawn};
+    use tokio::sync::oneshot;
 
     use super::*;
 
-    async fn listener(protocol: UpstreamProtocol) -> (TcpListener, Connector) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    fn listener(protocol: UpstreamProtocol) -> (Listener, Connector) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = UpstreamAddress::Tcp(listener.local_addr().unwrap());
-        (listener, Connector::new(&address, protocol, None).unwrap())
+        (Listener::new(listener).unwrap(), Connector::new(&address, protocol, None).unwrap())
     }
 
     fn of(path: &str, timeout_ms: u32) -> HealthProbe {
         HealthProbe { path: path.to_owned(), timeout_ms, ..HealthProbe::default() }
     }
 
+    /// Runs `app` beside; what is given is ready once it has ended well.
+    fn beside(app: impl Future<Output = ()> + 'static) -> oneshot::Receiver<()> {
+        let (ended, has_ended) = oneshot::channel();
+        spawn(async move {
+            app.await;
+            ended.send(()).unwrap();
+        });
+        has_ended
+    }
+
     /// Asks an app that answers with these bytes and closes.
     async fn against(answer: &'static [u8]) -> Result<(), ProbeError> {
-        let (listener, connector) = listener(UpstreamProtocol::Http1).await;
-        let app = tokio::spawn(async move {
+        let (listener, connector) = listener(UpstreamProtocol::Http1);
+        let app = beside(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 1024];
             let count = stream.read(&mut request).await.unwrap();
@@ -124,41 +137,50 @@ mod tests {
         answered
     }
 
-    #[tokio::test]
-    async fn two_hundreds_and_three_hundreds_are_good_and_nothing_else() {
-        assert!(against(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_ok());
-        assert!(against(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\n\r\n").await.is_ok());
-        assert!(matches!(against(b"HTTP/1.1 503 x\r\n\r\n").await, Err(ProbeError::Status(503))));
-        for broken in [&b"garbage\r\n\r\n"[..], b"HTTP/1.1 200 O", b""] {
-            assert!(matches!(against(broken).await, Err(ProbeError::Answer(_))), "{broken:?}");
-        }
+    #[test]
+    fn two_hundreds_and_three_hundreds_are_good_and_nothing_else() {
+        block_on(async {
+            assert!(against(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_ok());
+            assert!(against(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 302 Found\r\n\r\n").await.is_ok());
+            assert!(matches!(against(b"HTTP/1.1 503 x\r\n\r\n").await, Err(ProbeError::Status(503))));
+            for broken in [&b"garbage\r\n\r\n"[..], b"HTTP/1.1 200 O", b""] {
+                assert!(matches!(against(broken).await, Err(ProbeError::Answer(_))), "{broken:?}");
+            }
+        })
+        .unwrap();
     }
 
-    #[tokio::test]
-    async fn nobody_there_and_no_answer_are_bad_and_a_connection_may_be_enough() {
-        let (listener, connector) = listener(UpstreamProtocol::Http1).await;
-        // The kernel accepts; nobody answers.
-        assert!(ask(&connector, &of("", 60_000)).await.is_ok());
-        assert!(matches!(ask(&connector, &of("/", 20)).await, Err(ProbeError::TimedOut)));
-        drop(listener);
-        assert!(matches!(ask(&connector, &of("", 60_000)).await, Err(ProbeError::Connect(_))));
+    #[test]
+    fn nobody_there_and_no_answer_are_bad_and_a_connection_may_be_enough() {
+        block_on(async {
+            let (listener, connector) = listener(UpstreamProtocol::Http1);
+            // The kernel accepts; nobody answers.
+            assert!(ask(&connector, &of("", 60_000)).await.is_ok());
+            assert!(matches!(ask(&connector, &of("/", 20)).await, Err(ProbeError::TimedOut)));
+            drop(listener);
+            assert!(matches!(ask(&connector, &of("", 60_000)).await, Err(ProbeError::Connect(_))));
+        })
+        .unwrap();
     }
 
-    #[tokio::test]
-    async fn an_app_of_http_2_is_asked_by_http_2() {
-        for (status, good) in [(200, true), (500, false)] {
-            let (listener, connector) = listener(UpstreamProtocol::Http2).await;
-            let app = tokio::spawn(async move {
-                let (stream, _) = listener.accept().await.unwrap();
-                let mut connection = h2::server::handshake(stream).await.unwrap();
-                while let Some(Ok((request, mut respond))) = connection.accept().await {
-                    assert_eq!(request.uri().path(), "/healthz");
-                    let response = http::Response::builder().status(status).body(()).unwrap();
-                    respond.send_response(response, true).unwrap();
-                }
-            });
-            assert_eq!(ask(&connector, &of("/healthz", 60_000)).await.is_ok(), good);
-            app.await.unwrap();
-        }
+    #[test]
+    fn an_app_of_http_2_is_asked_by_http_2() {
+        block_on(async {
+            for (status, good) in [(200, true), (500, false)] {
+                let (listener, connector) = listener(UpstreamProtocol::Http2);
+                let app = beside(async move {
+                    let (stream, _) = listener.accept().await.unwrap();
+                    let mut connection = h2::server::handshake(stream).await.unwrap();
+                    while let Some(Ok((request, mut respond))) = connection.accept().await {
+                        assert_eq!(request.uri().path(), "/healthz");
+                        let response = http::Response::builder().status(status).body(()).unwrap();
+                        respond.send_response(response, true).unwrap();
+                    }
+                });
+                assert_eq!(ask(&connector, &of("/healthz", 60_000)).await.is_ok(), good);
+                app.await.unwrap();
+            }
+        })
+        .unwrap();
     }
 }

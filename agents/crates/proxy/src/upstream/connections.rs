@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use fairlead_model::UpstreamProtocol;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::AsyncWrite;
 
 use super::http2::{Http2Connections, Http2Lease};
 use super::{Connector, UpstreamSocket};
@@ -135,8 +135,7 @@ impl UpstreamConnection {
 
     /// Reads once into `buffer`; zero is the end.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut buffer = ReadBuf::new(buffer);
-        Pin::new(&mut self.socket).poll_read(cx, &mut buffer).map_ok(|()| buffer.filled().len())
+        self.socket.poll_read_slice(cx, buffer)
     }
 
     /// Closes our sending side; the app's half goes on.

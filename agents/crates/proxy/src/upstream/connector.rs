@@ -6,16 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_model::{AppTraffic, UpstreamAddress, UpstreamProtocol, UpstreamTls};
+use fairlead_reactor::{Stream, timeout};
 use fairlead_tls::{ClientConfigError, client_config};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::UpstreamSocket;
-use super::unix::UnixSocket;
 
 /// An app whose machine has gone says nothing: the kernel asks after so long, and again, and then gives up.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(20);
@@ -108,18 +106,25 @@ impl Connector {
     async fn connected(&self) -> io::Result<UpstreamSocket> {
         let socket = match &self.address {
             UpstreamAddress::Tcp(address) => {
-                let socket = TcpStream::connect(address).await?;
-                socket.set_nodelay(true)?;
+                let socket = Stream::connect(*address).await?;
+                SockRef::from(&socket).set_tcp_nodelay(true)?;
                 if address.ip().is_loopback() {
                     without_pacing(&socket);
                 }
                 if self.protocol == UpstreamProtocol::Http2 {
                     keep_alive(&socket)?;
                 }
-                UpstreamSocket::Tcp(socket)
+                socket
             }
-            UpstreamAddress::Unix { path, owner } => UpstreamSocket::Unix(UnixSocket::connect(path, *owner).await?),
+            UpstreamAddress::Unix { path, owner } => {
+                let socket = Stream::connect_unix(path)?;
+                if let Some(owner) = owner {
+                    is_of(&socket, *owner)?;
+                }
+                socket
+            }
         };
+        let socket = UpstreamSocket::Plain(socket);
         let Some(tls) = &self.tls else { return Ok(socket) };
         let connector = TlsConnector::from(Arc::clone(&tls.app.config));
         let stream = connector.connect(tls.name.clone(), socket).await?;
@@ -131,16 +136,24 @@ impl Connector {
     }
 }
 
+/// An app that owns the folder could put a link to another's socket there, which it may not open itself.
+fn is_of(socket: &Stream, owner: u32) -> io::Result<()> {
+    if rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw() == owner {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "somebody else listens on the app's socket"))
+}
+
 /// Within one machine there is no path to measure: what the machine's default may do at every segment (BBR's model and its
 /// pacing, for one) would be for nothing.
-fn without_pacing(socket: &TcpStream) {
+fn without_pacing(socket: &Stream) {
     if let Err(error) = SockRef::from(socket).set_tcp_congestion(b"reno") {
         tracing::debug!(%error, "the machine's own congestion control stays");
     }
 }
 
 /// For connections that live long and carry many exchanges: a peer that vanished would take them all with it, for ever.
-fn keep_alive(socket: &TcpStream) -> io::Result<()> {
+fn keep_alive(socket: &Stream) -> io::Result<()> {
     let probes =
         TcpKeepalive::new().with_time(KEEPALIVE_IDLE).with_interval(KEEPALIVE_INTERVAL).with_retries(KEEPALIVE_RETRIES);
     let socket = SockRef::from(socket);

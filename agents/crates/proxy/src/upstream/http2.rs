@@ -8,10 +8,10 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use fairlead_reactor::{spawn, timeout};
 use h2::Ping;
 use h2::client::{Builder, SendRequest};
 use tokio::sync::Mutex;
-use tokio::time::timeout;
 
 use super::{Connector, UpstreamSocket};
 use crate::limits::Limits;
@@ -137,7 +137,7 @@ async fn dial(connector: &Connector, limits: &Limits) -> io::Result<Rc<Http2Conn
     let closed = Rc::new(Cell::new(false));
     let has_closed = Rc::clone(&closed);
     // Ends with the connection, which ends with its last handle: a lease or a place in the list.
-    tokio::task::spawn_local(async move {
+    spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection to an app failed");
         }

@@ -1,21 +1,18 @@
-//! A connection to an app as a stream of bytes: TCP, a Unix socket, or TLS over one of them. Two kinds cost one comparison.
+//! A connection to an app as a stream of bytes: a socket, or TLS over one. Two kinds cost one comparison.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use fairlead_reactor::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
-
-use super::unix::UnixSocket;
 
 /// One connection to an app.
 #[derive(Debug)]
 pub(crate) enum UpstreamSocket {
-    Tcp(TcpStream),
-    Unix(UnixSocket),
-    /// Over one of the others.
+    /// TCP or a Unix socket.
+    Plain(Stream),
     Tls(Box<TlsStream<UpstreamSocket>>),
 }
 
@@ -24,8 +21,7 @@ impl UpstreamSocket {
     /// Asks the kernel only when the runtime has seen something happen.
     pub(crate) fn is_silent(&mut self) -> bool {
         let read = match self {
-            Self::Tcp(socket) => socket.try_read(&mut [0; 1]),
-            Self::Unix(socket) => socket.try_read(&mut [0; 1]),
+            Self::Plain(socket) => socket.try_read(&mut [0; 1]),
             // What it says may be for TLS alone.
             Self::Tls(stream) => {
                 let mut byte = [0; 1];
@@ -35,13 +31,23 @@ impl UpstreamSocket {
         };
         matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
+
+    /// Reads once into `buffer`; zero is the end.
+    pub(crate) fn poll_read_slice(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Plain(socket) => socket.poll_read_slice(cx, buffer),
+            Self::Tls(stream) => {
+                let mut buffer = ReadBuf::new(buffer);
+                Pin::new(stream).poll_read(cx, &mut buffer).map_ok(|()| buffer.filled().len())
+            }
+        }
+    }
 }
 
 impl AsyncRead for UpstreamSocket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_read(cx, buffer),
-            Self::Unix(socket) => Pin::new(socket).poll_read(cx, buffer),
+            Self::Plain(socket) => Pin::new(socket).poll_read(cx, buffer),
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
@@ -50,8 +56,7 @@ impl AsyncRead for UpstreamSocket {
 impl AsyncWrite for UpstreamSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write(cx, bytes),
-            Self::Unix(socket) => Pin::new(socket).poll_write(cx, bytes),
+            Self::Plain(socket) => Pin::new(socket).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
@@ -62,15 +67,14 @@ impl AsyncWrite for UpstreamSocket {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write_vectored(cx, parts),
-            Self::Unix(socket) => Pin::new(socket).poll_write_vectored(cx, parts),
+            Self::Plain(socket) => Pin::new(socket).poll_write_vectored(cx, parts),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Self::Tcp(_) | Self::Unix(_) => true,
+            Self::Plain(_) => true,
             Self::Tls(stream) => stream.is_write_vectored(),
         }
     }
@@ -78,15 +82,14 @@ impl AsyncWrite for UpstreamSocket {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             // The kernel has it all.
-            Self::Tcp(_) | Self::Unix(_) => Poll::Ready(Ok(())),
+            Self::Plain(_) => Poll::Ready(Ok(())),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_shutdown(cx),
-            Self::Unix(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
