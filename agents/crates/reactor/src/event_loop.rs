@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::bell::Bell;
 use crate::source::{Watch, Watches};
-use crate::task::{Key, Tasks};
+use crate::task::{Key, Tasks, root_waker};
 use crate::time::Timers;
 
 /// Turns before the kernel is asked again: they are short, and what has happened meanwhile is to be seen soon.
@@ -52,17 +52,17 @@ pub(crate) struct EventLoop {
 ///
 /// When the system has no descriptor for the loop, when epoll fails, and on a thread that runs a loop already.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
-    let (event_loop, root) = EventLoop::new()?;
+    let event_loop = EventLoop::new()?;
     let _entered = Entered::enter(&event_loop)?;
-    let mut future = pin!(future);
-    root.wake_by_ref();
+    let (mut future, waker) = (pin!(future), root_waker(&event_loop.bell));
+    event_loop.tasks.wake(Key::ROOT);
     loop {
         for _ in 0..TURNS_A_LAP {
             let Some(key) = event_loop.tasks.next() else { break };
             event_loop.budget.set(BUDGET);
             if key != Key::ROOT {
                 event_loop.tasks.run(key);
-            } else if let Poll::Ready(output) = event_loop.tasks.run_root(&root, future.as_mut()) {
+            } else if let Poll::Ready(output) = event_loop.tasks.run_root(future.as_mut(), &waker) {
                 return Ok(output);
             }
         }
@@ -77,23 +77,20 @@ impl fmt::Debug for EventLoop {
 }
 
 impl EventLoop {
-    /// A loop, and what wakes its root.
-    fn new() -> io::Result<(Rc<Self>, Waker)> {
+    fn new() -> io::Result<Rc<Self>> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = Arc::new(Bell::new()?);
         epoll::add(&epoll, &*bell, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
-        let (tasks, root) = Tasks::new(&bell);
-        let event_loop = Rc::new(Self {
+        Ok(Rc::new(Self {
             epoll,
             events: RefCell::new(Vec::with_capacity(EVENTS_MAX)),
             watches: RefCell::default(),
-            tasks,
+            tasks: Tasks::default(),
             timers: RefCell::default(),
             yielded: RefCell::default(),
             budget: Cell::new(BUDGET),
             bell,
-        });
-        Ok((event_loop, root))
+        }))
     }
 
     /// The loop of this thread.
@@ -107,15 +104,17 @@ impl EventLoop {
         current
     }
 
-    /// Hands a task to this thread's loop if it is of the one with this bell; whether it is.
-    pub(crate) fn make_ready(bell: &Arc<Bell>, key: Key, queued: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+
+    /// Wakes a task of the loop with this bell; `false` when that is not this thread's.
+    pub(crate) fn wake_here(bell: &Arc<Bell>, key: Key) -> bool {
         // A thread that ends has no loop any more.
         CURRENT
             .try_with(|current| match &*current.borrow() {
                 Some(current) if Arc::ptr_eq(&current.bell, bell) => {
-                    if !queued() {
-                        current.tasks.push(key);
-                    }
+                    current.tasks.wake(key);
                     true
                 }
                 _ => false,
@@ -219,13 +218,5 @@ impl Drop for Entered {
         self.0.tasks.end_all();
         let left = CURRENT.with_borrow_mut(Option::take);
         drop(left);
-    }
-}
-
-/// Polls the root in its turn.
-impl Tasks {
-    fn run_root<F: Future>(&self, root: &Waker, future: Pin<&mut F>) -> Poll<F::Output> {
-        self.begin_root();
-        future.poll(&mut Context::from_waker(root))
     }
 }

@@ -1,14 +1,13 @@
 //! Tasks of one loop, and the line of those that are ready.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::bell::Bell;
@@ -26,31 +25,16 @@ impl Key {
     pub(crate) const ROOT: Self = Self { index: u32::MAX, generation: 0 };
 }
 
-/// What wakers lead to. Loads and stores suffice: only the loop's thread ever touches `queued`.
+/// What wakers lead to.
 #[derive(Debug)]
 struct Mark {
     key: Key,
-    /// In line already.
-    queued: AtomicBool,
     bell: Arc<Bell>,
 }
 
 impl Mark {
-    fn new(key: Key, bell: &Arc<Bell>) -> Arc<Self> {
-        Arc::new(Self { key, queued: AtomicBool::new(false), bell: Arc::clone(bell) })
-    }
-
-    /// Notes that it is in line; whether it was.
-    fn queue(&self) -> bool {
-        let queued = self.queued.load(Ordering::Relaxed);
-        if !queued {
-            self.queued.store(true, Ordering::Relaxed);
-        }
-        queued
-    }
-
-    fn begin(&self) {
-        self.queued.store(false, Ordering::Relaxed);
+    fn waker(key: Key, bell: &Arc<Bell>) -> Waker {
+        Waker::from(Arc::new(Self { key, bell: Arc::clone(bell) }))
     }
 }
 
@@ -60,7 +44,7 @@ impl Wake for Mark {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !EventLoop::make_ready(&self.bell, self.key, || self.queue()) {
+        if !EventLoop::wake_here(&self.bell, self.key) {
             self.bell.ring(self.key);
         }
     }
@@ -69,14 +53,15 @@ impl Wake for Mark {
 struct Running {
     future: Pin<Box<dyn Future<Output = ()>>>,
     waker: Waker,
-    mark: Arc<Mark>,
 }
 
 #[derive(Default)]
 struct Slot {
     generation: u32,
+    /// In line already.
+    queued: bool,
     /// Out while it has its turn.
-    task: Option<Box<Running>>,
+    task: Option<Running>,
 }
 
 #[derive(Default)]
@@ -86,14 +71,16 @@ struct Slots {
 }
 
 impl Slots {
+    #[inline]
     fn of(&mut self, key: Key) -> Option<&mut Slot> {
         self.slots.get_mut(key.index as usize).filter(|slot| slot.generation == key.generation)
     }
 
     /// Nothing is known by this key any more; gives what had it.
-    fn release(&mut self, key: Key) -> Option<Box<Running>> {
+    fn release(&mut self, key: Key) -> Option<Running> {
         let slot = self.of(key)?;
         slot.generation = slot.generation.wrapping_add(1);
+        slot.queued = false;
         let task = slot.task.take();
         self.free.push(key.index);
         task
@@ -101,11 +88,11 @@ impl Slots {
 }
 
 /// All tasks of a loop.
+#[derive(Default)]
 pub(crate) struct Tasks {
     slots: RefCell<Slots>,
     ready: RefCell<VecDeque<Key>>,
-    root: Arc<Mark>,
-    bell: Arc<Bell>,
+    root_queued: Cell<bool>,
 }
 
 impl std::fmt::Debug for Tasks {
@@ -115,14 +102,8 @@ impl std::fmt::Debug for Tasks {
 }
 
 impl Tasks {
-    /// None yet but the root, with what wakes it.
-    pub(crate) fn new(bell: &Arc<Bell>) -> (Self, Waker) {
-        let root = Mark::new(Key::ROOT, bell);
-        let waker = Waker::from(Arc::clone(&root));
-        (Self { slots: RefCell::default(), ready: RefCell::default(), root, bell: Arc::clone(bell) }, waker)
-    }
-
-    fn add(&self, future: Pin<Box<dyn Future<Output = ()>>>) -> Key {
+    /// Takes a task in, at the end of the line.
+    fn add(&self, future: Pin<Box<dyn Future<Output = ()>>>, bell: &Arc<Bell>) -> Key {
         let mut slots = self.slots.borrow_mut();
         let index = match slots.free.pop() {
             Some(index) => index,
@@ -133,15 +114,25 @@ impl Tasks {
         };
         let slot = &mut slots.slots[index as usize];
         let key = Key { index, generation: slot.generation };
-        let mark = Mark::new(key, &self.bell);
-        mark.queue();
-        slot.task = Some(Box::new(Running { future, waker: Waker::from(Arc::clone(&mark)), mark }));
-        self.push(key);
+        slot.task = Some(Running { future, waker: Mark::waker(key, bell) });
+        drop(slots);
+        self.wake(key);
         key
     }
 
-    pub(crate) fn push(&self, key: Key) {
-        self.ready.borrow_mut().push_back(key);
+    /// Puts a task in line, once. One that has ended needs nothing.
+    #[inline]
+    pub(crate) fn wake(&self, key: Key) {
+        let was_queued = if key == Key::ROOT {
+            self.root_queued.replace(true)
+        } else {
+            let mut slots = self.slots.borrow_mut();
+            let Some(slot) = slots.of(key) else { return };
+            std::mem::replace(&mut slot.queued, true)
+        };
+        if !was_queued {
+            self.ready.borrow_mut().push_back(key);
+        }
     }
 
     pub(crate) fn next(&self) -> Option<Key> {
@@ -152,43 +143,31 @@ impl Tasks {
         !self.ready.borrow().is_empty()
     }
 
-    /// As another thread asked.
-    pub(crate) fn wake(&self, key: Key) {
-        let queued = if key == Key::ROOT {
-            self.root.queue()
-        } else {
-            let mut slots = self.slots.borrow_mut();
-            // One that has ended meanwhile needs nothing.
-            slots.of(key).and_then(|slot| slot.task.as_ref()).is_none_or(|task| task.mark.queue())
-        };
-        if !queued {
-            self.push(key);
-        }
-    }
-
-    pub(crate) fn begin_root(&self) {
-        self.root.begin();
+    /// Gives the root its turn.
+    pub(crate) fn run_root<F: Future>(&self, future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+        self.root_queued.set(false);
+        future.poll(&mut Context::from_waker(waker))
     }
 
     /// Gives a task its turn. A panic ends it alone.
     pub(crate) fn run(&self, key: Key) {
-        let Some(mut task) = self.slots.borrow_mut().of(key).and_then(|slot| slot.task.take()) else { return };
-        task.mark.begin();
-        let Running { future, waker, .. } = &mut *task;
+        let mut slots = self.slots.borrow_mut();
+        let Some(slot) = slots.of(key) else { return };
+        slot.queued = false;
+        let Some(mut task) = slot.task.take() else { return };
+        drop(slots);
+        let Running { future, waker } = &mut task;
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut Context::from_waker(waker))));
         let mut slots = self.slots.borrow_mut();
-        if let Ok(Poll::Pending) = polled {
-            // Ended by itself or another, in its own turn.
-            let Some(slot) = slots.of(key) else {
+        match slots.of(key) {
+            Some(slot) if matches!(polled, Ok(Poll::Pending)) => slot.task = Some(task),
+            // It has ended, or was ended in its own turn.
+            _ => {
+                slots.release(key);
                 drop(slots);
-                return end(task);
-            };
-            slot.task = Some(task);
-            return;
+                end(task);
+            }
         }
-        slots.release(key);
-        drop(slots);
-        end(task);
     }
 
     fn abort(&self, key: Key) {
@@ -211,11 +190,16 @@ impl Tasks {
 }
 
 /// Drops what a task owned. A panic there has been told of, and concerns no other.
-fn end(task: Box<Running>) {
+fn end(task: Running) {
     let ended: Result<(), Box<dyn Any + Send>> = catch_unwind(AssertUnwindSafe(|| drop(task)));
     if ended.is_err() {
         tracing::error!("a task panicked as it ended");
     }
+}
+
+/// What wakes the root of the loop with this bell.
+pub(crate) fn root_waker(bell: &Arc<Bell>) -> Waker {
+    Mark::waker(Key::ROOT, bell)
 }
 
 /// A task of this thread's loop.
@@ -239,7 +223,7 @@ impl Task {
 /// Outside of a loop.
 pub fn spawn(future: impl Future<Output = ()> + 'static) -> Task {
     let event_loop = EventLoop::current();
-    let key = event_loop.tasks.add(Box::pin(future));
+    let key = event_loop.tasks.add(Box::pin(future), event_loop.bell());
     Task { key, event_loop }
 }
 

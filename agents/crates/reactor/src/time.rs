@@ -58,8 +58,10 @@ pub struct Sleep {
 impl Sleep {
     /// Waits for another moment instead.
     pub fn reset(&mut self, at: Instant) {
-        self.leave();
-        self.at = at;
+        if self.at != at {
+            self.leave();
+            self.at = at;
+        }
     }
 
     fn leave(&mut self) {
