@@ -57,10 +57,10 @@ impl Probes {
             for upstream in app.upstreams.iter().filter(|upstream| !upstream.draining) {
                 let same = |probed: &Probed| probed.probe == *probe && probed.connector == upstream.connector;
                 let probed = match before.remove(&upstream.instance) {
-                    Some(probed) if same(&probed) => probed,
+                    Some(probed) if same(&probed) => Some(probed),
                     _ => self.start(&upstream.instance, &upstream.connector, probe),
                 };
-                self.probed.insert(upstream.instance.clone(), probed);
+                self.probed.extend(probed.map(|probed| (upstream.instance.clone(), probed)));
             }
         }
         for instance in before.into_keys() {
@@ -68,22 +68,30 @@ impl Probes {
         }
     }
 
-    fn start(&mut self, instance: &str, connector: &Arc<Connector>, probe: &HealthProbe) -> Probed {
+    /// `None` when it can't be asked; the next snapshot tries again.
+    fn start(&mut self, instance: &str, connector: &Arc<Connector>, probe: &HealthProbe) -> Option<Probed> {
         let probed = Probed { connector: Arc::clone(connector), probe: probe.clone() };
-        self.order(Order::Ask(instance.into(), probed.clone()));
-        probed
+        self.order(Order::Ask(instance.into(), probed.clone())).then_some(probed)
     }
 
-    fn order(&mut self, order: Order) {
+    /// Whether somebody heard it.
+    fn order(&mut self, order: Order) -> bool {
         let orders = match self.orders.take().map_or_else(|| begin(&self.cores), Ok) {
-            Ok(orders) => self.orders.insert(orders),
-            Err(error) => return tracing::error!(%error, "the health probes have no thread: no instance is asked"),
+            Ok(orders) => orders,
+            Err(error) => {
+                tracing::error!(%error, "the health probes have no thread: no instance is asked");
+                return false;
+            }
         };
         if let Err(unheard) = orders.send(order) {
-            // Its thread has ended, and said why: what nobody asks counts as healthy.
+            // Its thread has ended, and said why: what nobody asks counts as healthy, and is asked anew by another thread.
             let (Order::Ask(instance, _) | Order::Leave(instance)) = unheard.0;
             tell(&self.cores, &instance, true);
+            self.probed.clear();
+            return false;
         }
+        self.orders = Some(orders);
+        true
     }
 }
 

@@ -27,10 +27,10 @@ type Channel = fairlead_wire::LocalChannel<fairlead_wire::local::ProxyEvent, fai
 
 /// `run` sends the sockets before anything else.
 const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Descriptors kept free of clients: sockets to apps, listeners, the runtime's own.
+/// Descriptors kept free of clients: sockets to apps, listeners, the event loops' own.
 const DESCRIPTORS_APART: u64 = 256;
 
-/// Serves until SIGTERM, SIGINT or a command to drain. Makes its own threads and runtimes: call it outside of any.
+/// Serves until SIGTERM, SIGINT or a command to drain. Makes its own threads and runtime: call it outside of any.
 pub fn run(agent_version: &str) -> Result<(), ProxyError> {
     let runtime = Builder::new_current_thread()
         .enable_all()

@@ -50,7 +50,7 @@ impl Transport {
         self.records.as_ref().is_some_and(|records| records.is_http2())
     }
 
-    /// Ready when there is something to read, as far as the runtime knows. Before it waits, it sends what is due.
+    /// Ready when there is something to read, as far as the loop knows. Before it waits, it sends what is due.
     pub(crate) fn poll_arrival(&mut self, cx: &mut Context<'_>, core: &Core) -> Poll<io::Result<()>> {
         let arrived = self.socket.poll_readable(cx);
         if arrived.is_pending()

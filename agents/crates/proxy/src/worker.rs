@@ -1,4 +1,4 @@
-//! One core: a thread with its own runtime, listeners, connections and counters. Other threads reach it by messages only.
+//! One core: a thread with its own event loop, listeners, connections and counters. Other threads reach it by messages only.
 
 use std::fmt;
 use std::io;

@@ -50,21 +50,25 @@ impl Watch {
         if self.is(WATCHES_WRITING) { reading | EventFlags::OUT } else { reading }
     }
 
+    /// Wakes whom this is news to. Each event tells all that is so, and nobody waits for what was known.
     fn happened(&self, flags: EventFlags) {
         let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
-        if ended || flags.contains(EventFlags::IN) {
-            self.set(if ended { READABLE | ENDED } else { READABLE });
+        if ended {
+            self.set(ENDED);
+        }
+        if (ended || flags.contains(EventFlags::IN)) && !self.is(READABLE) {
+            self.set(READABLE);
             wake(&self.reader);
         }
-        if failed || flags.contains(EventFlags::OUT) {
+        if (failed || flags.contains(EventFlags::OUT)) && !self.is(WRITABLE) {
             self.set(WRITABLE);
             wake(&self.writer);
         }
     }
 }
 
-/// It stays: most wait for the same again and again.
+/// It stays: most wait for the same again and again. Whoever has left meanwhile has a turn for nothing, once.
 #[inline]
 fn wake(waiting: &RefCell<Option<Waker>>) {
     if let Some(waker) = &*waiting.borrow() {

@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
 
-use fairlead_reactor::{Listener, Source, Stream, block_on, sleep, spawn};
+use fairlead_reactor::{Listener, Source, Stream, block_on, sleep, spawn, yield_now};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
 
@@ -181,6 +181,90 @@ fn whoever_is_always_ready_lets_others_have_their_turn() {
     })
     .unwrap();
     peer.join().unwrap();
+}
+
+#[test]
+fn one_that_yields_goes_behind_whoever_the_network_made_ready_meanwhile() {
+    let (left, right) = UnixStream::pair().unwrap();
+    left.set_nonblocking(true).unwrap();
+    block_on(async {
+        let source = Rc::new(Source::new(left).unwrap());
+        let (read, reader): (Rc<Cell<u32>>, _) = (Rc::default(), Rc::clone(&source));
+        let counted = Rc::clone(&read);
+        spawn(async move {
+            loop {
+                std::future::poll_fn(|cx| reader.poll_readable(cx)).await;
+                match reader.try_read_by(|mut socket| socket.read(&mut [0; 8])) {
+                    Ok(_) => counted.set(counted.get() + 1),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+                }
+            }
+        });
+        yield_now().await;
+        for number in 1..100 {
+            (&right).write_all(b"x").unwrap();
+            yield_now().await;
+            assert_eq!(read.get(), number);
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_connection_that_another_task_uses_gives_its_former_user_no_turns() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let peer = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut byte = [0];
+        while stream.read(&mut byte).unwrap() > 0 {
+            stream.write_all(&byte).unwrap();
+        }
+    });
+    block_on(async {
+        let (handed, connection) = oneshot::channel();
+        let turns: Rc<Cell<u32>> = Rc::default();
+        let counted = Rc::clone(&turns);
+        spawn(async move {
+            // It waits for the connection to be writable, and reads once.
+            let mut stream = Stream::connect(address).await.unwrap();
+            stream.write_all(b"a").await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+            handed.send(stream).unwrap();
+            std::future::poll_fn(|_| {
+                counted.set(counted.get() + 1);
+                Poll::<()>::Pending
+            })
+            .await;
+        });
+        let mut stream = connection.await.unwrap();
+        let before = turns.get();
+        for _ in 0..100 {
+            stream.write_all(b"b").await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+        }
+        // One, if the first answer was there before anybody else waited for it.
+        assert!(turns.get() - before <= 1, "{} turns", turns.get() - before);
+    })
+    .unwrap();
+    peer.join().unwrap();
+}
+
+#[test]
+fn the_end_of_what_we_send_may_be_said_after_a_reset() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    block_on(async {
+        let (mut stream, _) = Listener::new(listener).unwrap().accept().await.unwrap();
+        stream.write_all(b"never read").await.unwrap();
+        peer.write_all(b"last").unwrap();
+        // With unread bytes, so the end is a reset.
+        drop(peer);
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!(stream.shutdown().unwrap_err().kind(), ErrorKind::NotConnected);
+        AsyncWriteExt::shutdown(&mut stream).await.unwrap();
+    })
+    .unwrap();
 }
 
 #[test]

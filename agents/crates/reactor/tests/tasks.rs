@@ -1,9 +1,10 @@
 //! Tasks of a loop: turns, panics, ends, and wakes from other threads.
+#![allow(clippy::unwrap_used)]
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use fairlead_reactor::{block_on, sleep, sleep_until, spawn, timeout, yield_now};
@@ -151,27 +152,48 @@ fn other_threads_wake_the_root_and_tasks_however_often() {
     assert_eq!(sum.unwrap(), u64::from(MESSAGES) * u64::from(MESSAGES - 1));
 }
 
+/// Spawns a task that never ends; counts its turns, and gives what wakes it.
+async fn waits(turns: &Rc<Cell<u32>>) -> (fairlead_reactor::Task, Waker) {
+    let (told, heard) = oneshot::channel();
+    let (mut told, turns) = (Some(told), Rc::clone(turns));
+    let task = spawn(poll_fn(move |cx| {
+        turns.set(turns.get() + 1);
+        if let Some(told) = told.take() {
+            told.send(cx.waker().clone()).unwrap();
+        }
+        Poll::Pending
+    }));
+    (task, heard.await.unwrap())
+}
+
 #[test]
 fn a_waker_that_outlives_its_task_or_its_loop_wakes_nobody() {
-    let (waker, of_root) = block_on(async {
-        let (told, heard) = oneshot::channel();
-        let mut told = Some(told);
-        spawn(poll_fn(move |cx| {
-            if let Some(told) = told.take() {
-                told.send(cx.waker().clone()).unwrap();
-            }
-            Poll::Ready(())
-        }));
-        let waker = heard.await.unwrap();
+    let (stale, of_root) = block_on(async {
+        let (first_turns, turns): (Rc<Cell<u32>>, Rc<Cell<u32>>) = Default::default();
+        let (first, stale) = waits(&first_turns).await;
+        first.abort();
+        // In the place of the first.
+        let (_second, waker) = waits(&turns).await;
+        stale.wake_by_ref();
+        std::thread::scope(|scope| scope.spawn(|| stale.wake_by_ref()).join().unwrap());
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!((first_turns.get(), turns.get()), (1, 1));
+        waker.wake();
         yield_now().await;
-        waker.wake_by_ref();
-        std::thread::scope(|scope| scope.spawn(|| waker.wake_by_ref()).join().unwrap());
-        yield_now().await;
-        (waker, poll_fn(|cx| Poll::Ready(cx.waker().clone())).await)
+        assert_eq!(turns.get(), 2);
+        (stale, poll_fn(|cx| Poll::Ready(cx.waker().clone())).await)
     })
     .unwrap();
-    waker.wake();
-    of_root.wake();
+    stale.wake_by_ref();
+    block_on(async {
+        let turns: Rc<Cell<u32>> = Rc::default();
+        let (_task, _) = waits(&turns).await;
+        stale.wake();
+        of_root.wake();
+        yield_now().await;
+        assert_eq!(turns.get(), 1, "another loop has other tasks");
+    })
+    .unwrap();
 }
 
 #[test]
@@ -214,10 +236,17 @@ fn moments_come_in_their_order_and_never_early() {
         put_off.as_mut().reset(began + Duration::from_millis(60));
         put_off.await;
         // One that is dropped wakes nobody.
-        let mut dropped = Box::pin(sleep(Duration::from_millis(1)));
-        assert!(poll_fn(|cx| Poll::Ready(dropped.as_mut().poll(cx).is_pending())).await);
-        drop(dropped);
-        sleep(Duration::from_millis(2)).await;
+        let turns: Rc<Cell<u32>> = Rc::default();
+        let (counted, mut kept) = (Rc::clone(&turns), None);
+        spawn(poll_fn(move |cx| {
+            counted.set(counted.get() + 1);
+            let mut dropped = Box::pin(sleep(Duration::from_millis(1)));
+            assert!(dropped.as_mut().poll(cx).is_pending());
+            drop(dropped);
+            kept.get_or_insert_with(|| Box::pin(sleep(Duration::from_secs(3600)))).as_mut().poll(cx)
+        }));
+        sleep(Duration::from_millis(5)).await;
+        assert_eq!(turns.get(), 1);
     })
     .unwrap();
     assert!(began.elapsed() >= Duration::from_millis(60));

@@ -167,7 +167,11 @@ impl Serving {
             }
         }) {
             Poll::Ready(Ok(())) => more = true,
-            Poll::Ready(Err(error)) => tracing::warn!(%error, "a datagram socket failed"),
+            Poll::Ready(Err(error)) => {
+                tracing::warn!(%error, "a datagram socket failed");
+                // It was told of that one, and is not watched before it is found empty.
+                more = true;
+            }
             Poll::Pending => {}
         }
         more

@@ -18,7 +18,7 @@ pub(crate) enum UpstreamSocket {
 
 impl UpstreamSocket {
     /// Between two responses a connection must have nothing to say: an end, an error or a byte make it unusable.
-    /// Asks the kernel only when the runtime has seen something happen.
+    /// Asks the kernel only when the loop has seen something happen.
     pub(crate) fn is_silent(&mut self) -> bool {
         let read = match self {
             Self::Plain(socket) => socket.try_read(&mut [0; 1]),
