@@ -156,7 +156,10 @@ fn whoever_is_always_ready_lets_others_have_their_turn() {
     block_on(async {
         let stream = Stream::connect(address).await.unwrap();
         // Only once so much is there that a reader of single bytes is never done.
-        sleep(Duration::from_millis(50)).await;
+        let mut seen = [0; 32 * 1024];
+        while stream.peek(&mut seen).await.unwrap() < seen.len() {
+            sleep(Duration::from_millis(1)).await;
+        }
         let read: Rc<Cell<u32>> = Rc::default();
         let counted = Rc::clone(&read);
         let reader = spawn(async move {

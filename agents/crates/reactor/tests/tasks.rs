@@ -224,16 +224,17 @@ fn moments_come_in_their_order_and_never_early() {
     let log: Rc<RefCell<Vec<u64>>> = Rc::default();
     let began = Instant::now();
     block_on(async {
-        for ms in [30, 10, 20, 10] {
+        // Late enough that all wait before the first is due.
+        for ms in [330, 310, 320, 310] {
             let log = Rc::clone(&log);
             spawn(async move {
-                sleep(Duration::from_millis(ms)).await;
+                sleep_until(began + Duration::from_millis(ms)).await;
                 assert!(began.elapsed() >= Duration::from_millis(ms));
                 log.borrow_mut().push(ms);
             });
         }
         let mut put_off = std::pin::pin!(sleep_until(began));
-        put_off.as_mut().reset(began + Duration::from_millis(60));
+        put_off.as_mut().reset(began + Duration::from_millis(360));
         put_off.await;
         // One that is dropped wakes nobody.
         let turns: Rc<Cell<u32>> = Rc::default();
@@ -249,8 +250,8 @@ fn moments_come_in_their_order_and_never_early() {
         assert_eq!(turns.get(), 1);
     })
     .unwrap();
-    assert!(began.elapsed() >= Duration::from_millis(60));
-    assert_eq!(*log.borrow(), [10, 10, 20, 30]);
+    assert!(began.elapsed() >= Duration::from_millis(360));
+    assert_eq!(*log.borrow(), [310, 310, 320, 330]);
 }
 
 #[test]
