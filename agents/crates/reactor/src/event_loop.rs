@@ -169,7 +169,7 @@ impl EventLoop {
         true
     }
 
-    /// Watches a descriptor; `writable` from the beginning, or only when asked for.
+    /// Watches a descriptor for what its watch wants; gives the number that its events are told by.
     pub(crate) fn watch(&self, descriptor: impl AsFd, watch: Rc<Watch>) -> io::Result<u64> {
         let flags = watch.interest();
         let mut watches = self.watches.borrow_mut();

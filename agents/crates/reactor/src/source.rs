@@ -198,7 +198,7 @@ impl<T: AsFd> Source<T> {
 
     /// A read brought less than there was room for: what comes next is told.
     #[inline]
-    pub fn is_drained(&self) {
+    pub fn mark_drained(&self) {
         if !self.watch.is(ENDED) {
             self.watch.clear(READABLE);
         }

@@ -84,7 +84,7 @@ impl Stream {
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let (count, _) = self.0.try_read_by(|socket| Ok(recv(socket, &mut *buffer, RecvFlags::empty())?))?;
         if 0 < count && count < buffer.len() {
-            self.0.is_drained();
+            self.0.mark_drained();
         }
         Ok(count)
     }
@@ -212,15 +212,6 @@ impl Listener {
     pub fn new(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self(Source::new(listener)?))
-    }
-
-    /// Where it listens.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.get_ref().local_addr()
     }
 
     /// The next connection, and whose it is.
