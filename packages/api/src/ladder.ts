@@ -1,5 +1,6 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
+import { requireFresh } from '@fairlead/auth';
 import { AppError, type Ctx } from '@fairlead/core/kernel';
 import type { Permission, Scope } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
@@ -16,6 +17,8 @@ export interface ProcedureMeta {
   readonly grain?: 'organization' | ScopeOf['grain'] | 'anywhere';
   /** It answers what the grants cover, down to `grain`, and nothing beside it. */
   readonly lists?: true;
+  /** Asks a person for a session that proved lately who they are. */
+  readonly fresh?: true;
 }
 
 const t = initTRPC
@@ -66,15 +69,25 @@ export interface MemberOptions {
   readonly scope?: ScopeOf;
   /** For lists: it happens wherever the permission is held, and the resolver answers what `access.reach` covers. */
   readonly lists?: 'project' | 'environment';
+  /**
+   * For what outlives the session that does it: throws session.not_fresh when its person proved long ago who they are. An
+   * API token passes: it was made by a fresh session.
+   */
+  readonly fresh?: true;
 }
 
 /**
  * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
  * `ctx.afterCommit` holds work on what no transaction covers.
  */
-export function memberProcedure(permission: Permission, { scope, lists }: MemberOptions = {}) {
+export function memberProcedure(permission: Permission, { scope, lists, fresh }: MemberOptions = {}) {
   const grain = lists ?? scope?.grain ?? 'organization';
-  const declared = mapped.meta({ access: permission, grain, ...(lists === undefined ? {} : { lists: true }) });
+  const declared = mapped.meta({
+    access: permission,
+    grain,
+    ...(lists === undefined ? {} : { lists: true }),
+    ...(fresh === undefined ? {} : { fresh }),
+  });
   return declared.use(async ({ ctx, path, getRawInput, next }) => {
     const access = await requireAnywhere(ctx, permission);
     const { organizationId, actor } = access;
@@ -87,6 +100,7 @@ export function memberProcedure(permission: Permission, { scope, lists }: Member
           const place = scope === undefined ? null : await scope.find(core, await getRawInput(), mayThere);
           if (place === null || !access.may(permission, place)) throw new AppError('permission.denied', { permission });
         }
+        if (fresh === true && ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
         const result = await next({
           ctx: { access, core, afterCommit: (work: () => Promise<void>) => void afterCommit.push(work) },
         });

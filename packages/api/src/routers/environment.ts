@@ -24,7 +24,7 @@ export const environmentRouter = router({
     .output(environmentRefSchema)
     .mutation(({ ctx, input }) => createEnvironment(ctx.core, input)),
 
-  update: memberProcedure('environment.write', { scope: byEnvironment })
+  update: memberProcedure('environment.write', { scope: byEnvironment, fresh: true })
     .input(updateEnvironmentInputSchema)
     .output(environmentRefSchema)
     .mutation(({ ctx, input }) => updateEnvironment(ctx.core, input)),

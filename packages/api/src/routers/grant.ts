@@ -17,7 +17,7 @@ export const grantRouter = router({
     .output(grantListSchema)
     .query(({ ctx, input }) => listGrants(ctx.core, input)),
 
-  create: memberProcedure('member.write', { scope: byGrantScope })
+  create: memberProcedure('member.write', { scope: byGrantScope, fresh: true })
     .input(createGrantInputSchema)
     .output(grantRefSchema)
     .mutation(({ ctx, input }) => createGrant(ctx.core, input, ctx.access.rights)),

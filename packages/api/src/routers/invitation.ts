@@ -32,7 +32,7 @@ export const invitationRouter = router({
     .output(invitationListSchema)
     .query(async ({ ctx }) => ({ items: await listInvitations(ctx.core), mailAvailable: ctx.mail !== null })),
 
-  create: memberProcedure('member.invite')
+  create: memberProcedure('member.invite', { fresh: true })
     .input(createInvitationInputSchema)
     .output(mintedInvitationSchema)
     .mutation(async ({ ctx, input }) => {
@@ -40,7 +40,7 @@ export const invitationRouter = router({
       return deliver(ctx, await createInvitation(ctx.core, input, ctx.access.rights));
     }),
 
-  rotate: memberProcedure('member.invite')
+  rotate: memberProcedure('member.invite', { fresh: true })
     .input(invitationInputSchema)
     .output(mintedInvitationSchema)
     .mutation(async ({ ctx, input }) => {

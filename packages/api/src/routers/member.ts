@@ -16,7 +16,7 @@ export const memberRouter = router({
     .output(memberListSchema)
     .query(({ ctx }) => listMembers(ctx.core)),
 
-  update: memberProcedure('member.write')
+  update: memberProcedure('member.write', { fresh: true })
     .input(updateMemberInputSchema)
     .output(memberIdentitySchema)
     .mutation(({ ctx, input }) => updateMember(ctx.core, input, ctx.access.rights)),

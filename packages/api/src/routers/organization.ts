@@ -1,5 +1,4 @@
 // Owns the procedures of organizations themselves.
-import { requireFresh } from '@fairlead/auth';
 import { AppError } from '@fairlead/core/kernel';
 import { leaveOrganization, memberIdentitySchema, transferOrganization } from '@fairlead/core/member';
 import {
@@ -31,7 +30,7 @@ export const organizationRouter = router({
       ),
     ),
 
-  update: memberProcedure('organization.write')
+  update: memberProcedure('organization.write', { fresh: true })
     .input(updateOrganizationInputSchema)
     .output(organizationIdentitySchema)
     .mutation(async ({ ctx, input }) => {
@@ -39,16 +38,15 @@ export const organizationRouter = router({
       return updateOrganization(ctx.core, input, { hasSecondFactor: user.hasSecondFactor });
     }),
 
-  transfer: memberProcedure('organization.transfer')
+  transfer: memberProcedure('organization.transfer', { fresh: true })
     .input(transferOrganizationInputSchema)
     .output(memberIdentitySchema)
     .mutation(async ({ ctx, input }) => {
-      requireFresh(await requireSession(ctx), ctx.clock.now());
       await transferOrganization(ctx.core, input);
       return { memberId: input.memberId };
     }),
 
-  delete: memberProcedure('organization.delete')
+  delete: memberProcedure('organization.delete', { fresh: true })
     .input(deleteOrganizationInputSchema)
     .output(organizationDeletionSchema)
     .mutation(({ ctx, input }) => deleteOrganization(ctx.core, input)),

@@ -16,12 +16,12 @@ export const roleRouter = router({
     .output(roleListSchema)
     .query(({ ctx }) => listRoles(ctx.core)),
 
-  create: memberProcedure('role.write')
+  create: memberProcedure('role.write', { fresh: true })
     .input(createRoleInputSchema)
     .output(roleRefSchema)
     .mutation(({ ctx, input }) => createRole(ctx.core, input, ctx.access.rights)),
 
-  update: memberProcedure('role.write')
+  update: memberProcedure('role.write', { fresh: true })
     .input(updateRoleInputSchema)
     .output(roleRefSchema)
     .mutation(({ ctx, input }) => updateRole(ctx.core, input, ctx.access.rights)),

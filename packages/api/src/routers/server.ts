@@ -33,7 +33,7 @@ export const serverRouter = router({
     .output(serverDetailSchema)
     .query(async ({ ctx, input }) => getServer(ctx.core, input, await ctx.config.agentOffers.list())),
 
-  enrol: memberProcedure('server.enrol')
+  enrol: memberProcedure('server.enrol', { fresh: true })
     .input(enrolServerInputSchema)
     .output(enrolmentCommandSchema)
     .mutation(async ({ ctx, input }) => {

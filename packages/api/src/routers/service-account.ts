@@ -1,5 +1,4 @@
 // Owns the procedures of service accounts and their tokens. They are members of a kind: who manages members manages them.
-import { requireFresh } from '@fairlead/auth';
 import {
   createServiceAccount,
   createServiceAccountInputSchema,
@@ -15,7 +14,6 @@ import {
   updateServiceAccountInputSchema,
 } from '@fairlead/core/service-account';
 import { createdTokenSchema, tokenRefSchema } from '@fairlead/core/token';
-import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
 
 export const serviceAccountRouter = router({
@@ -23,12 +21,12 @@ export const serviceAccountRouter = router({
     .output(serviceAccountListSchema)
     .query(({ ctx }) => listServiceAccounts(ctx.core)),
 
-  create: memberProcedure('member.write')
+  create: memberProcedure('member.write', { fresh: true })
     .input(createServiceAccountInputSchema)
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => createServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  update: memberProcedure('member.write')
+  update: memberProcedure('member.write', { fresh: true })
     .input(updateServiceAccountInputSchema)
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => updateServiceAccount(ctx.core, input, ctx.access.rights)),
@@ -38,13 +36,10 @@ export const serviceAccountRouter = router({
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  createToken: memberProcedure('member.write')
+  createToken: memberProcedure('member.write', { fresh: true })
     .input(createServiceTokenInputSchema)
     .output(createdTokenSchema)
-    .mutation(async ({ ctx, input }) => {
-      requireFresh(await requireSession(ctx), ctx.clock.now());
-      return createServiceToken(ctx.core, input, ctx.access.rights);
-    }),
+    .mutation(({ ctx, input }) => createServiceToken(ctx.core, input, ctx.access.rights)),
 
   revokeToken: memberProcedure('member.write')
     .input(tokenRefSchema)

@@ -18,6 +18,7 @@ export const peopleErrors = {
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
   'session.not_fresh': forbidden("Confirm that it's you, then try again."),
+  'session.second_factor_required': forbidden('Confirm with a passkey or a code first, then try again.'),
   'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Wait for the next one.'),
   'session.step_expired': entry(401, 'UNAUTHORIZED', 'That took too long. Sign in again from the start.'),
   'session.passkey_refused': entry(

@@ -8,10 +8,11 @@ import { Field, Input, Select } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Segmented } from '@fairlead/ui/tabs';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { type MemberRole, useRoles } from './use-roles.ts';
 
@@ -41,7 +42,7 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
   const queryClient = useQueryClient();
   const { giveable } = useRoles();
   const mailAvailable = useQuery(trpc.invitation.list.queryOptions()).data?.mailAvailable ?? false;
-  const create = useMutation(trpc.invitation.create.mutationOptions());
+  const create = useFreshMutation(trpc.invitation.create.mutationOptions());
   const [chosen, setChosen] = useState<Way | null>(null);
   const [role, setRole] = useState<MemberRole>('developer');
   const way = chosen ?? (mailAvailable ? 'mail' : 'link');

@@ -4,6 +4,7 @@ import { type IdPrefix, newId } from '@fairlead/contract/ids';
 import { type Permission, permissionSchema, permissionsOf } from '@fairlead/core/role';
 import type { Database } from '@fairlead/db';
 import type { AnyRouter } from '@trpc/server';
+import { answerAuth } from '../../answer-auth.ts';
 import { answerRequest } from '../../answer-request.ts';
 import type { ApiParts } from '../../context.ts';
 import { answerAuditExport } from '../../export-audit.ts';
@@ -301,7 +302,7 @@ export async function checkMatrix(
 function routesOf(parts: ApiParts): RouteHandlers {
   const api = (request: Request) => answerRequest(parts, request);
   const http = (request: Request) => answerHttp(parts, request);
-  const auth = (request: Request) => parts.auth.handler(request);
+  const auth = (request: Request) => answerAuth(parts, request);
   return {
     'api/auth/[...all]/route.ts': { GET: auth, POST: auth },
     'api/trpc/[trpc]/route.ts': { GET: api, POST: api },

@@ -49,7 +49,8 @@ what waits for approval goes on waiting.
 
 "Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
 holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
-like one that does not exist.
+like one that does not exist. A "fresh session" is one whose person proved who they are within the last fifteen minutes; an
+API token passes where its permission is enough.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
@@ -76,9 +77,10 @@ function grantedOn({ grain, lists }: DeclaredProcedure): string {
   return lists === true ? `${places}: shows what lies there` : places;
 }
 
-function needs({ access }: DeclaredProcedure): string {
+function needs({ access, fresh }: DeclaredProcedure): string {
   if (access === 'public') return 'nothing';
-  return access === 'signed_in' ? 'a session' : `\`${access}\``;
+  if (access === 'signed_in') return 'a session';
+  return fresh === true ? `\`${access}\`, fresh session` : `\`${access}\``;
 }
 
 function holders({ access }: DeclaredProcedure): string {
