@@ -95,6 +95,9 @@ fn web() -> String {
 pub struct Sandbox {
     /// Where its own /dev is made; `None`: it sees the server's.
     pub devices: Option<PathBuf>,
+    /// Its own /proc shows it no processes of others.
+    #[serde(default)]
+    pub own_processes: bool,
     /// Only what is below `readable` and `writable` can be opened.
     pub files: bool,
     /// Files and folders it may read and run.
