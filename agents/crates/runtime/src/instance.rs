@@ -143,8 +143,9 @@ pub struct ContainerSpec {
 pub(crate) struct Contained {
     /// Its first process, as this server counts.
     pub(crate) pid: u32,
-    /// Where this server reaches it.
-    pub(crate) host: IpAddr,
+    /// Where this server reaches it; none when it had ended before it was asked for, or nothing of it listens.
+    #[serde(default)]
+    pub(crate) host: Option<IpAddr>,
     /// Where it should listen; zero for what has no port.
     pub(crate) port: u16,
 }
