@@ -105,7 +105,10 @@ impl App {
     pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<Member>) {
         self.measured.set(measured);
         self.bounds.set(Bounds::of(traffic));
-        self.fleet.borrow_mut().set(&self.key, traffic, members, self.clock.now_ms());
+        let mut fleet = self.fleet.borrow_mut();
+        fleet.set(&self.key, traffic, members, self.clock.now_ms());
+        fleet.set_slots(self.bounds.get());
+        drop(fleet);
         self.dispatch();
     }
 
@@ -174,6 +177,10 @@ impl App {
     /// Time has passed: periods end, shares grow, waits become too long.
     pub(crate) fn tick(self: &Rc<Self>) {
         self.fleet.borrow_mut().tick(self.clock.now_ms());
+        let bounds = self.bounds.get();
+        if bounds.adapts {
+            self.fleet.borrow().adapt(bounds, self.waiting.get() > 0, self.clock.now_ms());
+        }
         if self.waiting.get() > 0 {
             self.expire();
             self.dispatch();
@@ -182,7 +189,6 @@ impl App {
             // A line that waits for the first instance says nothing of what the app keeps up with.
             return;
         }
-        let bounds = self.bounds.get();
         let mut admission = self.admission.get();
         if bounds.adaptive && (self.waiting.get() > 0 || !admission.is_open()) {
             let now_ms = self.clock.exact_ms();
@@ -211,7 +217,7 @@ impl App {
         if self.busy.get() >= bounds.slots_max {
             return if self.fleet.borrow().is_empty() { Choice::Nobody } else { Choice::Later };
         }
-        self.fleet.borrow_mut().choose(asks, bounds.slots_per_instance, self.random.random())
+        self.fleet.borrow_mut().choose(asks, self.random.random())
     }
 
     fn seat(self: &Rc<Self>, instance: Rc<Instance>) -> (Serving, Slot) {
