@@ -8,10 +8,9 @@ import { type Access, readAccess, requireSession } from './access.ts';
 import type { ApiContext } from './context.ts';
 import { toTrpcError } from './errors.ts';
 
-export const defaultStreamLimits: StreamLimits = { personMax: 20, organizationMax: 200 };
+const defaultStreamLimits: StreamLimits = { personMax: 20, organizationMax: 200 };
 
-/** A person who lost access may go on watching for so long. */
-const recheckMs = 15_000;
+const defaultRecheckMs = 15_000;
 /** Several times within core's `streamSeenMs`. */
 const touchMs = 5_000;
 
@@ -49,9 +48,16 @@ export interface OpenStreamsOptions {
   readonly database: Database;
   readonly log: Log;
   readonly limits?: StreamLimits;
+  /** A person who lost access may go on watching for so long. */
+  readonly recheckMs?: number;
 }
 
-export function createOpenStreams({ database, log, limits = defaultStreamLimits }: OpenStreamsOptions): OpenStreams {
+export function createOpenStreams({
+  database,
+  log,
+  limits = defaultStreamLimits,
+  recheckMs = defaultRecheckMs,
+}: OpenStreamsOptions): OpenStreams {
   /** Ids of all that are open here; one statement renews them. */
   const openIds = new Set<string>();
   /** Session and organization → the streams that one check answers for. */

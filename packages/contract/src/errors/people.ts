@@ -7,9 +7,14 @@ export const peopleErrors = {
   }),
   'request.too_large': entry(413, 'PAYLOAD_TOO_LARGE', 'This is too much for one request. Send less at once.'),
   'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
-  'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
-    retryable: true,
-  }),
+  'request.too_many': entry(
+    429,
+    'TOO_MANY_REQUESTS',
+    'Too many attempts or live pages. Wait some minutes, or close other pages.',
+    {
+      retryable: true,
+    },
+  ),
   'request.rate_limited': entry(429, 'TOO_MANY_REQUESTS', 'That is a lot of requests. Wait a minute, then go on.', {
     retryable: true,
   }),

@@ -13,9 +13,11 @@ import { apiRouter } from '../../router.ts';
 import { emptyRepository, type TestApi } from '../test-api.ts';
 import { type Answer, callProcedure } from './call.ts';
 import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
+import { checkFactors } from './factors.ts';
 import { checkRoutes, type RouteHandlers } from './routes.ts';
 import { type IdPlace, type Sample, samplesOf, withValueAt } from './sample.ts';
 import { type Person, setStage } from './stage.ts';
+import { checkStreams } from './streams.ts';
 
 export interface MatrixReport {
   readonly procedures: number;
@@ -122,7 +124,12 @@ export async function checkMatrix(
     authOptions: api.authOptions,
     complete: routes !== undefined,
   });
-  return { ...report, calls: report.calls + own.calls, leaks: [...report.leaks, ...own.leaks] };
+  const parts = [report, own, await checkFactors(api, stage, router), await checkStreams(api, stage, router)];
+  return {
+    procedures: report.procedures,
+    calls: parts.reduce((sum, { calls }) => sum + calls, 0),
+    leaks: parts.flatMap(({ leaks }) => leaks),
+  };
 
   /** Who has no place in the organization learns nothing, whatever they send. */
   async function checkOutsiders(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
