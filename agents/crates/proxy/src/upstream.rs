@@ -92,6 +92,11 @@ impl Instance {
         self.completed.set(self.completed.get().wrapping_add(1));
     }
 
+    /// Requests that it works on at most.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots.get()
+    }
+
     /// Whether it may get another request to work on.
     pub(crate) fn has_slot(&self) -> bool {
         self.busy.get() < self.slots.get()

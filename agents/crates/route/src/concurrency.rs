@@ -106,7 +106,8 @@ impl ConcurrencyLimit {
         if completed > load.busy && load.busy <= LIMIT_MIN && (self.natural_us == 0 || service_us < self.natural_us) {
             self.natural_us = service_us;
         }
-        let bound = load.queued && load.busy >= self.limit;
+        // A client may be kept from the last quarter while it shares the app with others.
+        let bound = load.queued && load.busy >= self.limit - self.limit / 4;
         let binds = std::mem::replace(&mut self.bound, bound) && bound;
         let interval = Interval { now_ms, elapsed_ms, completed, load, binds, service_us };
         match self.trial {

@@ -208,6 +208,11 @@ impl Fleet {
         }
     }
 
+    /// Requests that all instances work on at most.
+    pub(super) fn slots(&self) -> u32 {
+        self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.slots()))
+    }
+
     /// Lets limits that adapt follow the load; `queued` tells whether requests wait.
     pub(super) fn adapt(&self, bounds: Bounds, queued: bool, now_ms: u64) {
         for member in &self.members {
