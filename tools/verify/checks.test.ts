@@ -124,4 +124,19 @@ test('documents: a path, a link and a script that are not there are found', () =
     'README.md:3',
     'README.md:4',
   ]);
+  write(
+    'agents/crates/agent/src/cli.rs',
+    'enum Command {\n    Proxy(ProxyArgs),\n    Version,\n}\n    #[arg(long, requires = "x")]\n    pub(crate) hash_password: bool,\n',
+  );
+  write('README.md', '`fairlead-agent version`, `fairlead-agent proxy --hash-password < file`.');
+  expect(checkDocuments(root)).toEqual([]);
+  write(
+    'README.md',
+    '`fairlead-agent gone`\n`fairlead-agent proxy hash-password`\n`fairlead-agent proxy --hash`\nthe fairlead-agent proxy',
+  );
+  expect(checkDocuments(root).map((finding) => finding.split(' ')[0])).toEqual([
+    'README.md:1',
+    'README.md:2',
+    'README.md:3',
+  ]);
 });
