@@ -12,7 +12,7 @@ const HELP = `Usage: npm run recover -- --email you@example.com [options]
 Prints a link that sets a new password, once, within 30 minutes. Run it on the control plane's machine while it runs.
 
   --email ADDRESS          whose account
-  --remove-second-factor   also turn two-factor sign-in off, when the app and the recovery codes are lost
+  --remove-second-factor   also remove passkeys, authenticator app and recovery codes, when all of them are lost
   --data DIR               the folder that npm start was given (default: as npm start chooses it)
   --url URL                the dashboard's address (default: FAIRLEAD_PUBLIC_URL, else http://localhost:4400)
 
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     removeSecondFactors: values['remove-second-factor'],
   });
   const url = values.url ?? process.env.FAIRLEAD_PUBLIC_URL ?? 'http://localhost:4400';
-  const factor = values['remove-second-factor'] ? 'Two-factor sign-in is off. ' : '';
+  const factor = values['remove-second-factor'] ? 'Passkeys, authenticator app and recovery codes are removed. ' : '';
   process.stdout.write(
     `${factor}Written into the audit log of ${organizations} organization${organizations === 1 ? '' : 's'}.\n` +
       `This link sets a new password, once, within 30 minutes:\n\n  ${url.replace(/\/+$/, '')}${path}\n`,

@@ -257,7 +257,7 @@ export function createAccountActions(internals: Internals) {
       const { userId } = input;
       if (input.removeSecondFactors) await dropFactors(internals, userId);
       const token = await makeLink(client(), 'reset_password', { userId, email: '' });
-      const detail = input.removeSecondFactors ? 'two-factor sign-in removed' : null;
+      const detail = input.removeSecondFactors ? 'passkeys, authenticator app and recovery codes removed' : null;
       await recordEvent(client(), userId, 'recovered_on_server', { ip: null, userAgent: null }, detail);
       return { path: `/reset-password#token=${token}` };
     },

@@ -47,9 +47,10 @@ export function newDeviceMail(to: string, device: string, ip: string | null, url
 const changes = {
   password_changed: 'Your password was changed. All other sessions were ended.',
   password_reset: 'Your password was set anew by a link. All sessions were ended.',
-  passkey_added: 'A passkey was added to your account. It signs in without a password.',
+  passkey_added:
+    'A passkey was added to your account. It signs in without a password. Sessions that had proven no second factor were ended.',
   passkey_removed: 'A passkey was removed from your account.',
-  two_factor_on: 'Two-factor sign-in was turned on.',
+  two_factor_on: 'Two-factor sign-in was turned on. Sessions that had proven no second factor were ended.',
   two_factor_off: 'Two-factor sign-in was turned off: your password alone opens your account.',
   recovery_codes_made: 'New recovery codes were made; the old ones no longer work.',
 } as const;

@@ -100,7 +100,7 @@ const DIALOG = {
   },
   'session.second_factor_required': {
     title: 'Confirm your second factor',
-    detail: 'Your account has a second factor, and this session was opened by the password alone.',
+    detail: 'Your account has a second factor, and this session has not proven it yet.',
     label: 'Code',
     refused: "That passkey didn't confirm it. Try again, or enter a code.",
   },
