@@ -15,8 +15,7 @@ use crate::pack::PackError;
 use crate::places::{Places, blocking, owner, remove};
 use crate::plan::{self, Files, Plan, Way, Wish};
 use crate::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size,
-    upload,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size, upload,
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
