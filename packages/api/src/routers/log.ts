@@ -71,8 +71,8 @@ async function prepare(ctx: ApiContext, access: Access, input: TailLogInput, fol
   const { organizationId } = access;
   return ctx.database.tenant(organizationId, async (tx) => {
     const core = { tx, organizationId, clock: ctx.clock, log: ctx.log };
-    const scope = await byPlacement.find(core, { appId: input.appId, environmentId: input.environmentId });
-    if (!access.may('log.read', scope ?? wholeOrganization)) {
+    const [scope = wholeOrganization] = await byPlacement.find(core, input);
+    if (!access.may('log.read', scope)) {
       throw new AppError('permission.denied', { permission: 'log.read' });
     }
     return toLogQuery(core, input, follow);

@@ -19,6 +19,7 @@ import {
 } from '@fairlead/core/organization';
 import { requireSession } from '../access.ts';
 import { memberProcedure, router, signedInProcedure } from '../ladder.ts';
+import { isOrganization, open } from '../protection.ts';
 import { inSystemScope } from '../system-scope.ts';
 
 export const organizationRouter = router({
@@ -31,16 +32,17 @@ export const organizationRouter = router({
       ),
     ),
 
-  update: memberProcedure('organization.write')
-    .input(updateOrganizationInputSchema)
+  update: memberProcedure('organization.write', { input: updateOrganizationInputSchema, protection: isOrganization })
     .output(organizationIdentitySchema)
     .mutation(async ({ ctx, input }) => {
       const { user } = await requireSession(ctx);
       return updateOrganization(ctx.core, input, { hasSecondFactor: user.hasSecondFactor });
     }),
 
-  transfer: memberProcedure('organization.transfer')
-    .input(transferOrganizationInputSchema)
+  transfer: memberProcedure('organization.transfer', {
+    input: transferOrganizationInputSchema,
+    protection: isOrganization,
+  })
     .output(memberIdentitySchema)
     .mutation(async ({ ctx, input }) => {
       requireFresh(await requireSession(ctx), ctx.clock.now());
@@ -48,12 +50,14 @@ export const organizationRouter = router({
       return { memberId: input.memberId };
     }),
 
-  delete: memberProcedure('organization.delete')
-    .input(deleteOrganizationInputSchema)
+  delete: memberProcedure('organization.delete', {
+    input: deleteOrganizationInputSchema,
+    protection: open('only an owner may, who may approve everywhere'),
+  })
     .output(organizationDeletionSchema)
     .mutation(({ ctx, input }) => deleteOrganization(ctx.core, input)),
 
-  restore: memberProcedure('organization.delete')
+  restore: memberProcedure('organization.delete', { protection: isOrganization })
     .output(organizationDeletionSchema)
     .mutation(({ ctx }) => restoreOrganization(ctx.core)),
 

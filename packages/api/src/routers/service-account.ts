@@ -17,37 +17,33 @@ import {
 import { createdTokenSchema, tokenRefSchema } from '@fairlead/core/token';
 import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
+import { isRights } from '../protection.ts';
 
 export const serviceAccountRouter = router({
   list: memberProcedure('token.read')
     .output(serviceAccountListSchema)
     .query(({ ctx }) => listServiceAccounts(ctx.core)),
 
-  create: memberProcedure('member.write')
-    .input(createServiceAccountInputSchema)
+  create: memberProcedure('member.write', { input: createServiceAccountInputSchema, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => createServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  update: memberProcedure('member.write')
-    .input(updateServiceAccountInputSchema)
+  update: memberProcedure('member.write', { input: updateServiceAccountInputSchema, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => updateServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  delete: memberProcedure('member.write')
-    .input(deleteServiceAccountInputSchema)
+  delete: memberProcedure('member.write', { input: deleteServiceAccountInputSchema, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  createToken: memberProcedure('member.write')
-    .input(createServiceTokenInputSchema)
+  createToken: memberProcedure('member.write', { input: createServiceTokenInputSchema, protection: isRights })
     .output(createdTokenSchema)
     .mutation(async ({ ctx, input }) => {
       requireFresh(await requireSession(ctx), ctx.clock.now());
       return createServiceToken(ctx.core, input, ctx.access.rights);
     }),
 
-  revokeToken: memberProcedure('member.write')
-    .input(tokenRefSchema)
+  revokeToken: memberProcedure('member.write', { input: tokenRefSchema, protection: isRights })
     .output(tokenRefSchema)
     .mutation(({ ctx, input }) => revokeServiceToken(ctx.core, input)),
 });
