@@ -1,5 +1,6 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
+import { requireFresh } from '@fairlead/auth';
 import { AppError, type Ctx } from '@fairlead/core/kernel';
 import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
@@ -23,6 +24,8 @@ export interface ProcedureMeta {
   readonly alsoNeeds?: Pick<AlsoNeeds<unknown>, 'words' | 'permissions'>;
   /** Of mutations for members: why a protected environment is safe from it. */
   readonly protection?: Pick<Protection, 'kind' | 'words'>;
+  /** Asks a person for a session that proved lately who they are. */
+  readonly fresh?: true;
 }
 
 const t = initTRPC
@@ -77,6 +80,11 @@ export interface MemberOptions<Input = unknown> {
   readonly lists?: 'project' | 'environment';
   /** Required of mutations by a test: how a protected environment is safe from it. */
   readonly protection?: Protection<Input>;
+  /**
+   * For what outlives the session that does it: throws session.not_fresh when its person proved long ago who they are. An
+   * API token passes: it was made by a fresh session.
+   */
+  readonly fresh?: true;
 }
 
 export interface MemberOptionsOf<Schema extends z.ZodType> extends MemberOptions<z.output<Schema>> {
@@ -104,7 +112,7 @@ export function memberProcedure(permission: Permission, options: MemberOptions &
 function withoutInput(permission: Permission, options: MemberOptions) {
   return memberEntry(permission, options).use(({ ctx, path, next }) =>
     inTransaction(ctx, path, async (held) => {
-      await judge(held.core, ctx.access, permission, options, undefined);
+      await judge(held.core, ctx, permission, options, undefined);
       return next({ ctx: held });
     }),
   );
@@ -115,19 +123,20 @@ function withInput<Schema extends z.ZodType>(permission: Permission, options: Me
     .input(options.input)
     .use(({ ctx, path, input, next }) =>
       inTransaction(ctx, path, async (held) => {
-        await judge(held.core, ctx.access, permission, options, input as z.output<Schema>);
+        await judge(held.core, ctx, permission, options, input as z.output<Schema>);
         return next({ ctx: held });
       }),
     );
 }
 
 /** The permission is held somewhere: enough to have the input read, never to do it. */
-function memberEntry<Input>(permission: Permission, { scope, also, lists, protection }: MemberOptions<Input>) {
+function memberEntry<Input>(permission: Permission, { scope, also, lists, fresh, protection }: MemberOptions<Input>) {
   return mapped
     .meta({
       access: permission,
       grain: lists ?? scope?.grain ?? 'organization',
       ...(lists === undefined ? {} : { lists: true }),
+      ...(fresh === undefined ? {} : { fresh }),
       ...(scope === undefined ? {} : { judges: [...scope.reads, ...(also?.reads ?? [])] }),
       ...(also === undefined ? {} : { alsoNeeds: { words: also.words, permissions: also.permissions } }),
       ...(protection === undefined ? {} : { protection: { kind: protection.kind, words: protection.words } }),
@@ -137,11 +146,12 @@ function memberEntry<Input>(permission: Permission, { scope, also, lists, protec
 
 async function judge<Input>(
   core: Ctx,
-  access: Access,
+  ctx: ApiContext & { readonly access: Access },
   permission: Permission,
-  { scope, also, lists, protection }: MemberOptions<Input>,
+  { scope, also, lists, fresh, protection }: MemberOptions<Input>,
   input: Input,
 ): Promise<void> {
+  const { access } = ctx;
   if (lists === undefined && !access.may(permission)) {
     const places = (await scope?.find(core, input, (there) => access.may(permission, there))) ?? [];
     if (places.length === 0) throw new AppError('permission.denied', { permission });
@@ -149,6 +159,7 @@ async function judge<Input>(
   }
   for (const { anyOf, scope: place } of (await also?.find(core, input)) ?? []) requireAny(access, anyOf, place);
   if (protection?.kind === 'approver') await requireApprover(core, access, await protection.find(core, input));
+  if (fresh === true && ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
 }
 
 function requireAny(access: Access, permissions: readonly [Permission, ...Permission[]], place: Scope | null): void {

@@ -1,4 +1,5 @@
-//! What every crate of the agent leans on: clock, folders, files that are whole or absent, back-off, shutdown, descriptors, control groups.
+//! What every crate of the agent leans on: clock, folders, files that are whole or absent, back-off, shutdown, descriptors, control groups,
+//! sandboxes.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 
 pub mod backoff;
@@ -10,6 +11,7 @@ pub mod error;
 pub mod file;
 pub mod folders;
 pub mod random;
+pub mod sandbox;
 pub mod shutdown;
 
 pub use backoff::Backoff;

@@ -258,7 +258,7 @@ async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: 
     };
     let done = workshop.run(&order).await?;
     if done.status.success() {
-        return Ok(());
+        return workshop.check_size(&format!("ran `{words}`")).await;
     }
     if done.disk_full() {
         return Err(BuildError::DiskFull);

@@ -30,6 +30,7 @@ export const environmentRouter = router({
   update: memberProcedure('environment.write', {
     input: updateEnvironmentInputSchema,
     scope: byEnvironment,
+    fresh: true,
     protection: approverIn(byEnvironment),
   })
     .output(environmentRefSchema)

@@ -17,7 +17,12 @@ export const grantRouter = router({
     .output(grantListSchema)
     .query(({ ctx, input }) => listGrants(ctx.core, input)),
 
-  create: memberProcedure('member.write', { input: createGrantInputSchema, scope: byGrantScope, protection: isRights })
+  create: memberProcedure('member.write', {
+    input: createGrantInputSchema,
+    scope: byGrantScope,
+    fresh: true,
+    protection: isRights,
+  })
     .output(grantRefSchema)
     .mutation(({ ctx, input }) => createGrant(ctx.core, input, ctx.access.rights)),
 

@@ -33,14 +33,14 @@ export const invitationRouter = router({
     .output(invitationListSchema)
     .query(async ({ ctx }) => ({ items: await listInvitations(ctx.core), mailAvailable: ctx.mail !== null })),
 
-  create: memberProcedure('member.invite', { input: createInvitationInputSchema, protection: isRights })
+  create: memberProcedure('member.invite', { input: createInvitationInputSchema, fresh: true, protection: isRights })
     .output(mintedInvitationSchema)
     .mutation(async ({ ctx, input }) => {
       if (input.email !== undefined) requireMail(ctx);
       return deliver(ctx, await createInvitation(ctx.core, input, ctx.access.rights));
     }),
 
-  rotate: memberProcedure('member.invite', { input: invitationInputSchema, protection: isRights })
+  rotate: memberProcedure('member.invite', { input: invitationInputSchema, fresh: true, protection: isRights })
     .output(mintedInvitationSchema)
     .mutation(async ({ ctx, input }) => {
       const minted = await rotateInvitation(ctx.core, input, ctx.access.rights);

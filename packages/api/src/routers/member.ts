@@ -17,7 +17,7 @@ export const memberRouter = router({
     .output(memberListSchema)
     .query(({ ctx }) => listMembers(ctx.core)),
 
-  update: memberProcedure('member.write', { input: updateMemberInputSchema, protection: isRights })
+  update: memberProcedure('member.write', { input: updateMemberInputSchema, fresh: true, protection: isRights })
     .output(memberIdentitySchema)
     .mutation(({ ctx, input }) => updateMember(ctx.core, input, ctx.access.rights)),
 

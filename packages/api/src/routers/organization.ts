@@ -1,5 +1,4 @@
 // Owns the procedures of organizations themselves.
-import { requireFresh } from '@fairlead/auth';
 import { AppError } from '@fairlead/core/kernel';
 import { leaveOrganization, memberIdentitySchema, transferOrganization } from '@fairlead/core/member';
 import {
@@ -32,7 +31,11 @@ export const organizationRouter = router({
       ),
     ),
 
-  update: memberProcedure('organization.write', { input: updateOrganizationInputSchema, protection: isOrganization })
+  update: memberProcedure('organization.write', {
+    input: updateOrganizationInputSchema,
+    fresh: true,
+    protection: isOrganization,
+  })
     .output(organizationIdentitySchema)
     .mutation(async ({ ctx, input }) => {
       const { user } = await requireSession(ctx);
@@ -41,17 +44,18 @@ export const organizationRouter = router({
 
   transfer: memberProcedure('organization.transfer', {
     input: transferOrganizationInputSchema,
+    fresh: true,
     protection: isOrganization,
   })
     .output(memberIdentitySchema)
     .mutation(async ({ ctx, input }) => {
-      requireFresh(await requireSession(ctx), ctx.clock.now());
       await transferOrganization(ctx.core, input);
       return { memberId: input.memberId };
     }),
 
   delete: memberProcedure('organization.delete', {
     input: deleteOrganizationInputSchema,
+    fresh: true,
     protection: open('only an owner may, who may approve everywhere'),
   })
     .output(organizationDeletionSchema)

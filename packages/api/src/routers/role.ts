@@ -17,11 +17,11 @@ export const roleRouter = router({
     .output(roleListSchema)
     .query(({ ctx }) => listRoles(ctx.core)),
 
-  create: memberProcedure('role.write', { input: createRoleInputSchema, protection: isRights })
+  create: memberProcedure('role.write', { input: createRoleInputSchema, fresh: true, protection: isRights })
     .output(roleRefSchema)
     .mutation(({ ctx, input }) => createRole(ctx.core, input, ctx.access.rights)),
 
-  update: memberProcedure('role.write', { input: updateRoleInputSchema, protection: isRights })
+  update: memberProcedure('role.write', { input: updateRoleInputSchema, fresh: true, protection: isRights })
     .output(roleRefSchema)
     .mutation(({ ctx, input }) => updateRole(ctx.core, input, ctx.access.rights)),
 

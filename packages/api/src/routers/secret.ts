@@ -1,5 +1,4 @@
 // Owns the procedures of secrets. One answer holds a value, that of `reveal`, and it asks for a fresh sign-in.
-import { requireFresh } from '@fairlead/auth';
 import {
   appSecretsInputSchema,
   appSecretsSchema,
@@ -27,7 +26,6 @@ import {
   updateSecretsInputSchema,
   updateSecretsOutputSchema,
 } from '@fairlead/core/secret';
-import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
 import { approverOfApp, approverOfGroup, approverOfSecret, approverOfSecretOwner, open } from '../protection.ts';
 import { byPlacement, byProject, bySecret, bySecretGroup, bySecretGroupApp, bySecretOwner } from '../scopes.ts';
@@ -65,14 +63,11 @@ export const secretRouter = router({
   reveal: memberProcedure('secret.reveal', {
     input: secretVersionRefSchema,
     scope: bySecret,
+    fresh: true,
     protection: open('it changes nothing'),
   })
     .output(revealedSecretSchema)
-    .mutation(async ({ ctx, input }) => {
-      // A session, not a token: a program has nothing to be fresh by.
-      requireFresh(await requireSession(ctx), ctx.clock.now());
-      return revealSecret(ctx.core, input, ctx.secretKeys);
-    }),
+    .mutation(({ ctx, input }) => revealSecret(ctx.core, input, ctx.secretKeys)),
 
   listGroups: memberProcedure('secret.read', { lists: 'project' })
     .output(secretGroupListSchema)

@@ -33,7 +33,11 @@ export const serverRouter = router({
     .output(serverDetailSchema)
     .query(async ({ ctx, input }) => getServer(ctx.core, input, await ctx.config.agentOffers.list())),
 
-  enrol: memberProcedure('server.enrol', { input: enrolServerInputSchema, protection: open('a new server has no app') })
+  enrol: memberProcedure('server.enrol', {
+    input: enrolServerInputSchema,
+    fresh: true,
+    protection: open('a new server has no app'),
+  })
     .output(enrolmentCommandSchema)
     .mutation(async ({ ctx, input }) => {
       const script = await ctx.config.agentDownload();

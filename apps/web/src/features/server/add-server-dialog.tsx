@@ -7,11 +7,12 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Steps } from '@fairlead/ui/steps';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { localAddressIn } from '../../common/local-address.ts';
 import { useMe } from '../../common/me.tsx';
@@ -35,7 +36,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
 
 function AddServer({ onClose }: { readonly onClose: () => void }) {
   const trpc = useTRPC();
-  const enrol = useMutation(trpc.server.enrol.mutationOptions());
+  const enrol = useFreshMutation(trpc.server.enrol.mutationOptions());
   const [name, setName] = useState('');
   const failure = enrol.error === null ? null : readFailure(enrol.error);
   if (enrol.data !== undefined) return <Enrolment enrolment={enrol.data} onClose={onClose} />;

@@ -2,6 +2,7 @@
 // ids in every place of its input that takes one. A foreign id must be answered exactly as one that does not exist.
 import { type Permission, permissionSchema, permissionsOf } from '@fairlead/core/role';
 import type { AnyRouter } from '@trpc/server';
+import { answerAuth } from '../../answer-auth.ts';
 import { answerRequest } from '../../answer-request.ts';
 import type { ApiParts } from '../../context.ts';
 import { answerAuditExport } from '../../export-audit.ts';
@@ -10,11 +11,13 @@ import { apiRouter } from '../../router.ts';
 import { emptyRepository, type TestApi } from '../test-api.ts';
 import { type Answer, callProcedure } from './call.ts';
 import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
+import { checkFactors } from './factors.ts';
 import { checkProtected } from './protected.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes, type RouteHandlers } from './routes.ts';
 import { type IdPlace, type Sample, samplesOf, unknownOf, withValueAt } from './sample.ts';
 import { type Person, setStage } from './stage.ts';
+import { checkStreams } from './streams.ts';
 import { undoing } from './undo.ts';
 
 export interface MatrixReport {
@@ -127,10 +130,12 @@ export async function checkMatrix(
     authOptions: api.authOptions,
     complete: routes !== undefined,
   });
+  const others = [own, await checkFactors(api, stage, router), await checkStreams(api, stage, router)];
+  const parts = [report, references, protection, ...others];
   return {
     procedures: report.procedures,
-    calls: report.calls + references.calls + protection.calls + own.calls,
-    leaks: [...report.leaks, ...references.leaks, ...protection.leaks, ...own.leaks],
+    calls: parts.reduce((sum, { calls }) => sum + calls, 0),
+    leaks: parts.flatMap(({ leaks }) => leaks),
     effective: protection.effective,
     crossing: references.crossing,
   };
@@ -320,7 +325,7 @@ export async function checkMatrix(
 function routesOf(parts: ApiParts): RouteHandlers {
   const api = (request: Request) => answerRequest(parts, request);
   const http = (request: Request) => answerHttp(parts, request);
-  const auth = (request: Request) => parts.auth.handler(request);
+  const auth = (request: Request) => answerAuth(parts, request);
   return {
     'api/auth/[...all]/route.ts': { GET: auth, POST: auth },
     'api/trpc/[trpc]/route.ts': { GET: api, POST: api },

@@ -60,7 +60,8 @@ ${table(
 
 "Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
 holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
-like one that does not exist.
+like one that does not exist. A "fresh session" is one whose person proved who they are within the last fifteen minutes; an
+API token passes where its permission is enough.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
@@ -87,10 +88,11 @@ function grantedOn({ grain, lists }: DeclaredProcedure): string {
   return lists === true ? `${places}: shows what lies there` : places;
 }
 
-function needs({ access, alsoNeeds }: DeclaredProcedure): string {
+function needs({ access, alsoNeeds, fresh }: DeclaredProcedure): string {
   if (access === 'public') return 'nothing';
   if (access === 'signed_in') return 'a session';
-  return alsoNeeds === undefined ? `\`${access}\`` : `\`${access}\`; ${alsoNeeds.words}`;
+  const permission = alsoNeeds === undefined ? `\`${access}\`` : `\`${access}\`; ${alsoNeeds.words}`;
+  return fresh === true ? `${permission}, fresh session` : permission;
 }
 
 function protectionOf({ path, protection }: DeclaredProcedure): string {

@@ -1,22 +1,46 @@
-//! What an app can't do though its user could: system calls it has no use for (seccomp), and files that are not its own
-//! (Landlock). Owns both lists. Applied last before exec, and never taken back: what the app starts has them too.
+//! Files (Landlock) and system calls (seccomp) that a process gives up for good, with everything it starts. Apps and builds
+//! share this definition. A sandbox is made before the fork; entering it makes system calls only.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+    path_beneath_rules,
 };
+use rustix::fs::{Mode, OFlags};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     apply_filter, sock_filter,
 };
 
-use crate::instance::Sandbox;
-
 /// The newest rights that are asked for; an older kernel gives what it knows.
 const LANDLOCK: ABI = ABI::V6;
+/// First version of Landlock that keeps signals and abstract Unix sockets inside of the sandbox (Linux 6.12).
+pub const LANDLOCK_SCOPES: u32 = 6;
+
+/// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/etc",
+    "/sys",
+    "/snap",
+    "/nix/store",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
+    "/var/lib/ca-certificates",
+    "/var/lib/dbus",
+];
 
 /// Refused with EPERM: they change the machine, look into other processes, or are doors of the kernel that broke before.
 const REFUSED: &[i64] = &[
@@ -96,33 +120,105 @@ const FAMILIES: [libc::c_int; 2] = [libc::AF_ALG, libc::AF_VSOCK];
 #[cfg(target_arch = "x86_64")]
 const X32_BIT: u32 = 0x4000_0000;
 
-/// Applies what the spec asks for, in the order that leaves each step its rights.
-pub(super) fn enter(sandbox: &Sandbox) -> io::Result<()> {
-    if sandbox.files {
-        files(sandbox)?;
-    }
-    if sandbox.system_calls {
-        for program in programs().map_err(io::Error::other)? {
-            apply_filter(&program).map_err(io::Error::other)?;
-        }
-    }
-    Ok(())
+/// Files that a confined process may open. Each path includes everything below it; `/proc` is always readable.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRules<'a> {
+    /// Read and run.
+    pub readable: &'a [PathBuf],
+    /// Read, run and change.
+    pub writable: &'a [PathBuf],
 }
 
-/// Read and run what the system and the app have; write only what is the app's own.
-fn files(sandbox: &Sandbox) -> io::Result<()> {
+/// A sandbox that is ready to be entered.
+#[derive(Debug)]
+pub struct Sandbox {
+    /// None where files are not restricted, or the kernel has no Landlock.
+    rules: Option<OwnedFd>,
+    programs: Vec<BpfProgram>,
+}
+
+impl Sandbox {
+    /// Opens the paths of the rules and compiles the filters. A path that is missing is passed over.
+    pub fn new(files: Option<FileRules<'_>>, system_calls: bool) -> io::Result<Self> {
+        let rules = files.map(rules).transpose().map_err(io::Error::other)?;
+        let programs = if system_calls { programs().map_err(io::Error::other)? } else { Vec::new() };
+        Ok(Self { rules: rules.and_then(Option::from), programs })
+    }
+
+    /// Confines this process, which must have given up new privileges. Neither allocates nor locks, so that it can be called
+    /// between fork and exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
+    pub fn enter(&self) -> io::Result<()> {
+        if let Some(rules) = &self.rules {
+            restrict(rules)?;
+        }
+        for program in &self.programs {
+            apply_filter(program).map_err(|_| io::Error::last_os_error())?;
+        }
+        Ok(())
+    }
+}
+
+/// The version of the kernel's Landlock; 0 without it (landlock_create_ruleset(2)).
+#[allow(unsafe_code)]
+pub fn landlock_version() -> u32 {
+    const VERSION: u32 = 1;
+    // SAFETY: without attributes and with this flag the call reads no memory and makes nothing.
+    let version =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) };
+    u32::try_from(version).unwrap_or_default()
+}
+
+/// Whether the kernel has seccomp filters.
+pub fn seccomp_known() -> bool {
+    Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
+}
+
+/// The system, and the programs of a `PATH` with what lies beside them.
+pub fn system_and_programs(path: &OsStr) -> Vec<PathBuf> {
+    let system = SYSTEM.iter().map(PathBuf::from);
+    let programs = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    system.chain(programs.filter_map(|folder| with_libraries(&folder))).collect()
+}
+
+/// A folder of programs, with `lib` and `share` beside it when it is one of a prefix.
+pub fn with_libraries(programs: &Path) -> Option<PathBuf> {
+    let programs = programs.canonicalize().ok()?;
+    let of_prefix = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == ".bin");
+    let prefix = programs.parent().filter(|prefix| of_prefix && prefix.components().count() > 2);
+    Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
+}
+
+fn rules(files: FileRules<'_>) -> Result<RulesetCreated, landlock::RulesetError> {
     let (read, all) = (AccessFs::from_read(LANDLOCK), AccessFs::from_all(LANDLOCK));
-    let rules = Ruleset::default()
+    Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(all)
-        .and_then(|rules| rules.scope(Scope::Signal))
-        .and_then(Ruleset::create)
-        .and_then(|rules| rules.add_rules(path_beneath_rules(&sandbox.readable, read)))
-        // A process's own settings; those of others the kernel guards by their users.
-        .and_then(|rules| rules.add_rules(path_beneath_rules([Path::new("/proc")], read | AccessFs::WriteFile)))
-        .and_then(|rules| rules.add_rules(path_beneath_rules(&sandbox.writable, all)));
-    rules.and_then(landlock::RulesetCreated::restrict_self).map_err(io::Error::other)?;
-    Ok(())
+        .handle_access(all)?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
+        .create()?
+        .add_rules(path_beneath_rules(files.readable, read))?
+        .add_rules(path_beneath_rules(files.writable, all))
+}
+
+/// `struct landlock_path_beneath_attr` of the kernel.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed_access: u64,
+    parent_fd: i32,
+}
+
+#[allow(unsafe_code)]
+fn restrict(rules: &OwnedFd) -> io::Result<()> {
+    const PATH_BENEATH: u32 = 1;
+    // Writing is for a process's own settings; the kernel guards those of others by their users.
+    let access = AccessFs::from_read(ABI::V1) | AccessFs::WriteFile;
+    let proc = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let rule = PathBeneath { allowed_access: access.bits(), parent_fd: proc.as_raw_fd() };
+    let done = |result: libc::c_long| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+    // SAFETY: both calls take descriptors that are open, and the first reads one structure that outlives it.
+    unsafe {
+        done(libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0u32))?;
+        done(libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0u32))
+    }
 }
 
 /// Each in its own program, as one program has one answer.
