@@ -180,7 +180,7 @@ fn build(
 /// What the engine is told of it beside its environment.
 fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -> io::Result<ContainerSpec> {
     let socket = options.engine.socket().ok_or_else(|| {
-        io::Error::other("this server has no container engine; install Docker or Podman on it, then deploy again")
+        io::Error::other("this server has no container engine; install Docker on it, then deploy again")
     })?;
     let owner = container::owner(&options.folders);
     let secrets = match opened {
