@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Watch an agent on trial, whose process is standard input.
     #[command(hide = true)]
     Guard(GuardArgs),
+    /// Remove everything in the folder that is standard input, confined to it, and print what stays.
+    #[command(hide = true)]
+    Empty,
     /// Print the version.
     Version,
 }

@@ -1,4 +1,5 @@
-//! What every crate of the agent leans on: clock, folders, files that are whole or absent, back-off, shutdown, descriptors, control groups.
+//! What every crate of the agent leans on: clock, folders, files that are whole or absent, walks of hostile folder trees,
+//! back-off, shutdown, descriptors, control groups.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 
 pub mod backoff;
@@ -11,7 +12,12 @@ pub mod file;
 pub mod folders;
 pub mod random;
 pub mod shutdown;
+pub mod state_file;
+pub mod trash;
+pub mod tree;
 
 pub use backoff::Backoff;
 pub use folders::Folders;
+pub use state_file::StateFileError;
+pub use trash::Trash;
 pub use tokio_util::sync::CancellationToken;

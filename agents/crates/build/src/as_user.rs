@@ -7,7 +7,7 @@ use rustix::process::geteuid;
 
 /// Runs `work` in a thread of its own that reaches files as `user` does, without any group of the agent. Blocking.
 /// Only the rights over files change: a thread with the build's user id could be ended by the build, and the agent with it.
-pub(crate) fn as_user<T: Send>(user: Option<u32>, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+pub fn as_user<T: Send>(user: Option<u32>, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let Some(user) = user.filter(|user| *user != geteuid().as_raw()) else { return Ok(work()) };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("as-user".into()).spawn_scoped(scope, move || {

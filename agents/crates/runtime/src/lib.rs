@@ -31,4 +31,4 @@ pub use runtime::{
     IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,
 };
 pub use secrets::redactor;
-pub use volumes::{bytes_below, remove_set_aside_volumes, set_aside_volume, volumes_used};
+pub use volumes::{bytes_below, set_aside_renamed_volumes, set_aside_volume, volumes_used};

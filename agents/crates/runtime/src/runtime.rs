@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairlead_base::Folders;
+use fairlead_base::{Folders, Trash};
 use fairlead_engine::Engine;
 use fairlead_model::{
     AppKey, AppSpec, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine, ReleaseSpec, RolloutStatus,
@@ -56,6 +56,8 @@ pub trait PrepareRelease: Send + Sync + 'static {
 pub struct RuntimeOptions {
     /// The data folder.
     pub folders: Folders,
+    /// Takes the folders that nothing uses any more.
+    pub trash: Trash,
     /// The agent's own binary, whose `shim` subcommand parents the instances.
     pub program: PathBuf,
     /// Ports that apps are given.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroups;
-use fairlead_base::{CancellationToken, Folders};
+use fairlead_base::{CancellationToken, Folders, Trash};
 use fairlead_build::{
     BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, prune_images, unpack,
     usual_limits,
@@ -75,6 +75,7 @@ impl Server {
             builds: folders.builds(),
             artifacts: folders.artifacts(),
             caches: folders.caches(),
+            trash: Trash::new(&folders),
             user: rustix::process::geteuid().is_root().then(own_user),
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
