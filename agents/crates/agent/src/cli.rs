@@ -117,6 +117,9 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Set damaged files of the agent's state aside and restore what can be known without them. The agent must not run.
+    #[arg(long)]
+    pub(crate) repair: bool,
 }
 
 #[derive(Debug, Args)]

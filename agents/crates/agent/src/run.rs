@@ -29,14 +29,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_base::{Folders, Trash, config, shutdown};
+use fairlead_base::{Folders, StateFileError, Trash, config, shutdown};
 use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_engine::Engine;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
-use fairlead_secret::SealingKey;
+use fairlead_secret::{SealingKey, SealingKeyError};
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{mpsc, watch};
@@ -52,7 +52,7 @@ use benchmarks::Benchmarks;
 use builds::Builds;
 use certificates::Certificates;
 use disk::Disk;
-use local_state::LocalState;
+pub(crate) use local_state::LocalState;
 use logs::LogCollector;
 use reconciler::{Reconciler, Sources};
 use release::ArtifactReleases;
@@ -119,7 +119,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         tracing::warn!("isolation is reduced: {off}");
     }
     // Made here as well: an agent of an older version has none yet.
-    let sealing = Arc::new(SealingKey::open_or_create(&folders.sealing_key())?);
+    let sealing = Arc::new(open_sealing_key(&folders)?);
     let engine = Engine::usual();
     let (capabilities, engine_watch) = engine::watch(engine.clone(), upgrade::is_possible()).await;
     let (link, ends) = Link::open(LinkOptions {
@@ -314,6 +314,15 @@ async fn clear_abandoned_builds(options: BuildOptions, saved: Option<Arc<Desired
     }
 }
 
+/// Opens the key that secrets are sealed to, or makes it.
+pub(crate) fn open_sealing_key(folders: &Folders) -> Result<SealingKey, StateFileError> {
+    let path = folders.sealing_key();
+    SealingKey::open_or_create(&path).map_err(|error| match error {
+        SealingKeyError::Io(source) => StateFileError::Io { path, source },
+        error => StateFileError::damaged(&path, error),
+    })
+}
+
 /// A `run` that lost one of its tasks would look alive and do half its work. Ended whole, it is started again and adopts
 /// what runs; apps and proxy never notice.
 fn end_on_panic() {
@@ -325,7 +334,7 @@ fn end_on_panic() {
 }
 
 /// Two `run`s of one folder would fight over its apps: the second one is told so and ends.
-fn lock(folders: &Folders) -> Result<File, Box<dyn Error>> {
+pub(crate) fn lock(folders: &Folders) -> Result<File, Box<dyn Error>> {
     let file = File::create(folders.run_lock())?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),

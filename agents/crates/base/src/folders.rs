@@ -205,7 +205,9 @@ mod tests {
         for bad in ["", "node", "../../etc@1", ".@1", "a b@1", "@scope/x@1"] {
             assert_eq!(folders.toolchain_programs(bad), None, "{bad}");
         }
-        for private in [folders.trash(), folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()] {
+        for private in
+            [folders.trash(), folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()]
+        {
             assert_eq!(mode(&private), 0o700, "{}", private.display());
         }
     }

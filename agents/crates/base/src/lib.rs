@@ -19,5 +19,5 @@ pub mod tree;
 pub use backoff::Backoff;
 pub use folders::Folders;
 pub use state_file::StateFileError;
-pub use trash::Trash;
 pub use tokio_util::sync::CancellationToken;
+pub use trash::Trash;

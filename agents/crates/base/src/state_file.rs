@@ -48,17 +48,14 @@ impl From<ConfigError> for StateFileError {
         match error {
             ConfigError::Io { path, source } => Self::Io { path, source },
             // The rest of the message shows the file's text.
-            ConfigError::Invalid { path, message } => {
-                Self::damaged(&path, message.lines().next().unwrap_or_default())
-            }
+            ConfigError::Invalid { path, message } => Self::damaged(&path, message.lines().next().unwrap_or_default()),
         }
     }
 }
 
 /// Reads a file and parses it; `None` when there is none.
 pub fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<Option<T>, StateFileError> {
-    let bytes =
-        file::read_if_present(path).map_err(|source| StateFileError::Io { path: path.to_owned(), source })?;
+    let bytes = file::read_if_present(path).map_err(|source| StateFileError::Io { path: path.to_owned(), source })?;
     bytes.map(|bytes| parse(&bytes).map_err(|reason| StateFileError::damaged(path, reason))).transpose()
 }
 

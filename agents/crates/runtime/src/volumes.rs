@@ -57,7 +57,7 @@ pub fn volumes_used(folders: &Folders) -> io::Result<Vec<(VolumeKey, u64)>> {
     Ok(found)
 }
 
-fn key_of(name: &str) -> Option<AppKey> {
+pub(crate) fn key_of(name: &str) -> Option<AppKey> {
     let (app, environment) = name.split_once('-')?;
     Some(AppKey { app: AppId::parse(app).ok()?, environment: EnvironmentId::parse(environment).ok()? })
 }

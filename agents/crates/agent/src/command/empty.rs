@@ -107,3 +107,85 @@ fn owned_folders(folder: &OwnedFd) -> io::Result<Vec<(u32, OwnedFd)>> {
 
 /// A build has four folders of its user, an instance three; more belong to nothing that the agent made.
 const OWNED_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::path::Path;
+
+    use super::*;
+
+    fn open(folder: &Path) -> OwnedFd {
+        fs::File::open(folder).unwrap().into()
+    }
+
+    #[test]
+    fn the_process_reaches_nothing_outside_of_its_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
+        for folder in [inside.join("a/b"), inside.join("c"), outside.join("folder")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(outside.join("one"), "").unwrap();
+        fs::write(outside.join("two"), "").unwrap();
+        fs::write(inside.join("file"), "").unwrap();
+        let folder = open(&inside);
+        // Rights belong to a thread: this one ends with them.
+        let thread = std::thread::spawn(move || {
+            fs::remove_file(outside.join("one")).unwrap();
+            if let Err(reason) = confine(folder.as_fd()) {
+                assert!(reason.contains("Landlock"), "{reason}");
+                return;
+            }
+            for refused in [
+                fs::remove_file(outside.join("two")),
+                fs::remove_dir(outside.join("folder")),
+                fs::rename(inside.join("c"), outside.join("c")),
+                fs::read_dir(&outside).map(|_| ()),
+                fs::read("/etc/passwd").map(|_| ()),
+            ] {
+                let kind = refused.unwrap_err().kind();
+                assert!(matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices), "{kind}");
+            }
+            // Moving folders up within it is part of the removal.
+            fs::rename(inside.join("a/b"), inside.join("b")).unwrap();
+            assert!(remove(folder, || false).unwrap().is_complete());
+        });
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn what_belongs_to_a_user_is_removed_with_the_rights_of_that_user_and_the_rest_with_the_agents() {
+        if !geteuid().is_root() {
+            return;
+        }
+        const USER: u32 = 71_234;
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, outside) = (dir.path().join("folder"), dir.path().join("outside"));
+        let of_user = folder.join("home");
+        for path in [of_user.join("read-only/below"), folder.join("ours"), outside.clone()] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(of_user.join("read-only/below/file"), "").unwrap();
+        fs::write(of_user.join("foreign"), "").unwrap();
+        fs::write(outside.join("kept"), "").unwrap();
+        symlink(&outside, of_user.join("link")).unwrap();
+        for path in [of_user.clone(), of_user.join("read-only"), of_user.join("read-only/below")] {
+            chown(path, Some(USER), Some(USER)).unwrap();
+        }
+        // As Go leaves its modules.
+        for path in [of_user.join("read-only/below"), of_user.join("read-only")] {
+            fs::set_permissions(path, PermissionsExt::from_mode(0o500)).unwrap();
+        }
+        let owned = owned_folders(&open(&folder)).unwrap();
+        assert_eq!(owned.iter().map(|(user, _)| *user).collect::<Vec<_>>(), [USER]);
+        let below = open(&of_user);
+        let removal = as_user(Some(USER), || tree::empty(below, || false)).unwrap().unwrap();
+        assert!(removal.is_complete() && removal.removed == 5, "{removal:?}");
+        fs::create_dir(of_user.join("of-root")).unwrap();
+        fs::write(of_user.join("of-root/file"), "").unwrap();
+        assert!(remove(open(&folder), || false).unwrap().is_complete());
+        assert!(fs::read_dir(&folder).unwrap().next().is_none() && outside.join("kept").exists());
+    }
+}

@@ -404,7 +404,8 @@ mod tests {
         fs::create_dir_all(&volume).unwrap();
         fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
         let (_sender, desired) = watch::channel(Desired::default());
-        let (disk, mut report) = Disk::new(folders.clone(), Trash::new(&folders), desired, Engine::at(Path::new("/nowhere")));
+        let (disk, mut report) =
+            Disk::new(folders.clone(), Trash::new(&folders), desired, Engine::at(Path::new("/nowhere")));
         let task = tokio::spawn(disk.run());
         report.changed().await.unwrap();
         let told = report.borrow_and_update().clone();

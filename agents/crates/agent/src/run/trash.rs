@@ -159,3 +159,57 @@ fn sentence(removal: &Removal) -> String {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}. Remove it by hand, or what keeps it; until then it is tried again", named.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use fairlead_base::Folders;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_removal_that_crashes_or_fails_or_does_not_start_is_tried_again_and_never_the_agents_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(&dir.path().join("data")).unwrap();
+        folders.create().unwrap();
+        let trash = Trash::new(&folders);
+        std::fs::create_dir(folders.builds().join("dep_1")).unwrap();
+        trash.set_aside(&folders.builds().join("dep_1")).unwrap();
+        let entry = trash.entries().unwrap().remove(0);
+        let program = dir.path().join("program");
+        let put = |text: &str| {
+            fs::write(&program, text).unwrap();
+            fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        };
+        let mut emptier = TrashEmptier::new(trash.clone(), program.clone(), Metrics::default());
+        for (text, reason) in [
+            ("#!/bin/sh\nkill -ABRT $$\n", "ended by signal 6"),
+            ("#!/bin/sh\necho no >&2\nexit 1\n", "failed: no"),
+            ("#!/bin/sh\necho '{'\n", "EOF"),
+        ] {
+            put(text);
+            let error = emptier.empty(&entry).await.unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        fs::remove_file(&program).unwrap();
+        for _ in 0..2 {
+            emptier.remove(entry.clone()).await;
+            let delay = &emptier.delayed[&entry];
+            assert!(delay.stuck && delay.until > Instant::now());
+        }
+        assert!(entry.exists());
+        // A link in the place of a folder leads nowhere.
+        let link = folders.trash().join("link");
+        symlink(folders.state(), &link).unwrap();
+        emptier.remove(link.clone()).await;
+        assert!(fs::symlink_metadata(&link).is_err() && folders.state().exists());
+    }
+
+    #[test]
+    fn what_stays_is_named_with_its_reason_and_what_to_do() {
+        let left = fairlead_base::tree::Leftover { path: "a/b".into(), reason: "it is a mount point".into() };
+        let removal = Removal { left: vec![left], left_count: 3, ..Removal::default() };
+        assert!(sentence(&removal).starts_with("a/b (it is a mount point) and 2 more. Remove it"));
+    }
+}

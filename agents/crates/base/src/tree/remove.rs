@@ -9,7 +9,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, chmod, fchmod, fstat, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, chmod, fchmod, fstat, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 

@@ -77,7 +77,8 @@ fn the_recursive_removal_ends_its_process_at_a_depth_that_this_one_removes() {
     let tree = dir.path().join("tree");
     nest(&tree, TWIN_LEVELS);
     let name = "tree::tests::the_recursive_removal_ends_its_process_at_a_depth_that_this_one_removes";
-    let twin = Command::new(std::env::current_exe().unwrap()).args(["--exact", name]).env(TWIN, &tree).output().unwrap();
+    let twin =
+        Command::new(std::env::current_exe().unwrap()).args(["--exact", name]).env(TWIN, &tree).output().unwrap();
     assert!(!twin.status.success() && tree.exists(), "{:?}", twin.status.signal());
     with_small_stack(|| remove(&tree)).unwrap();
     assert!(!tree.exists());
@@ -118,7 +119,8 @@ fn what_links_lead_to_is_neither_measured_nor_removed() {
 
 /// Swaps a folder and a link that leads outside.
 fn swap(tree: &Path) {
-    match renameat_with(rustix::fs::CWD, tree.join("folder"), rustix::fs::CWD, tree.join("link"), RenameFlags::EXCHANGE) {
+    match renameat_with(rustix::fs::CWD, tree.join("folder"), rustix::fs::CWD, tree.join("link"), RenameFlags::EXCHANGE)
+    {
         // One of them has been removed.
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => panic!("{error}"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairlead_base::{Trash, file};
+use fairlead_base::{StateFileError, Trash, file, state_file};
 use fairlead_model::AppKey;
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +25,9 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
-        let entries: Vec<Entry> = match file::read_if_present(&path)? {
-            Some(bytes) => serde_json::from_slice(&bytes)?,
-            None => Vec::new(),
-        };
+    pub(super) fn open(path: PathBuf) -> Result<Self, StateFileError> {
+        let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
+        let entries: Vec<Entry> = state_file::read(&path, parse)?.unwrap_or_default();
         let records = entries.into_iter().map(|entry| (entry.key, entry.record)).collect();
         Ok(Self { path, records, behind: false })
     }
