@@ -174,9 +174,10 @@ async fn has_own(workshop: &mut Workshop<'_>, folder: &Path, want: &Want) -> Res
 async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Result<(), BuildError> {
     let (lock, runtime) = (plan.lock_file.as_ref().map(|name| folder.join(name)), plan.runtime.clone());
     let (all, user) = (workshop.places.cache.clone(), workshop.options.user);
+    let trash = workshop.options.trash.clone();
     let (sender, receiver) = tokio::sync::oneshot::channel();
     blocking("preparing the cache", move || {
-        let made = as_user(user, || -> std::io::Result<PathBuf> {
+        let (own, old) = as_user(user, || -> std::io::Result<_> {
             let hash: String = hash(lock.as_deref())?.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let own = all.join(format!("{runtime}-{hash}"));
             std::fs::create_dir_all(&own)?;
@@ -191,13 +192,13 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
             }
             others.sort();
             others.truncate(others.len().saturating_sub(CACHES_MAX));
-            for (_, path) in others {
-                if path.is_dir() { make_removable(&path)? } else { std::fs::remove_file(path)? }
-            }
-            Ok(own)
-        })?;
+            Ok((own, others))
+        })??;
+        for (_, path) in old {
+            trash.set_aside(&path)?;
+        }
         // Whoever asked has gone only when the build has.
-        sender.send(made?).ok();
+        sender.send(own).ok();
         Ok::<(), std::io::Error>(())
     })
     .await?;
@@ -221,22 +222,6 @@ fn hash(file: Option<&Path>) -> std::io::Result<Digest> {
         }
     }
     Ok(hash.finish())
-}
-
-/// Go makes the folders of its modules read-only.
-fn make_removable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))?;
-        for entry in std::fs::read_dir(&folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
-            }
-        }
-    }
-    std::fs::remove_dir_all(path)
 }
 
 async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: bool) -> Result<(), BuildError> {

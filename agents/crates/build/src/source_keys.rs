@@ -86,7 +86,7 @@ fn login(url: &str, username: &str, password: &str) -> Vec<(&'static str, Zeroiz
 /// Takes the files away again.
 pub(crate) async fn remove(workshop: &Workshop<'_>) -> Result<(), BuildError> {
     let folder = workshop.places.keys.clone();
-    blocking("removing the key of the source", move || crate::places::remove(&folder)).await
+    blocking("removing the key of the source", move || fairlead_base::tree::remove(&folder)).await
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
