@@ -1,6 +1,7 @@
 //! What every crate of the agent leans on: clock, folders, files that are whole or absent, back-off, shutdown, descriptors, control groups.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 
+pub mod accounts;
 pub mod backoff;
 pub mod cgroup;
 pub mod clock;

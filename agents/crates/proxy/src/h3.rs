@@ -18,11 +18,12 @@ use std::time::Duration;
 
 use crate::control::OwnedListener;
 use crate::core::Core;
-use cid::Place;
 use neighbour::Neighbours;
 use socket::Socket;
 
+pub(crate) use cid::Place;
 pub(crate) use mail::{Mail, boxes};
+pub(crate) use neighbour::{NeighbourSockets, forget_neighbours};
 pub(crate) use settings::QuicSettings;
 
 /// From the last GOAWAY to the end of a connection that has no streams.
@@ -34,16 +35,18 @@ pub(crate) async fn serve(
     listener: OwnedListener,
     settings: QuicSettings,
     mail: Mail,
-    core_number: u8,
+    neighbours: NeighbourSockets,
 ) {
-    let address = listener.address;
+    let (address, place) = (listener.address, neighbours.place());
     let socket = match listener.into_udp().and_then(Socket::new) {
         Ok(socket) => socket,
         Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),
     };
     core.wait_for_routes().await;
-    let place = Place { generation: settings.generation, core: core_number };
-    // Now that it serves: who served before leaves what is new to it.
-    let neighbours = Neighbours::open(&settings.base, place, mail.address);
+    // Now that it serves: the process that served before leaves what is new to it.
+    let neighbours = match Neighbours::begin(neighbours) {
+        Ok(neighbours) => neighbours,
+        Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),
+    };
     endpoint::serve(core, socket, settings, mail, neighbours, place).await;
 }
