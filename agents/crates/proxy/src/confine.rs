@@ -233,8 +233,10 @@ fn programs() -> Result<[BpfProgram; 3], BackendError> {
 /// System calls that are allowed with some arguments.
 fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let bits = |value: libc::c_int| u64::from(value.cast_unsigned());
-    let any_of = |index, values: &[u64]| values.iter().map(|value| one(&[(index, u64::MAX, *value)])).collect();
-    let not_executable = || Ok(vec![one(&[(2, bits(libc::PROT_EXEC), 0)])?]);
+    let any_of = |index, values: &[u64]| -> Result<Vec<SeccompRule>, BackendError> {
+        values.iter().map(|value| one(&[(index, u64::MAX, *value)])).collect()
+    };
+    let not_executable = || one(&[(2, bits(libc::PROT_EXEC), 0)]);
     let stream =
         |family| one(&[(0, u64::MAX, bits(family)), (1, SOCKET_TYPE_MASK, bits(libc::SOCK_STREAM)), (2, u64::MAX, 0)]);
     Ok(BTreeMap::from([
@@ -248,8 +250,8 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         ),
         // TIOCSTI would type into the terminal of whoever started it.
         (libc::SYS_ioctl, any_of(1, &[libc::FIONBIO, libc::FIONREAD, libc::TCGETS])?),
-        (libc::SYS_mmap, not_executable()?),
-        (libc::SYS_mprotect, not_executable()?),
+        (libc::SYS_mmap, vec![not_executable()?]),
+        (libc::SYS_mprotect, vec![not_executable()?]),
         (libc::SYS_prctl, any_of(0, &[libc::PR_SET_NAME, libc::PR_SET_VMA].map(bits))?),
         // Of this process or thread alone.
         (libc::SYS_prlimit64, any_of(0, &[0])?),
