@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::cmsg_space;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg, sockopt,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg, sendmsg, socket_with,
+    sockopt,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -40,13 +42,18 @@ pub async fn send(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'
 pub struct Ancillary {
     /// Descriptors in the order they were sent.
     pub descriptors: VecDeque<OwnedFd>,
-    /// The process that sent last, as the kernel tells it. Known after `ask_for_sender` only.
+    /// The process that sent last, as the kernel tells it; on sockets of `connect_asking_sender` only.
     pub sender: Option<u32>,
 }
 
-/// Has the kernel name the sender with everything that arrives from now on (SO_PASSCRED): a peer can't lie about it.
-pub fn ask_for_sender(stream: &UnixStream) -> io::Result<()> {
-    Ok(sockopt::set_socket_passcred(stream, true)?)
+/// Connects to a Unix socket, and has the kernel name the sender of everything that arrives (SO_PASSCRED): a peer can't lie
+/// about it. Asked before it connects, because what is sent earlier carries no name.
+pub fn connect_asking_sender(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_passcred(&socket, true)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    UnixStream::from_std(socket.into())
 }
 
 /// Reads once, at most `bytes.len()`; zero means the peer closed. Descriptors that came along are appended.
@@ -126,8 +133,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_kernel_names_the_process_that_sent() {
-        let (near, far) = UnixStream::pair().unwrap();
-        ask_for_sender(&far).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let listener = tokio::net::UnixListener::bind(folder.path().join("s")).unwrap();
+        let far = connect_asking_sender(&folder.path().join("s")).unwrap();
+        let (near, _) = listener.accept().await.unwrap();
         send(&near, b"here", &[]).await.unwrap();
         let (mut bytes, mut arrived) = ([0u8; 16], Ancillary::default());
         assert_eq!(receive(&far, &mut bytes, &mut arrived).await.unwrap(), 4);

@@ -6,9 +6,7 @@ use std::io;
 use std::path::Path;
 
 use fairlead_base::accounts::{self, User};
-use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope,
-};
+use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus, Scope};
 use rustix::io::Errno;
 use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, getpid, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -243,10 +241,7 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         (libc::SYS_clone, vec![one(&[(0, bits(THREAD | NAMESPACES), bits(THREAD))])?]),
         (
             libc::SYS_fcntl,
-            any_of(
-                1,
-                &[libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL].map(bits),
-            )?,
+            any_of(1, &[libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL].map(bits))?,
         ),
         // TIOCSTI would type into the terminal of whoever started it.
         (libc::SYS_ioctl, any_of(1, &[libc::FIONBIO, libc::FIONREAD, libc::TCGETS])?),

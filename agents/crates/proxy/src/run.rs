@@ -18,7 +18,7 @@ use crate::access_log::LogWriter;
 use crate::confine::confine;
 use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
 use crate::core::Ports;
-use crate::h3::{self, Mail, NeighbourSockets, Place, QuicSettings};
+use crate::h3::{QuicSettings, Ways};
 use crate::health::Probes;
 use crate::limits::Limits;
 use crate::policy::Shared;
@@ -81,17 +81,8 @@ async fn serve_sockets(
     let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
     let quic = QuicSettings::new(&tls, &keys, &limits)?;
-    let mut mail: Vec<Vec<Mail>> = listeners.iter().map(|_| Vec::new()).collect();
-    let mut neighbours: Vec<Vec<NeighbourSockets>> = listeners.iter().map(|_| Vec::new()).collect();
-    for (number, _) in sockets.addresses(ListenerKind::Quic).into_iter().enumerate() {
-        mail.iter_mut().zip(h3::boxes(listeners.len(), number)).for_each(|(mail, of_core)| mail.push(of_core));
-        for (index, of_core) in neighbours.iter_mut().enumerate() {
-            let core = u8::try_from(index % 256).unwrap_or_default();
-            let place = Place { generation: quic.generation, core };
-            of_core.push(NeighbourSockets::open(&control_path, place, number));
-        }
-    }
-    // Whoever started this process commands it, also once it is another user's.
+    let ways = Ways::of_cores(&listeners, quic.generation, &control_path);
+    // The user who started this process commands it, also once it is another user's.
     let owner = rustix::process::geteuid().as_raw();
     if confined {
         fairlead_tls::load_system_authorities();
@@ -99,11 +90,10 @@ async fn serve_sockets(
     }
     let access_log = LogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
     let (wakes, called) = tokio::sync::mpsc::unbounded_channel();
-    let ways = mail.into_iter().zip(neighbours);
-    for (index, (listeners, (mail, neighbours))) in listeners.into_iter().zip(ways).enumerate() {
+    for (index, (listeners, ways)) in listeners.into_iter().zip(ways).enumerate() {
         let (limits, tls, quic) = (limits.clone(), Arc::clone(&tls), quic.clone());
         let (access_log, wakes) = (access_log.clone(), wakes.clone());
-        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, mail, neighbours, access_log, wakes };
+        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, ways, access_log, wakes };
         workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
     }
     let cores = workers.len();

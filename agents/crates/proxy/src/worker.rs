@@ -17,7 +17,7 @@ use crate::access_log::{AccessLog, Message};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
 use crate::core::{Core, CoreStats, DrainOrder, Ports, WakeCalls};
-use crate::h3::{self, Mail, NeighbourSockets, QuicSettings};
+use crate::h3::{self, QuicSettings, Ways};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
@@ -49,8 +49,7 @@ pub(crate) struct WorkerOptions {
     pub(crate) listeners: Vec<OwnedListener>,
     pub(crate) quic: QuicSettings,
     /// One for each of QUIC's listeners, in their order.
-    pub(crate) mail: Vec<Mail>,
-    pub(crate) neighbours: Vec<NeighbourSockets>,
+    pub(crate) ways: Vec<Ways>,
     pub(crate) access_log: SyncSender<Message>,
     /// Who is told of requests for apps that sleep.
     pub(crate) wakes: WakeCalls,
@@ -98,11 +97,11 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
     let laps = Rc::clone(&core);
     spawn(async move { laps.handshakes.count_laps(Instant::now).await });
     let mut accepting = Vec::new();
-    let mut ways = options.mail.into_iter().zip(options.neighbours);
+    let mut ways = options.ways.into_iter();
     for listener in options.listeners {
         if listener.kind == ListenerKind::Quic {
-            if let Some((mail, neighbours)) = ways.next() {
-                spawn(h3::serve(Rc::clone(&core), listener, options.quic.clone(), mail, neighbours));
+            if let Some(ways) = ways.next() {
+                spawn(h3::serve(Rc::clone(&core), listener, options.quic.clone(), ways));
             }
             continue;
         }
@@ -311,8 +310,7 @@ pub(crate) mod tests {
             ports: Ports { https: None, quic: None },
             tls,
             listeners: sockets.listeners,
-            mail: Vec::new(),
-            neighbours: Vec::new(),
+            ways: Vec::new(),
             access_log: LogWriter::start().unwrap(),
             wakes: mpsc::unbounded_channel().0,
         })

@@ -84,7 +84,7 @@ fn main() {
     println!("test result: ok. {} passed; 0 failed; 0 ignored", 1 + u32::from(geteuid().is_root()));
 }
 
-/// What intruders are after: files, sockets and a process of the user who started the proxy.
+/// Targets of the intruder: files, sockets and a process of the user who started the proxy.
 struct Prey {
     folder: tempfile::TempDir,
     victim: Child,
@@ -131,7 +131,8 @@ impl Drop for Prey {
 fn round() {
     let prey = Prey::new();
     let attempt = |wall: &str, attempt: &str| {
-        let ended = Command::new("/proc/self/exe").args(["attempt", wall, attempt, &prey.of(attempt)]).output().unwrap();
+        let ended =
+            Command::new("/proc/self/exe").args(["attempt", wall, attempt, &prey.of(attempt)]).output().unwrap();
         match (ended.status.code(), ended.status.signal()) {
             (Some(0), _) => Outcome::Succeeded,
             (Some(REFUSED), _) => Outcome::Refused,

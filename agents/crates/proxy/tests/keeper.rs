@@ -73,7 +73,7 @@ fn main() {
 
 fn options(folder: &Path) -> KeeperOptions {
     KeeperOptions {
-        // Whoever runs the tests may start it, wherever it lies.
+        // An ordinary user may start it too, in whatever folder it lies.
         program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],
@@ -143,7 +143,8 @@ async fn a_proxy_serves_without_any_right_beyond_serving() {
     keeper.apply(snapshot(app.address)).await.unwrap();
     assert_eq!(ask(keeper.http_address().unwrap()).await, Some(200));
     let root = rustix::process::geteuid().is_root();
-    let user = if root { fairlead_base::accounts::proxy_user().unwrap().uid } else { rustix::process::geteuid().as_raw() };
+    let user =
+        if root { fairlead_base::accounts::proxy_user().unwrap().uid } else { rustix::process::geteuid().as_raw() };
     let mut threads = 0;
     for task in std::fs::read_dir(format!("/proc/{}/task", keeper.pid())).unwrap() {
         let status = status(&task.unwrap().path());

@@ -93,7 +93,8 @@ fn main() {
         );
     }
     if named.is_empty() && rustix::process::geteuid().is_root() {
-        let again = Command::new("/proc/self/exe").args(AS_ORDINARY_USER).uid(ORDINARY_USER).gid(ORDINARY_USER).status();
+        let again =
+            Command::new("/proc/self/exe").args(AS_ORDINARY_USER).uid(ORDINARY_USER).gid(ORDINARY_USER).status();
         failed += u32::from(!again.unwrap().success());
     }
     println!(

@@ -1,5 +1,5 @@
 //! The way from the proxy to an app's Unix socket. The proxy's user is neither root nor the app's, and the app makes its socket
-//! for itself; so the agent opens it. The folder's mode is the wall: nobody but the app and the proxy's group passes it.
+//! for itself; so the agent opens it. The folder's mode is the wall: only the app and the proxy's group pass it.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -76,12 +76,7 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
         }
     }
 
-    /// Has the kernel name the sender of each message; for `sender`.
-    pub fn ask_for_sender(&self) -> io::Result<()> {
-        descriptor::ask_for_sender(&self.stream)
-    }
-
-    /// The process that sent the last message, when the kernel was asked for it.
+    /// The process that sent the last message; `None` unless the socket was made to ask the kernel for it.
     pub fn sender(&self) -> Option<u32> {
         self.ancillary.sender
     }

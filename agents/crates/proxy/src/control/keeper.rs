@@ -467,6 +467,9 @@ impl Kept {
             return Err(ProxyError::Protocol("another process answers on the control socket"));
         }
         link::command(&channel, proxy_command::Body::Keys(self.keys.message())).await?;
+        if let Some(file) = self.log.current() {
+            link::pass_log(&channel, &file).await?;
+        }
         if let Some(snapshot) = &self.applied {
             link::command(&channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
         }

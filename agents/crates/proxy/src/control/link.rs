@@ -6,9 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_wire::local::{AccessLogFile, ProxyCommand, ProxyEvent, ProxyHello, TakeListeners, proxy_command, proxy_event};
+use fairlead_base::descriptor::connect_asking_sender;
+use fairlead_wire::local::{
+    AccessLogFile, ProxyCommand, ProxyEvent, ProxyHello, TakeListeners, proxy_command, proxy_event,
+};
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
-use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::{ProxyError, ProxyKeys, Sockets};
@@ -81,13 +83,12 @@ pub(crate) async fn adopt(path: &Path) -> Result<Option<Adopted>, ProxyError> {
 }
 
 async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
-    let stream = match UnixStream::connect(path).await {
+    let stream = match connect_asking_sender(path) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
         Err(error) => return Err(ProxyError::system("cannot reach the proxy's control socket")(error)),
     };
     let mut channel = Channel::new(stream);
-    channel.ask_for_sender().map_err(ProxyError::system("cannot ask who answers on the control socket"))?;
     let pid = greet(&mut channel, ANSWER_TIMEOUT).await?;
     // It is ended by this number one day: a proxy in the wrong hands must not name another process.
     if channel.sender() != Some(pid) {

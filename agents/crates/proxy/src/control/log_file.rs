@@ -1,5 +1,5 @@
-//! The access log's file on the side of `run`: opened, rotated when it is full, opened anew when somebody moved it. The proxy
-//! gets descriptors only. Invariant: a disk that hangs delays lines, never the keeper.
+//! Keeper of the access log's file in `run`: opens it, rotates it when it is full, opens it anew when it was moved. The proxy gets
+//! descriptors only. Invariant: a disk that hangs delays lines, never the keeper.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -99,7 +99,7 @@ fn look_at(Wanted { path, settings }: Wanted, known: Option<u64>) -> io::Result<
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // Addresses and what people asked for: not for everybody on the machine.
+    // It holds addresses and paths of clients, so other users must not read it.
     let file = OpenOptions::new().create(true).append(true).mode(0o640).open(&path)?;
     let inode = file.metadata()?.ino();
     Ok(Some(Open { path, inode, file: Arc::new(file) }))

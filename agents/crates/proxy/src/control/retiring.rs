@@ -23,7 +23,7 @@ const BURIAL_TIMEOUT: Duration = Duration::from_millis(200);
 /// Commands that may wait for a slow one; it misses more.
 const COMMANDS_MAX: usize = 16;
 
-/// What one is told.
+/// A message to one.
 enum Order {
     Command(proxy_command::Body),
     Log(Arc<File>),

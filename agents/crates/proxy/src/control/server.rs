@@ -66,7 +66,7 @@ pub(crate) struct ControlServer {
     pub(crate) collected_at: Instant,
     /// Apps that requests wait for.
     pub(crate) wakes: mpsc::UnboundedReceiver<Box<str>>,
-    /// The user who started this process: with root the one who may command it.
+    /// The user who started this process; only this one and root may command it.
     pub(crate) owner: u32,
 }
 
@@ -201,9 +201,8 @@ impl ControlServer {
     fn take_access_log(&mut self) {
         let passed = self.channel.as_mut().and_then(|channel| channel.take_descriptors(1).pop());
         let file = passed.ok_or("no file came with it").map(File::from);
-        let sent = file.and_then(|file| {
-            self.access_log.try_send(Message::File(file)).map_err(|_| "it does not keep up")
-        });
+        let sent =
+            file.and_then(|file| self.access_log.try_send(Message::File(file)).map_err(|_| "it does not keep up"));
         if let Err(reason) = sent {
             tracing::warn!(reason, "the access log stays in the file that it has");
         }

@@ -47,7 +47,9 @@ impl Other {
         way.set_nonblocking(true)?;
         match way.connect(path) {
             Ok(()) => Ok(Some(Self { generation, way })),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -73,7 +75,7 @@ impl Other {
 /// One core's sockets towards the same core of the other processes, for one address.
 pub(crate) struct NeighbourSockets {
     place: Place,
-    /// Others send to it; and what they send on.
+    /// The socket that others send to, and one connected to it that is passed to them.
     own: Option<(UnixDatagram, Other)>,
     others: Vec<Other>,
 }
@@ -172,7 +174,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Tells the others that this process serves from now on, and how to reach it.
+    /// Tells the others that this process serves from now on, and passes each a way to it.
     pub(crate) fn begin(sockets: NeighbourSockets) -> io::Result<Self> {
         let NeighbourSockets { place, own, mut others } = sockets;
         let way = [WAY, &place.generation].concat();

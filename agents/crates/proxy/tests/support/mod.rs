@@ -17,8 +17,8 @@ use fairlead_proxy::{Limits, ListenerKind, ProxyError, Sockets};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
-    AccessLogFile, ProxyApp, ProxyBalanceStats, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello, ProxyRoute,
-    ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
+    AccessLogFile, ProxyApp, ProxyBalanceStats, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello,
+    ProxyRoute, ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
 };
 use fairlead_wire::traffic::AppTraffic;
 use rustls::{ClientConfig, RootCertStore};
