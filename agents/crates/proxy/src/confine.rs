@@ -252,7 +252,20 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         (libc::SYS_prlimit64, any_of(0, &[0])?),
         (libc::SYS_setpriority, any_of(1, &[0])?),
         (libc::SYS_tgkill, any_of(0, &[bits(getpid().as_raw_pid())])?),
-        (libc::SYS_socket, vec![stream(libc::AF_INET)?, stream(libc::AF_INET6)?, stream(libc::AF_UNIX)?]),
+        (
+            libc::SYS_socket,
+            vec![
+                stream(libc::AF_INET)?,
+                stream(libc::AF_INET6)?,
+                stream(libc::AF_UNIX)?,
+                // Questions about the user at the other end of a local connection; it changes nothing without CAP_NET_ADMIN.
+                one(&[
+                    (0, u64::MAX, bits(libc::AF_NETLINK)),
+                    (1, SOCKET_TYPE_MASK, bits(libc::SOCK_DGRAM)),
+                    (2, u64::MAX, bits(libc::NETLINK_SOCK_DIAG)),
+                ])?,
+            ],
+        ),
     ]))
 }
 
