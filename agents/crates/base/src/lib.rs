@@ -2,6 +2,7 @@
 //! back-off, shutdown, descriptors, control groups, sandboxes.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 
+pub mod accounts;
 pub mod backoff;
 pub mod cgroup;
 pub mod clock;

@@ -229,7 +229,8 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
     environment
 }
 
-/// An empty folder of its own for its socket: one that a former process left would be in the way of the next.
+/// An empty folder of its own for its socket: one that a former process left would be in the way of the next. The first good
+/// health check lets the proxy in (`socket`).
 fn make_socket_folder(trash: &Trash, instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
     let socket = instance.socket();
     let (length, folder) = (socket.as_os_str().len(), socket.parent().unwrap_or(instance.path()));
