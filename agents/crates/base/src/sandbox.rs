@@ -21,6 +21,8 @@ use seccompiler::{
 const LANDLOCK: ABI = ABI::V6;
 /// First version of Landlock that keeps signals and abstract Unix sockets inside of the sandbox (Linux 6.12).
 pub const LANDLOCK_SCOPES: u32 = 6;
+/// First version of Landlock that knows the right to truncate (Linux 6.2).
+const LANDLOCK_TRUNCATE: u32 = 3;
 
 /// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
 const SYSTEM: [&str; 16] = [
@@ -163,8 +165,7 @@ impl Sandbox {
 pub fn landlock_version() -> u32 {
     const VERSION: u32 = 1;
     // SAFETY: without attributes and with this flag the call reads no memory and makes nothing.
-    let version =
-        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) };
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) };
     u32::try_from(version).unwrap_or_default()
 }
 
@@ -209,8 +210,12 @@ struct PathBeneath {
 #[allow(unsafe_code)]
 fn restrict(rules: &OwnedFd) -> io::Result<()> {
     const PATH_BENEATH: u32 = 1;
-    // Writing is for a process's own settings; the kernel guards those of others by their users.
-    let access = AccessFs::from_read(ABI::V1) | AccessFs::WriteFile;
+    // Writing is for a process's own settings, which shells truncate as they open them; the kernel guards those of others by their
+    // users.
+    let mut access = AccessFs::from_read(ABI::V1) | AccessFs::WriteFile;
+    if landlock_version() >= LANDLOCK_TRUNCATE {
+        access |= AccessFs::Truncate;
+    }
     let proc = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let rule = PathBeneath { allowed_access: access.bits(), parent_fd: proc.as_raw_fd() };
     let done = |result: libc::c_long| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };

@@ -12,11 +12,10 @@ use tokio::time::Instant;
 use crate::as_user::as_user;
 use crate::command::Workshop;
 use crate::pack::PackError;
-use crate::places::{Places, blocking, owner, remove};
+use crate::places::{Places, blocking, owner};
 use crate::plan::{self, Files, Plan, Way, Wish};
 use crate::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size,
-    upload,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size, upload,
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
@@ -35,7 +34,8 @@ pub async fn build(
     let deployment = spec.deployment.clone();
     let limits = limits(spec.limits, options.limits);
     blocking("preparing its folder", {
-        let (places, user, without_cache) = (places.clone(), options.user, spec.without_cache);
+        let (places, trash, user) = (places.clone(), options.trash.clone(), options.user);
+        let without_cache = spec.without_cache;
         move || {
             leftover::end(&deployment, user);
             // It counts as the build does: one that leaves the build no room would let none succeed any more.
@@ -45,7 +45,7 @@ pub async fn build(
                 size.used_bytes > half || size.too_deep
             };
             let without_cache = without_cache || is_large;
-            places.make(user, without_cache)
+            places.make(&trash, user, without_cache)
         }
     })
     .await?;
@@ -68,9 +68,9 @@ pub async fn build(
     };
     let result = steps(&mut workshop, spec).await;
     workshop.end_leftovers().await;
-    let (folder, cgroup) = (workshop.places.folder.clone(), workshop.cgroup.take());
+    let (folder, cgroup, trash) = (workshop.places.folder.clone(), workshop.cgroup.take(), options.trash.clone());
     let cleaned = blocking("clearing its folder", move || {
-        remove(&folder)?;
+        trash.set_aside(&folder)?;
         cgroup.map_or(Ok(()), |cgroup| cgroup.remove())
     });
     if let Err(error) = cleaned.await {
@@ -81,7 +81,7 @@ pub async fn build(
     result
 }
 
-/// Ends and clears what a former run of the agent left of builds other than `keep`. Blocking; call it at start.
+/// Ends and clears what a former run of the agent left of builds other than `keep`. Blocking; call it before any build.
 pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Result<()> {
     let kept = |name: &str| keep.iter().any(|deployment| deployment.as_str() == name);
     for entry in fs::read_dir(&options.builds)? {
@@ -89,7 +89,7 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
         let deployment = entry.file_name().to_str().and_then(|name| DeploymentId::parse(name).ok());
         if let Some(deployment) = deployment.filter(|deployment| !kept(deployment.as_str())) {
             leftover::end(&deployment, owner(&entry.path().join("source")));
-            remove(&entry.path())?;
+            options.trash.set_aside(&entry.path())?;
         }
     }
     for entry in fs::read_dir(&options.artifacts)? {

@@ -42,8 +42,7 @@ pub(crate) fn namespaces() -> bool {
         let mut command = Command::new("true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mounts = Some(vec![Bind { from: "/etc/passwd".into(), at: "/etc/passwd".into() }]);
-        let confined =
-            confine(&mut command, Confinement { user: None, entrances: Vec::new(), mounts, sandbox: None });
+        let confined = confine(&mut command, Confinement { user: None, entrances: Vec::new(), mounts, sandbox: None });
         let given = confined.and_then(|()| command.status());
         match given {
             Ok(status) => status.success(),

@@ -239,7 +239,7 @@ async fn engine(workshop: &Workshop<'_>) -> Result<Engine, BuildError> {
         return Ok(engine.clone());
     }
     Err(BuildError::Container(
-        "This server has no container engine that answers. Install Docker or Podman on it, or build on another server."
+        "This server has no container engine that answers. Install Docker on it, or build on another server."
             .to_owned(),
     ))
 }

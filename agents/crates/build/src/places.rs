@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use fairlead_base::Trash;
 use fairlead_model::{AppId, BuildSpec, EnvironmentId};
 
 use crate::confine::{Bind, write_passwd};
@@ -75,10 +76,10 @@ impl Places {
     }
 
     /// Makes the folders of a build anew, owned by its user and closed to all others.
-    pub(crate) fn make(&self, user: Option<u32>, without_cache: bool) -> io::Result<()> {
-        remove(&self.folder)?;
+    pub(crate) fn make(&self, trash: &Trash, user: Option<u32>, without_cache: bool) -> io::Result<()> {
+        trash.set_aside(&self.folder)?;
         if without_cache {
-            remove(&self.cache)?;
+            trash.set_aside(&self.cache)?;
         }
         let parent = self.folder.parent().ok_or(io::ErrorKind::InvalidInput)?;
         let disk = rustix::fs::statvfs(parent)?;
@@ -120,13 +121,6 @@ pub(crate) fn owner(path: &Path) -> Option<u32> {
     fs::symlink_metadata(path).ok().map(|found| found.uid())
 }
 
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
 pub(crate) async fn blocking(
     what: &'static str,
     work: impl FnOnce() -> io::Result<()> + Send + 'static,
@@ -149,6 +143,7 @@ mod tests {
     #[test]
     fn a_build_owns_its_folders_but_never_the_one_that_holds_them() {
         let dir = tempfile::tempdir().unwrap();
+        let trash = Trash::new(&fairlead_base::Folders::new(dir.path()).unwrap());
         let folder = dir.path().join("builds/dep_1");
         fs::create_dir(dir.path().join("builds")).unwrap();
         let places = Places::below(folder.clone(), dir.path().join("caches/app_1"));
@@ -156,7 +151,7 @@ mod tests {
         let root = rustix::process::geteuid().is_root();
         let user = if root { 71_234 } else { rustix::process::geteuid().as_raw() };
         for _ in 0..2 {
-            places.make(root.then_some(user), false).unwrap();
+            places.make(&trash, root.then_some(user), false).unwrap();
             for path in places.own() {
                 let found = fs::symlink_metadata(path).unwrap();
                 assert_eq!((found.uid(), found.mode() & 0o777), (user, 0o700), "{}", path.display());
@@ -166,9 +161,9 @@ mod tests {
             assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
         }
         fs::write(places.cache.join("kept"), "").unwrap();
-        places.make(root.then_some(user), false).unwrap();
+        places.make(&trash, root.then_some(user), false).unwrap();
         assert!(places.cache.join("kept").exists());
-        places.make(root.then_some(user), true).unwrap();
+        places.make(&trash, root.then_some(user), true).unwrap();
         assert!(!places.cache.join("kept").exists());
     }
 }

@@ -103,14 +103,17 @@ impl Engine {
             let said: Value = serde_json::from_slice(&words).unwrap_or(Value::Null);
             let text = |field: &str| said[field].as_str().unwrap_or_default();
             if status != 200 {
-                return Err(EngineError::Refused(text("message").to_owned()));
+                let why = said["message"].as_str().map_or_else(|| String::from_utf8_lossy(&words), Into::into);
+                return Err(EngineError::Refused(why.trim().to_owned()));
             }
             if let Some(why) = said["errorDetail"]["message"].as_str().or(said["error"].as_str()) {
                 return Err(EngineError::Refused(why.to_owned()));
             }
             let words = if text("stream").is_empty() { text("status") } else { text("stream") };
             for text in words.lines().filter(|text| !text.trim().is_empty()) {
-                if let Some(container) = text.trim().strip_prefix("---> ").and_then(|text| text.strip_prefix(RUNNING_IN)) {
+                if let Some(container) =
+                    text.trim().strip_prefix("---> ").and_then(|text| text.strip_prefix(RUNNING_IN))
+                {
                     self.limit_processes(container, memory_bytes).await;
                 }
                 built |= text.starts_with("Successfully built ");

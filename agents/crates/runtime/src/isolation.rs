@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use fairlead_base::Folders;
 use fairlead_base::cgroup::{APPS_UNIT, Cgroups};
 use fairlead_base::sandbox::{LANDLOCK_SCOPES, landlock_version, seccomp_known};
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
-};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -61,11 +59,8 @@ impl Isolation {
         }
         let private_proc = root && private_proc_possible();
         if !private_proc {
-            let why = if root {
-                "a /proc of their own can't be mounted here"
-            } else {
-                "the agent does not run as root"
-            };
+            let why =
+                if root { "a /proc of their own can't be mounted here" } else { "the agent does not run as root" };
             off.push(format!("Apps see the names and arguments of all processes of the server, because {why}."));
         }
         let (landlock, seccomp) = (landlock_version(), seccomp_known());

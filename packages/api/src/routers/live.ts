@@ -8,7 +8,7 @@ import type { Access } from '../access.ts';
 import { memberStream, router } from '../ladder.ts';
 import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
 import { type StreamSide, streamWhileAllowed } from '../open-streams.ts';
-import { byDeployment, byRun, bySeenPlacement } from '../scopes.ts';
+import { byDeployment, byRun, findSeenPlacement } from '../scopes.ts';
 
 export const liveRouter = router({
   watch: memberStream('app.read')
@@ -54,16 +54,16 @@ async function needsOf(core: OrganizationCtx, topic: LiveTopic, access: Access):
     case 'app': {
       const permissions = ['app.read', 'metric.read'] as const;
       const may = (there: Scope) => permissions.every((permission) => access.may(permission, there));
-      const scope = await bySeenPlacement.find(core, { appId: topic.id }, may);
+      const scope = await findSeenPlacement(core, { id: topic.id }, may);
       return { topicId, permissions, scope: scope ?? wholeOrganization };
     }
     case 'deployment': {
-      const scope = await byDeployment.find(core, { deploymentId: topic.id });
-      return { topicId, permissions: ['deployment.read'], scope: scope ?? wholeOrganization };
+      const [scope = wholeOrganization] = await byDeployment.find(core, { deploymentId: topic.id });
+      return { topicId, permissions: ['deployment.read'], scope };
     }
     case 'benchmark': {
-      const scope = await byRun.find(core, { runId: topic.id });
-      return { topicId, permissions: ['benchmark.read'], scope: scope ?? wholeOrganization };
+      const [scope = wholeOrganization] = await byRun.find(core, { runId: topic.id });
+      return { topicId, permissions: ['benchmark.read'], scope };
     }
     case 'server':
       return { topicId, permissions: ['server.read', 'metric.read'], scope: wholeOrganization };

@@ -65,8 +65,7 @@ async function prepare(ctx: ApiContext, access: Access, input: TailLogInput, fol
   const { organizationId } = access;
   return ctx.database.tenant(organizationId, async (tx) => {
     const core = { tx, organizationId, clock: ctx.clock, log: ctx.log };
-    const found = await byPlacement.find(core, { appId: input.appId, environmentId: input.environmentId });
-    const scope = found ?? wholeOrganization;
+    const [scope = wholeOrganization] = await byPlacement.find(core, input);
     requireLogs(access, scope);
     return { query: await toLogQuery(core, input, follow), scope };
   });

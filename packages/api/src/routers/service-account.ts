@@ -15,34 +15,34 @@ import {
 } from '@fairlead/core/service-account';
 import { createdTokenSchema, tokenRefSchema } from '@fairlead/core/token';
 import { memberProcedure, router } from '../ladder.ts';
+import { isRights } from '../protection.ts';
 
 export const serviceAccountRouter = router({
   list: memberProcedure('token.read')
     .output(serviceAccountListSchema)
     .query(({ ctx }) => listServiceAccounts(ctx.core)),
 
-  create: memberProcedure('member.write', { fresh: true })
-    .input(createServiceAccountInputSchema)
+  create: memberProcedure('member.write', { input: createServiceAccountInputSchema, fresh: true, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => createServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  update: memberProcedure('member.write', { fresh: true })
-    .input(updateServiceAccountInputSchema)
+  update: memberProcedure('member.write', { input: updateServiceAccountInputSchema, fresh: true, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => updateServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  delete: memberProcedure('member.write')
-    .input(deleteServiceAccountInputSchema)
+  delete: memberProcedure('member.write', { input: deleteServiceAccountInputSchema, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  createToken: memberProcedure('member.write', { fresh: true })
-    .input(createServiceTokenInputSchema)
+  createToken: memberProcedure('member.write', {
+    input: createServiceTokenInputSchema,
+    fresh: true,
+    protection: isRights,
+  })
     .output(createdTokenSchema)
     .mutation(({ ctx, input }) => createServiceToken(ctx.core, input, ctx.access.rights)),
 
-  revokeToken: memberProcedure('member.write')
-    .input(tokenRefSchema)
+  revokeToken: memberProcedure('member.write', { input: tokenRefSchema, protection: isRights })
     .output(tokenRefSchema)
     .mutation(({ ctx, input }) => revokeServiceToken(ctx.core, input)),
 });

@@ -38,7 +38,7 @@ pub(super) async fn prepare(
     if !engine.answers().await {
         return Err(failure(
             "rollout.no_engine",
-            "This server has no container engine that answers, and the release is an image. Install or start Docker or Podman on it, then deploy again.".to_owned(),
+            "This server has no container engine that answers, and the release is an image. Install or start Docker on it, then deploy again.".to_owned(),
         ));
     }
     disk::room_for(artifact, folders)?;

@@ -195,7 +195,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 continue;
             }
             if ends_turn {
-                cx.waker().wake_by_ref();
+                fairlead_reactor::defer_turn();
             } else if !done {
                 self.download.settle()?;
             }

@@ -168,6 +168,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                 if line.is_empty() {
                     break;
                 }
+                if !trailers.is_empty() {
+                    trailers.push('\n');
+                }
                 trailers.push_str(&line);
             }
         } else if let Some(length) = header(&head, "content-length") {

@@ -288,11 +288,9 @@ impl Driver {
         if let Some(managed) = self.instances.remove(instance) {
             self.ports.give_back(managed.port);
         }
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = files::remove_folder(&folder) {
-                tracing::warn!(folder = %folder.display(), %error, "could not be removed");
-            }
-        });
+        if let Err(error) = self.options.trash.set_aside(&folder) {
+            tracing::warn!(folder = %folder.display(), %error, "could not be removed");
+        }
     }
 
     fn tail(&self, deployment: &DeploymentId, step: Step, instance: &InstanceId) {
@@ -366,14 +364,10 @@ impl Driver {
             spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
         });
         let keep: HashSet<String> = used.chain(wanted).map(ToString::to_string).collect();
-        let warn = |error| tracing::warn!(%error, "releases that are no longer needed could not be removed");
         // Here, before the next release is prepared: in its own time a removal could take the folder from under it.
-        match files::set_aside_releases(&self.options.folders.releases(), &keep) {
-            Ok(gone) => {
-                let remove = move || gone.iter().try_for_each(|path| files::remove_folder(path)).unwrap_or_else(warn);
-                tokio::task::spawn_blocking(remove);
-            }
-            Err(error) => warn(error),
+        let (trash, releases) = (&self.options.trash, self.options.folders.releases());
+        if let Err(error) = files::set_aside_releases(trash, &releases, &keep) {
+            tracing::warn!(%error, "releases that are no longer needed could not be removed");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fc
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fairlead_base::Trash;
 use fairlead_base::cgroup::GroupLimits;
 use fairlead_base::sandbox;
 use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, SOCKET_PATH_BYTES_MAX};
@@ -118,7 +119,7 @@ fn build(
         None => environment(&order, options, &folder, &home, secrets_folder.as_deref()),
     };
     let socket = (order.release.listens_on_socket && order.process == WEB && order.hook.is_none())
-        .then(|| make_socket_folder(&folder, user))
+        .then(|| make_socket_folder(&options.trash, &folder, user))
         .transpose()?;
     let devices = (options.isolation.private_dev && container.is_none()).then(|| folder.devices());
     if let Some(devices) = &devices {
@@ -180,7 +181,7 @@ fn build(
 /// What the engine is told of it beside its environment.
 fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -> io::Result<ContainerSpec> {
     let socket = options.engine.socket().ok_or_else(|| {
-        io::Error::other("this server has no container engine; install Docker or Podman on it, then deploy again")
+        io::Error::other("this server has no container engine; install Docker on it, then deploy again")
     })?;
     let owner = container::owner(&options.folders);
     let secrets = match opened {
@@ -228,8 +229,9 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
     environment
 }
 
-/// An empty folder of its own for its socket: one that a former process left would be in the way of the next.
-fn make_socket_folder(instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
+/// An empty folder of its own for its socket: one that a former process left would be in the way of the next. The first good
+/// health check lets the proxy in (`socket`).
+fn make_socket_folder(trash: &Trash, instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
     let socket = instance.socket();
     let (length, folder) = (socket.as_os_str().len(), socket.parent().unwrap_or(instance.path()));
     if length > SOCKET_PATH_BYTES_MAX {
@@ -238,10 +240,8 @@ fn make_socket_folder(instance: &InstanceFolder, user: Option<u32>) -> io::Resul
             socket.display()
         )));
     }
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => make_folder(folder, 0o700, user)?,
-    }
+    trash.set_aside(folder)?;
+    make_folder(folder, 0o700, user)?;
     Ok(socket)
 }
 

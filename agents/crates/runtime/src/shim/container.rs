@@ -268,10 +268,7 @@ fn write_secrets(folder: &Path, secrets: &[Secret]) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    fairlead_base::tree::remove(folder)?;
     DirBuilder::new().mode(0o755).create(folder)?;
     for secret in secrets.iter().filter(|secret| secret.delivery == SecretDelivery::File) {
         let path = folder.join(&secret.name);

@@ -18,8 +18,8 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
 
-use super::devices::mount_devices;
 use super::container;
+use super::devices::mount_devices;
 use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::secrets;

@@ -13,6 +13,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useFreshMutation } from '../../common/confirm-identity.tsx';
+import { localAddressIn } from '../../common/local-address.ts';
 import { useMe } from '../../common/me.tsx';
 import { type MemberRole, useRoles } from './use-roles.ts';
 
@@ -134,8 +135,12 @@ interface InvitationLinkProps {
 
 /** Shown this once: only a hash of it is kept. */
 export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps) {
+  const local = localAddressIn(url);
   return (
     <div className="flex flex-col gap-4">
+      {local === null ? null : (
+        <ErrorNote>{`${local} leads every other machine to itself, so this link opens on this one only. The control plane needs an https address that people reach (FAIRLEAD_PUBLIC_URL of its web process).`}</ErrorNote>
+      )}
       <p className="text-pretty">
         Copy it now, it is not shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.
       </p>

@@ -220,7 +220,10 @@ fn waiting_has_its_deadline_and_ends_with_the_app() {
 
 #[test]
 fn a_line_that_stands_sheds_low_priority_and_nobody_of_high() {
-    let stage = stage(1, |traffic| traffic.queue_timeout_ms = 2_000);
+    let stage = stage(1, |traffic| {
+        traffic.queue_timeout_ms = 2_000;
+        traffic.adaptive = true;
+    });
     let _at_work = stage.here();
     let _waiting = stage.later(Asks::default());
     let refusal = stage.until(|| match stage.ask(of(Priority::Low)) {
