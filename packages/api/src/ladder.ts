@@ -141,14 +141,18 @@ function memberEntry<Input>(permission: Permission, { scope, also, lists, fresh,
       ...(also === undefined ? {} : { alsoNeeds: { words: also.words, permissions: also.permissions } }),
       ...(protection === undefined ? {} : { protection: { kind: protection.kind, words: protection.words } }),
     })
-    .use(async ({ ctx, next }) => next({ ctx: { access: await requireAnywhere(ctx, permission) } }));
+    .use(async ({ ctx, next }) => {
+      const access = await requireAnywhere(ctx, permission);
+      if (fresh === true && ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
+      return next({ ctx: { access } });
+    });
 }
 
 async function judge<Input>(
   core: Ctx,
   ctx: ApiContext & { readonly access: Access },
   permission: Permission,
-  { scope, also, lists, fresh, protection }: MemberOptions<Input>,
+  { scope, also, lists, protection }: MemberOptions<Input>,
   input: Input,
 ): Promise<void> {
   const { access } = ctx;
@@ -159,7 +163,6 @@ async function judge<Input>(
   }
   for (const { anyOf, scope: place } of (await also?.find(core, input)) ?? []) requireAny(access, anyOf, place);
   if (protection?.kind === 'approver') await requireApprover(core, access, await protection.find(core, input));
-  if (fresh === true && ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
 }
 
 function requireAny(access: Access, permissions: readonly [Permission, ...Permission[]], place: Scope | null): void {
