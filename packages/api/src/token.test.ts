@@ -30,7 +30,7 @@ test('it does what it was made for, in its organization, and the log names it', 
     name: 'By token',
     repositoryUrl,
     serverId: api.world.serverId,
-    deployNow: true,
+    deployNow: false,
   });
   expect((await api.tokenCaller(token).app.list({})).items.map(({ name }) => name)).toContain('By token');
   const { items } = await api.caller(owner.cookie).audit.list({ targetId: made.id });

@@ -15,7 +15,7 @@ export interface StoreBounds {
   readonly freeBytesMin: number;
 }
 
-export const defaultStoreBounds: StoreBounds = { organizationBytesMax: 200 * 1024 ** 3, freeBytesMin: 2 * 1024 ** 3 };
+const defaultStoreBounds: StoreBounds = { organizationBytesMax: 200 * 1024 ** 3, freeBytesMin: 2 * 1024 ** 3 };
 /** Room is measured anew after so many bytes, because others write meanwhile. */
 const measuredBytes = 64 * 1024 ** 2;
 
