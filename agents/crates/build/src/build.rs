@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{Artifact, BuildLimits, BuildSpec, Builder, DeploymentId, Step, StepState, StepStatus};
@@ -14,7 +15,7 @@ use crate::pack::PackError;
 use crate::places::{Places, blocking, owner};
 use crate::plan::{self, Files, Plan, Way, Wish};
 use crate::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, upload,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size, upload,
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
@@ -31,16 +32,23 @@ pub async fn build(
     let turn = leftover::Turn::take(options.user).ok_or_else(another).map_err(BuildError::server("beginning"))?;
     let places = Places::new(options, spec);
     let deployment = spec.deployment.clone();
+    let limits = limits(spec.limits, options.limits);
     blocking("preparing its folder", {
         let (places, trash, user) = (places.clone(), options.trash.clone(), options.user);
         let without_cache = spec.without_cache;
         move || {
             leftover::end(&deployment, user);
+            // It counts as the build does: one that leaves the build no room would let none succeed any more.
+            let half = limits.disk_bytes / 2;
+            let is_large = places.cache.exists() && {
+                let size = size::of(&[&places.cache], half)?;
+                size.used_bytes > half || size.too_deep
+            };
+            let without_cache = without_cache || is_large;
             places.make(&trash, user, without_cache)
         }
     })
     .await?;
-    let limits = limits(spec.limits, options.limits);
     let cgroup = options.cgroups.create(&format!("build-{}", spec.deployment), group_limits(limits));
     let cgroup = cgroup.map_err(BuildError::server("making its control group"))?;
     let mut workshop = Workshop {
@@ -217,12 +225,7 @@ async fn pack_up(
         pack::pack(&order, &artifacts, &name)
     });
     let packed = packed.await.unwrap_or_else(|error| Err(io::Error::other(error).into()));
-    let packed = packed.map_err(|error| match error {
-        PackError::Cancelled => BuildError::Cancelled,
-        PackError::Timeout => BuildError::Timeout { limit: workshop.limit, doing: "packed the app".to_owned() },
-        PackError::Refused(sentence) => BuildError::Command(sentence),
-        PackError::Server(source) => BuildError::server("packing the app")(source),
-    })?;
+    let packed = packed.map_err(|error| not_packed(error, workshop.limit, "packed the app"))?;
     for left_out in &packed.left_out {
         workshop.say(Step::Pack, format!("Left out: {left_out}."));
     }
@@ -233,6 +236,16 @@ async fn pack_up(
     let (files, digest) = (packed.files, &packed.digest[..19]);
     workshop.say(Step::Pack, format!("Packed {files} files into {size}, {digest}."));
     Ok(artifact(packed.digest, packed.size_bytes, fairlead_model::ArtifactKind::Archive, plan))
+}
+
+/// Turns what ended a packing into what ends its build; `doing` follows "it".
+pub(crate) fn not_packed(error: PackError, limit: Duration, doing: &'static str) -> BuildError {
+    match error {
+        PackError::Cancelled => BuildError::Cancelled,
+        PackError::Timeout => BuildError::Timeout { limit, doing: doing.to_owned() },
+        PackError::Refused(sentence) => BuildError::Command(sentence),
+        PackError::Server(source) => BuildError::server("packing")(source),
+    }
 }
 
 /// What is reported of a plan that was carried out.

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::digest::{Context, Digest, SHA256};
 use fairlead_model::Step;
 
 use crate::as_user::as_user;
@@ -178,8 +178,7 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
     let (sender, receiver) = tokio::sync::oneshot::channel();
     blocking("preparing the cache", move || {
         let (own, old) = as_user(user, || -> std::io::Result<_> {
-            let lock = lock.map(std::fs::read).transpose()?.unwrap_or_default();
-            let hash: String = digest(&SHA256, &lock).as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash: String = hash(lock.as_deref())?.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let own = all.join(format!("{runtime}-{hash}"));
             std::fs::create_dir_all(&own)?;
             // Its time is when it was last used.
@@ -207,6 +206,22 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
         workshop.cache = own;
     }
     Ok(())
+}
+
+/// Hashes a file in pieces, as a repository says how large it is; no file hashes as an empty one.
+fn hash(file: Option<&Path>) -> std::io::Result<Digest> {
+    let mut hash = Context::new(&SHA256);
+    if let Some(file) = file {
+        let mut file = std::fs::File::open(file)?;
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            match std::io::Read::read(&mut file, &mut piece)? {
+                0 => break,
+                count => hash.update(&piece[..count]),
+            }
+        }
+    }
+    Ok(hash.finish())
 }
 
 async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: bool) -> Result<(), BuildError> {
@@ -243,7 +258,7 @@ async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: 
     };
     let done = workshop.run(&order).await?;
     if done.status.success() {
-        return Ok(());
+        return workshop.check_size(&format!("ran `{words}`")).await;
     }
     if done.disk_full() {
         return Err(BuildError::DiskFull);

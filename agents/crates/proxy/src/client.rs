@@ -2,9 +2,9 @@
 
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, SocketAddr};
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fairlead_reactor::Stream;
 use fairlead_route::Client;
@@ -80,11 +80,7 @@ pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls:
                 return;
             }
         }
-        if tls.is_none() {
-            alarm.clear();
-        }
-    } else if tls.is_some() {
-        alarm.set(core.limits.handshake_timeout);
+        alarm.clear();
     }
     let origin = Origin { client: Client::new(peer.ip(), tls.is_some()) };
     let mut input = Vec::new();
@@ -120,21 +116,129 @@ async fn client_of(socket: &Stream, peer: SocketAddr, alarm: &Alarm) -> Option<S
     }
 }
 
-/// Runs the handshake; `false` when it failed or took too long. Its last bytes leave with the first response.
+/// Runs the handshake; `false` when it failed or the client took too long. Its last bytes leave with the first response.
 async fn shake(core: &Rc<Core>, transport: &mut Transport, input: &mut Vec<u8>, alarm: &Alarm) -> bool {
+    let mut left = core.limits.handshake_timeout;
     while transport.is_handshaking() {
         // Bytes that have come wait for their turn in the kernel.
-        if !matches!(poll_fn(|cx| h1::or_alarm(transport.poll_arrival(cx, core), alarm, cx)).await, Some(Ok(()))) {
+        let since_ms = core.alarms.now_ms();
+        alarm.set(left);
+        let silence = core.handshakes.wait_for_client(alarm, core.limits.silent_handshakes_max);
+        let arrived = poll_fn(|cx| h1::or_alarm(transport.poll_arrival(cx, core), alarm, cx)).await;
+        drop(silence);
+        if !matches!(arrived, Some(Ok(()))) {
             return false;
         }
-        let mut step = pin!(core.handshakes.step());
-        if poll_fn(|cx| h1::or_alarm(step.as_mut().poll(cx), alarm, cx)).await.is_none() {
-            return false;
-        }
+        left = left.saturating_sub(Duration::from_millis(core.alarms.now_ms() - since_ms));
+        // The wait for a turn is the core's own: a client must not be cut because many came at once.
+        core.handshakes.step().await;
+        alarm.set(left);
         let read = poll_fn(|cx| h1::or_alarm(transport.poll_read(cx, core, input), alarm, cx)).await;
         if !matches!(read, Some(Ok(Received::Some))) {
             return false;
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use fairlead_reactor::{Listener, block_on, spawn, yield_now};
+    use fairlead_tls::{CertificateStore, Tickets, server_config};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore};
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::access_log::AccessLog;
+    use crate::control::ProxyKeys;
+    use crate::core::Ports;
+    use crate::limits::Limits;
+
+    fn core(limits: Limits) -> Rc<Core> {
+        Core::new(limits, Ports { https: None, quic: None }, AccessLog::new(std::sync::mpsc::sync_channel(1).0))
+    }
+
+    fn tls() -> Arc<ServerConfig> {
+        let tickets = Tickets::new(&ProxyKeys::generate().unwrap().tickets).unwrap();
+        server_config(Arc::new(CertificateStore::default()), tickets).unwrap()
+    }
+
+    fn client_hello() -> Vec<u8> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        let mut client = ClientConnection::new(Arc::new(config), "a.localhost".try_into().unwrap()).unwrap();
+        let mut hello = Vec::new();
+        client.write_tls(&mut hello).unwrap();
+        hello
+    }
+
+    /// A client of `core` that sends `bytes`; gives what it receives until the connection ends.
+    async fn receive(core: &Rc<Core>, bytes: &[u8]) -> oneshot::Receiver<Vec<u8>> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        socket.write_all(bytes).unwrap();
+        let (stream, peer) = Listener::new(listener).unwrap().accept().await.unwrap();
+        spawn(serve(Rc::clone(core), stream, peer, Some(tls())));
+        let (send, received) = oneshot::channel();
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            // A reset ends it as well, and the test may have ended before.
+            drop(socket.read_to_end(&mut all));
+            drop(send.send(all));
+        });
+        received
+    }
+
+    /// Lets the core's clock go on by `delay`.
+    async fn pass(core: &Core, delay: Duration) {
+        let until_ms = core.alarms.exact_ms() + u64::try_from(delay.as_millis()).unwrap();
+        while core.alarms.now_ms() < until_ms {
+            core.tick();
+            yield_now().await;
+        }
+    }
+
+    #[test]
+    fn only_the_client_s_own_time_counts_against_a_handshake() {
+        let timeout = Duration::from_millis(50);
+        let (answer, nothing) = block_on(async {
+            let core = core(Limits { handshake_timeout: timeout, ..Limits::default() });
+            // Others have taken all steps of this lap.
+            let mut cx = Context::from_waker(Waker::noop());
+            while pin!(core.handshakes.step()).as_mut().poll(&mut cx).is_ready() {}
+            let answer = receive(&core, &client_hello()).await;
+            pass(&core, 10 * timeout).await;
+            let laps = Rc::clone(&core);
+            spawn(async move { laps.handshakes.count_laps(std::time::Instant::now).await });
+            let answer = answer.await.unwrap();
+            // The control: a client that keeps the core waiting for as long is cut.
+            let nothing = receive(&core, &client_hello()[..10]).await;
+            pass(&core, 10 * timeout).await;
+            (answer, nothing.await.unwrap())
+        })
+        .unwrap();
+        assert!(!answer.is_empty(), "the handshake went on");
+        assert!(nothing.is_empty());
+    }
+
+    #[test]
+    fn beyond_a_bound_the_handshake_that_has_waited_longest_ends() {
+        block_on(async {
+            let core = core(Limits { silent_handshakes_max: 2, ..Limits::default() });
+            let mut ends = Vec::new();
+            for _ in 0..3 {
+                ends.push(receive(&core, &[]).await);
+                yield_now().await;
+            }
+            assert!(ends.remove(0).await.unwrap().is_empty());
+            assert_eq!(core.open_connections.get(), 2);
+        })
+        .unwrap();
+    }
 }

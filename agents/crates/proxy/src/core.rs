@@ -21,7 +21,7 @@ use std::sync::Arc;
 use fairlead_route::{Client, RequestIds, RouteMatch};
 use tokio::sync::{Notify, mpsc};
 
-pub(crate) use alarm::{Alarm, Alarms};
+pub(crate) use alarm::{Alarm, Alarms, Ringer};
 pub(crate) use app::{Acquired, Affinity, App, Asks, Member, Refusal, Serving, Slot, Standing};
 pub(crate) use buffers::Buffers;
 use clients::Clients;

@@ -30,18 +30,20 @@ pub(crate) use upstream::Http2Upstream;
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
+/// Heads up to so many times the bound are read to their end and refused with 431; `h2` ends the connection beyond.
+const HEAD_BYTES_FACTOR: u32 = 4;
 /// From the last GOAWAY to the end of a connection that has no streams.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Serves a client until its connection ends. `input` is what was read with the handshake.
 pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, input: Vec<u8>, alarm: Alarm) {
-    let header_bytes_max = u32::try_from(core.limits.head_bytes_max).unwrap_or(u32::MAX);
+    let head_bytes_max = u32::try_from(core.limits.head_bytes_max).unwrap_or(u32::MAX);
     let mut builder = Builder::new();
     builder
         .max_concurrent_streams(STREAMS_MAX)
         .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .max_header_list_size(header_bytes_max)
+        .max_header_list_size(head_bytes_max.saturating_mul(HEAD_BYTES_FACTOR))
         .max_send_buffer_size(SEND_BUFFER_BYTES)
         .enable_connect_protocol();
     alarm.set(core.limits.handshake_timeout);

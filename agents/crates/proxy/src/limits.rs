@@ -18,8 +18,12 @@ pub struct Limits {
     pub head_bytes_max: usize,
     /// Longest request line.
     pub target_bytes_max: usize,
-    /// From accept to the end of the TLS handshake.
+    /// Time that a client may take for its part of the TLS handshake. Time that the core takes for its own does not count.
     pub handshake_timeout: Duration,
+    /// The same for QUIC while `half_open_max` handshakes are in flight.
+    pub crowded_handshake_timeout: Duration,
+    /// TLS handshakes that wait for their clients on one core; beyond, the one that has waited longest ends.
+    pub silent_handshakes_max: usize,
     /// From the first byte of a head to its last; bytes in between don't prolong it.
     pub head_timeout: Duration,
     /// An open connection without a request.
@@ -60,7 +64,9 @@ impl Default for Limits {
         Self {
             head_bytes_max: 64 * 1024,
             target_bytes_max: 16 * 1024,
-            handshake_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(60),
+            crowded_handshake_timeout: Duration::from_secs(10),
+            silent_handshakes_max: 7168,
             head_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(75),
             body_stall_timeout: Duration::from_secs(60),

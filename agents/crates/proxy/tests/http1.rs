@@ -332,3 +332,15 @@ async fn a_name_without_a_certificate_ends_the_handshake_and_harms_no_other() {
     assert_eq!(other_host.status, 404);
     assert_eq!(client.ask(&get("/")).await.status, 200);
 }
+
+#[tokio::test]
+async fn a_client_that_offers_only_http_1_0_by_name_is_served() {
+    let app = App::echo().await;
+    let proxy = Proxy::before(app.address).await;
+    let mut client = client::handshake(&proxy, &proxy.tls(&["http/1.0"]), HOST).await.unwrap();
+    assert_eq!(client.stream.get_ref().1.alpn_protocol(), Some(&b"http/1.0"[..]));
+    let answer = client.ask(&format!("GET / HTTP/1.0\r\nHost: {HOST}\r\n\r\n")).await;
+    assert_eq!(answer.status, 200);
+    // The control: a name that nobody speaks is refused.
+    assert!(client::handshake(&proxy, &proxy.tls(&["http/0.1"]), HOST).await.is_err());
+}

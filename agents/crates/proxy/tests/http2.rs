@@ -290,3 +290,30 @@ async fn interim_responses_reach_the_client() {
     upload.send_data("hi".into(), true).unwrap();
     assert_eq!(response.await.unwrap().status(), 200);
 }
+
+#[tokio::test]
+async fn a_head_beyond_the_bound_is_answered_and_its_connection_serves_on() {
+    let app = App::echo().await;
+    let proxy = Proxy::before(app.address).await;
+    let mut send = connect(&proxy).await;
+    let with_fields = |count: usize, bytes: usize| {
+        let mut ask = request("GET", "/");
+        for number in 0..count {
+            let name: http::HeaderName = format!("x-{number}").parse().unwrap();
+            ask.headers_mut().append(name, "x".repeat(bytes).parse().unwrap());
+        }
+        ask
+    };
+    for (count, bytes) in [(11, 10_000), (1, 110_000), (90, 1200)] {
+        let (response, _) = send.send_request(with_fields(count, bytes), true).unwrap();
+        let (head, mut body) = response.await.unwrap().into_parts();
+        assert_eq!(head.status, 431, "{count} fields of {bytes} bytes");
+        // Whole, not cut by a reset.
+        assert!(read(&mut body).await.is_ok());
+    }
+    assert_eq!(get(&send, "/").await.0, 200);
+    // Nobody reads without end: the connection of one that sends more than any client has ends by the code for it.
+    let (response, _) = send.send_request(with_fields(60, 40_000), true).unwrap();
+    let error = response.await.unwrap_err();
+    assert!(error.is_go_away() && error.reason() == Some(Reason::ENHANCE_YOUR_CALM), "{error:?}");
+}

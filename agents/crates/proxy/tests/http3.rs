@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlead_proxy::Limits;
-use fairlead_wire::traffic::RoutePolicy;
+use fairlead_wire::traffic::{HeaderAction, HeaderRule, RoutePolicy};
 use h3::error::Code;
 use http::HeaderMap;
 use quic::{Quic, ask, connect, get, read, request};
@@ -99,6 +99,41 @@ async fn bodies_without_a_length_stream_both_ways_with_their_trailers() {
     assert_eq!(stream.recv_response().await.unwrap().status(), 200);
     assert_eq!(read(&mut stream).await.unwrap(), b"2000000 x-t: 1");
     assert_eq!(stream.recv_trailers().await.unwrap().unwrap()["x-sum"], "9");
+}
+
+#[tokio::test]
+async fn header_rules_hold_for_trailers_both_ways() {
+    let app = App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let text = request.trailers.trim().to_owned();
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            peer.write(&format!("{head}{:x}\r\n{text}\r\n0\r\nX-Secret: 1\r\nX-Sum: 9\r\n\r\n", text.len())).await;
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    let rule = |name: &str| HeaderRule {
+        action: HeaderAction::Set.into(),
+        name: name.to_owned(),
+        value: "of the route".to_owned(),
+    };
+    let (request_headers, response_headers) = (vec![rule("x-user")], vec![rule("x-secret")]);
+    snapshot.routes[0].policy = Some(RoutePolicy { request_headers, response_headers, ..RoutePolicy::default() });
+    proxy.apply(snapshot).await.unwrap();
+    let client = connect(&proxy).await;
+    let mut stream = client.send.clone().send_request(request("POST", "/")).await.unwrap();
+    stream.send_data("x".into()).await.unwrap();
+    let mut trailers = HeaderMap::new();
+    trailers.insert("x-user", "red".parse().unwrap());
+    trailers.insert("x-forwarded-for", "6.6.6.6".parse().unwrap());
+    trailers.insert("x-keep", "1".parse().unwrap());
+    stream.send_trailers(trailers).await.unwrap();
+    stream.finish().await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().headers()["x-secret"], "of the route");
+    assert_eq!(read(&mut stream).await.unwrap(), b"x-keep: 1");
+    let trailers = stream.recv_trailers().await.unwrap().unwrap();
+    assert_eq!((trailers.len(), trailers["x-sum"].as_bytes()), (1, &b"9"[..]));
 }
 
 #[tokio::test]
@@ -453,4 +488,81 @@ async fn a_connection_that_idles_ends_and_one_with_a_request_does_not() {
     gate.add_permits(1);
     assert_eq!(waiting.await.unwrap(), (200, "ok".to_owned()));
     proxy.stats_until(|stats| stats.open_connections == 0).await;
+}
+
+/// Answers each request with its own body.
+async fn mirror() -> App {
+    App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            peer.write(&format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", request.body.len())).await;
+            peer.write_bytes(&request.body).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn bodies_arrive_whole_both_ways_whatever_the_windows() {
+    const STREAMS: usize = 2;
+    let app = mirror().await;
+    let proxy = Proxy::before(app.address).await;
+    let sent: Vec<u8> = (0..=250).cycle().take(1 << 20).collect();
+    // Bytes of one stream and of all; the connection's window ends writes in the middle of what was handed over.
+    for (stream, connection) in [(1 << 20, 20_000), (7_000, 1 << 20), (3_000, 3_000), (8 << 20, 8 << 20)] {
+        let windows = quic::config(&proxy, |transport| {
+            transport.stream_receive_window(u32::into(stream)).receive_window(u32::into(connection));
+        });
+        let client = quic::connect_with(&proxy, windows).await;
+        let asked = (0..STREAMS).map(|_| {
+            let (send, sent) = (client.send.clone(), bytes::Bytes::from(sent.clone()));
+            tokio::spawn(async move {
+                let mut asked = request("POST", "/");
+                asked.headers_mut().insert("content-length", sent.len().into());
+                let mut stream = send.clone().send_request(asked).await.unwrap();
+                stream.send_data(sent).await.unwrap();
+                stream.finish().await.unwrap();
+                assert_eq!(stream.recv_response().await.unwrap().status(), 200);
+                read(&mut stream).await.unwrap()
+            })
+        });
+        for asked in asked.collect::<Vec<_>>() {
+            assert!(asked.await.unwrap() == sent, "windows of {stream} and {connection} bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_drain_while_the_connection_s_window_is_used_up_cuts_no_response() {
+    const BODY_BYTES: usize = 200_000;
+    let app = App::new(|mut peer, _| async move {
+        while peer.request().await.is_some() {
+            peer.write(&format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY_BYTES}\r\n\r\n")).await;
+            peer.write_bytes(&[b'x'; BODY_BYTES]).await;
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let windows = quic::config(&proxy, |transport| {
+        transport.receive_window(20_000_u32.into());
+    });
+    let client = quic::connect_with(&proxy, windows).await;
+    let mut stream = client.send.clone().send_request(request("GET", "/")).await.unwrap();
+    stream.finish().await.unwrap();
+    // The proxy says that the window is used up.
+    while client.connection.stats().frame_rx.data_blocked == 0 {
+        tokio::task::yield_now().await;
+    }
+    proxy.drain(60_000).await;
+    // Once others are turned away, this one was told to go, as far as there was room to.
+    loop {
+        let connecting =
+            quic::endpoint().connect_with(quic::config(&proxy, |_| ()), proxy.https, support::HOST).unwrap();
+        if connecting.await.is_err() {
+            break;
+        }
+    }
+    assert_eq!(stream.recv_response().await.unwrap().status(), 200);
+    assert_eq!(read(&mut stream).await.unwrap().len(), BODY_BYTES);
+    assert!(matches!(client.connection.closed().await, quinn::ConnectionError::ApplicationClosed(_)));
+    assert!((&mut proxy.served).await.unwrap().is_ok());
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -24,8 +24,11 @@ use crate::time::Timers;
 const TURNS_A_LAP: usize = 31;
 /// Told by one call.
 const EVENTS_MAX: usize = 1024;
-/// Operations that find their socket ready within one turn; then the others have theirs.
-const BUDGET: u8 = 128;
+/// Bytes that a task reads and writes in one turn; then the others have theirs. Half of them are a download's: each byte is
+/// read and written.
+const TURN_BYTES: usize = 512 * 1024;
+/// An operation costs a turn as much as moving so many bytes, however few it moves.
+pub(crate) const OPERATION_BYTES: usize = 4 * 1024;
 /// Among the kernel's data of events: no watch has this number.
 const BELL: u64 = u64::MAX;
 
@@ -42,7 +45,8 @@ pub(crate) struct EventLoop {
     pub(crate) timers: RefCell<Timers>,
     /// Those that go on behind everything that has happened by then.
     yielded: RefCell<Vec<Waker>>,
-    budget: Cell<u8>,
+    /// Bytes that the turn under way may still move.
+    budget: Cell<usize>,
     bell: Arc<Bell>,
 }
 
@@ -59,7 +63,7 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     loop {
         for _ in 0..TURNS_A_LAP {
             let Some(key) = event_loop.tasks.next() else { break };
-            event_loop.budget.set(BUDGET);
+            event_loop.budget.set(TURN_BYTES);
             if key != Key::ROOT {
                 event_loop.tasks.run(key);
             } else if let Poll::Ready(output) = event_loop.tasks.run_root(future.as_mut(), &waker) {
@@ -88,7 +92,7 @@ impl EventLoop {
             tasks: Tasks::default(),
             timers: RefCell::default(),
             yielded: RefCell::default(),
-            budget: Cell::new(BUDGET),
+            budget: Cell::new(TURN_BYTES),
             bell,
         }))
     }
@@ -149,6 +153,8 @@ impl EventLoop {
         if !self.yielded.borrow().is_empty() {
             self.yielded.take().into_iter().for_each(Waker::wake);
         }
+        // One only: the next event then waits for one long turn, however many tasks never run out of work.
+        self.tasks.resume_one();
         Ok(())
     }
 
@@ -157,16 +163,26 @@ impl EventLoop {
         self.yielded.borrow_mut().push(waker);
     }
 
-    /// Whether the task that has its turn may go on; if not, it is woken for another.
+    /// Charges the turn for one operation; `false` when the turn is spent, and then the task has another after the next look.
     #[inline]
-    pub(crate) fn may_go_on(&self, cx: &Context<'_>) -> bool {
-        let left = self.budget.get();
-        if left == 0 {
-            cx.waker().wake_by_ref();
+    pub(crate) fn may_go_on(&self) -> bool {
+        if self.is_turn_spent() {
+            self.tasks.defer();
             return false;
         }
-        self.budget.set(left - 1);
+        self.spend(OPERATION_BYTES);
         true
+    }
+
+    /// Charges the turn for bytes that were moved.
+    #[inline]
+    pub(crate) fn spend(&self, bytes: usize) {
+        self.budget.set(self.budget.get().saturating_sub(bytes));
+    }
+
+    #[inline]
+    pub(crate) fn is_turn_spent(&self) -> bool {
+        self.budget.get() == 0
     }
 
     /// Watches a descriptor for what its watch wants; gives the number that its events are told by.

@@ -20,5 +20,5 @@ mod time;
 pub use event_loop::block_on;
 pub use source::Source;
 pub use stream::{Listener, Stream};
-pub use task::{Task, spawn, yield_now};
+pub use task::{Task, defer_turn, poll_turn, spawn, spend, yield_now};
 pub use time::{Elapsed, Sleep, sleep, sleep_until, timeout};

@@ -161,7 +161,7 @@ impl<T: AsFd> Source<T> {
             wait(&self.watch.reader, cx);
             return Poll::Pending;
         }
-        if self.event_loop.may_go_on(cx) { Poll::Ready(()) } else { Poll::Pending }
+        if self.event_loop.may_go_on() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Ready when there may be room to write.
@@ -171,7 +171,7 @@ impl<T: AsFd> Source<T> {
             wait(&self.watch.writer, cx);
             return Poll::Pending;
         }
-        if self.event_loop.may_go_on(cx) { Poll::Ready(()) } else { Poll::Pending }
+        if self.event_loop.may_go_on() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Reads by `read`, if the loop has seen something happen.
@@ -194,6 +194,12 @@ impl<T: AsFd> Source<T> {
                 result => return result,
             }
         }
+    }
+
+    /// Charges the turn of the running task for bytes that were moved.
+    #[inline]
+    pub fn spend(&self, bytes: usize) {
+        self.event_loop.spend(bytes);
     }
 
     /// A read brought less than there was room for: what comes next is told.

@@ -15,11 +15,14 @@ use rustix::net::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::event_loop::OPERATION_BYTES;
 use crate::source::Source;
 
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 /// What a reader with memory that was never written gets at once: it has to be cleared first.
 const CLEARED_BYTES_MAX: usize = 8 * 1024;
+/// Accepting a client, with all that is begun for it, costs a turn as much as moving so many bytes.
+const ACCEPT_BYTES: usize = 16 * 1024;
 
 /// A connected socket.
 #[derive(Debug)]
@@ -83,6 +86,7 @@ impl Stream {
     #[inline]
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let (count, _) = self.0.try_read_by(|socket| Ok(recv(socket, &mut *buffer, RecvFlags::empty())?))?;
+        self.0.spend(count);
         if 0 < count && count < buffer.len() {
             self.0.mark_drained();
         }
@@ -119,7 +123,9 @@ impl Stream {
     /// `WouldBlock` when there is none.
     #[inline]
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write_by(|socket| Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))
+        let count = self.0.try_write_by(|socket| Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))?;
+        self.0.spend(OPERATION_BYTES + count);
+        Ok(count)
     }
 
     fn poll_write_by(
@@ -131,7 +137,10 @@ impl Stream {
             ready!(self.0.poll_writable(cx));
             match self.0.try_write_by(&mut write) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
+                result => {
+                    self.0.spend(*result.as_ref().unwrap_or(&0));
+                    return Poll::Ready(result);
+                }
             }
         }
     }
@@ -233,6 +242,7 @@ impl Listener {
         // Without an address it has left already.
         let address = address.and_then(|address| SocketAddr::try_from(address).ok());
         let address = address.ok_or(io::ErrorKind::ConnectionAborted)?;
+        self.0.spend(ACCEPT_BYTES);
         Ok((Stream(Source::new(socket)?), address))
     }
 }

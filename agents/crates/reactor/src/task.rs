@@ -60,6 +60,8 @@ struct Slot {
     generation: u32,
     /// In line already.
     queued: bool,
+    /// Among the deferred already.
+    deferred: bool,
     /// Out while it has its turn.
     task: Option<Running>,
 }
@@ -80,7 +82,7 @@ impl Slots {
     fn release(&mut self, key: Key) -> Option<Running> {
         let slot = self.of(key)?;
         slot.generation = slot.generation.wrapping_add(1);
-        slot.queued = false;
+        (slot.queued, slot.deferred) = (false, false);
         let task = slot.task.take();
         self.free.push(key.index);
         task
@@ -88,11 +90,28 @@ impl Slots {
 }
 
 /// All tasks of a loop.
-#[derive(Default)]
 pub(crate) struct Tasks {
     slots: RefCell<Slots>,
     ready: RefCell<VecDeque<Key>>,
+    /// Those whose turn was spent: they go on one at a time, each after the kernel was asked.
+    deferred: RefCell<VecDeque<Key>>,
+    /// The task that has its turn, or had the last.
+    running: Cell<Key>,
     root_queued: Cell<bool>,
+    root_deferred: Cell<bool>,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self {
+            slots: RefCell::default(),
+            ready: RefCell::default(),
+            deferred: RefCell::default(),
+            running: Cell::new(Key::ROOT),
+            root_queued: Cell::default(),
+            root_deferred: Cell::default(),
+        }
+    }
 }
 
 impl std::fmt::Debug for Tasks {
@@ -140,12 +159,45 @@ impl Tasks {
     }
 
     pub(crate) fn are_ready(&self) -> bool {
-        !self.ready.borrow().is_empty()
+        !self.ready.borrow().is_empty() || !self.deferred.borrow().is_empty()
+    }
+
+    /// Gives the task that has its turn another one, behind all that were deferred before it.
+    pub(crate) fn defer(&self) {
+        let key = self.running.get();
+        let was_deferred = if key == Key::ROOT {
+            self.root_deferred.replace(true)
+        } else {
+            let mut slots = self.slots.borrow_mut();
+            let Some(slot) = slots.of(key) else { return };
+            std::mem::replace(&mut slot.deferred, true)
+        };
+        if !was_deferred {
+            self.deferred.borrow_mut().push_back(key);
+        }
+    }
+
+    /// Puts the first of the deferred in line.
+    #[inline]
+    pub(crate) fn resume_one(&self) {
+        loop {
+            let Some(key) = self.deferred.borrow_mut().pop_front() else { return };
+            let was_deferred = if key == Key::ROOT {
+                self.root_deferred.replace(false)
+            } else {
+                // One that has ended meanwhile is nobody's turn.
+                self.slots.borrow_mut().of(key).is_some_and(|slot| std::mem::take(&mut slot.deferred))
+            };
+            if was_deferred {
+                return self.wake(key);
+            }
+        }
     }
 
     /// Gives the root its turn.
     pub(crate) fn run_root<F: Future>(&self, future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
         self.root_queued.set(false);
+        self.running.set(Key::ROOT);
         future.poll(&mut Context::from_waker(waker))
     }
 
@@ -156,6 +208,7 @@ impl Tasks {
         slot.queued = false;
         let Some(mut task) = slot.task.take() else { return };
         drop(slots);
+        self.running.set(key);
         let Running { future, waker } = &mut task;
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut Context::from_waker(waker))));
         let mut slots = self.slots.borrow_mut();
@@ -238,4 +291,36 @@ pub async fn yield_now() {
         Poll::Pending
     })
     .await;
+}
+
+/// Charges the turn of the running task for work that costs about as much as moving so many bytes.
+///
+/// # Panics
+///
+/// Outside of a loop.
+pub fn spend(bytes: usize) {
+    EventLoop::current().spend(bytes);
+}
+
+/// Ready while the running task's turn is not spent. A spent one has the task run again once the kernel was asked for events.
+///
+/// # Panics
+///
+/// Outside of a loop.
+pub fn poll_turn() -> Poll<()> {
+    let event_loop = EventLoop::current();
+    if !event_loop.is_turn_spent() {
+        return Poll::Ready(());
+    }
+    event_loop.tasks.defer();
+    Poll::Pending
+}
+
+/// Has the running task go on in another turn, once the kernel was asked for events.
+///
+/// # Panics
+///
+/// Outside of a loop.
+pub fn defer_turn() {
+    EventLoop::current().tasks.defer();
 }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use fairlead_base::{Folders, StateFileError, file, state_file};
+use fairlead_base::{Folders, StateFileError, accounts, file, state_file};
 
 pub use rebuild::RebuiltUsers;
 
@@ -43,7 +43,7 @@ impl Identities {
         if let Some(user) = users.get(name) {
             return Ok(Some(*user));
         }
-        let accounts = accounts()?;
+        let accounts = accounts::users()?;
         // Two data folders on one server begin apart: the end of a build ends everything of its user.
         let (size, start) = (USERS.end() - USERS.start() + 1, self.start());
         let mut candidates = (0..size).map(|step| USERS.start() + (start + step) % size);
@@ -62,13 +62,6 @@ impl Identities {
         let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         self.path.as_os_str().as_bytes().iter().fold(0x811c_9dc5, step) % (USERS.end() - USERS.start() + 1)
     }
-}
-
-/// Users the server knows by name, whoever made them.
-fn accounts() -> io::Result<Vec<u32>> {
-    let text =
-        String::from_utf8_lossy(&file::read_if_present("/etc/passwd".as_ref())?.unwrap_or_default()).into_owned();
-    Ok(text.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect())
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod rollout;
 mod runtime;
 mod secrets;
 pub mod shim;
+mod socket;
 mod supervisor;
 mod volumes;
 mod workers;

@@ -165,7 +165,7 @@ fn engine(sockets: &[&Path]) -> Finding {
             format!("{} can't be connected to: start the container engine, or let this user in", socket.display()),
         ),
         (None, None) => {
-            finding("engine", Verdict::Reduced, "no Docker or Podman here: apps are built and run without containers")
+            finding("engine", Verdict::Reduced, "no Docker here: apps are built and run without containers")
         }
     }
 }

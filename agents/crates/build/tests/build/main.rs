@@ -1,6 +1,7 @@
 //! Builds with the real git, npm and node, from a git host on loopback.
 #![cfg(test)]
 
+mod confinement;
 mod containers;
 mod runtimes;
 mod sources;

@@ -102,6 +102,11 @@ impl Alarm {
         self.entry.deadline_ms.set(at_ms.map_or(0, |at| at.max(1)));
     }
 
+    /// Lets another than its owner ring it.
+    pub(crate) fn ringer(&self) -> Ringer {
+        Ringer(Rc::clone(&self.entry))
+    }
+
     /// Never rings until it is set again.
     pub(crate) fn clear(&self) {
         self.entry.deadline_ms.set(0);
@@ -118,6 +123,19 @@ impl Alarm {
             *waker = Some(cx.waker().clone());
         }
         Poll::Pending
+    }
+}
+
+/// Rings an alarm before its deadline.
+#[derive(Debug)]
+pub(crate) struct Ringer(Rc<Entry>);
+
+impl Ringer {
+    pub(crate) fn ring(&self) {
+        self.0.deadline_ms.set(1);
+        if let Some(waker) = self.0.waker.take() {
+            waker.wake();
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 //! Owns how many steps of handshakes are taken before whoever else is ready has had a turn, so that neither starves; never looks at
 //! their bytes.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairlead_reactor::yield_now;
 use tokio::sync::{Notify, Semaphore};
+
+use super::{Alarm, Ringer};
 
 /// Steps in one lap of the core's tasks, however short: half a millisecond of its time.
 const STEPS_A_LAP_MIN: usize = 4;
@@ -21,11 +24,48 @@ pub(crate) struct Handshakes {
     /// A step was taken in this lap.
     counting: Cell<bool>,
     begun: Notify,
+    /// Handshakes that wait for bytes of their clients, in the order in which they began to wait.
+    silent: RefCell<BTreeMap<u64, Ringer>>,
+    silent_last: Cell<u64>,
+}
+
+/// Counts a handshake among those that wait for bytes of their clients.
+#[derive(Debug)]
+pub(crate) struct Silence<'a> {
+    handshakes: &'a Handshakes,
+    number: u64,
+}
+
+impl Drop for Silence<'_> {
+    fn drop(&mut self) {
+        self.handshakes.silent.borrow_mut().remove(&self.number);
+    }
 }
 
 impl Handshakes {
     pub(super) fn new() -> Self {
-        Self { left: Semaphore::new(STEPS_A_LAP_MIN), counting: Cell::new(false), begun: Notify::new() }
+        Self {
+            left: Semaphore::new(STEPS_A_LAP_MIN),
+            counting: Cell::new(false),
+            begun: Notify::new(),
+            silent: RefCell::default(),
+            silent_last: Cell::default(),
+        }
+    }
+
+    /// Counts a handshake as silent until the `Silence` is dropped. When `most` are silent already, the alarm of the one that
+    /// has been for longest rings.
+    pub(crate) fn wait_for_client(&self, alarm: &Alarm, most: usize) -> Silence<'_> {
+        let mut silent = self.silent.borrow_mut();
+        if silent.len() >= most
+            && let Some((_, longest)) = silent.pop_first()
+        {
+            longest.ring();
+        }
+        let number = self.silent_last.get() + 1;
+        self.silent_last.set(number);
+        silent.insert(number, alarm.ringer());
+        Silence { handshakes: self, number }
     }
 
     /// Ready when one step may be taken, in the order of asking.

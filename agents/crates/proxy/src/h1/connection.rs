@@ -40,6 +40,10 @@ impl From<Malformed> for Stop {
 pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, input: Vec<u8>, alarm: Alarm) {
     let mut client = H1Client::new(core, transport, input);
     loop {
+        if !client.input.is_empty() {
+            // Requests that came in one piece ask for no operation that would end the turn.
+            poll_fn(|_| fairlead_reactor::poll_turn()).await;
+        }
         let mut parsed_bytes = 0;
         let mut idle_left = client.core.limits.idle_timeout.saturating_sub(REST_AFTER);
         alarm.set(client.core.limits.idle_timeout.min(REST_AFTER));

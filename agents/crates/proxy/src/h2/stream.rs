@@ -18,6 +18,9 @@ use crate::exchange::{self, Begun, ClientError, Downstream, Ended, Origin, Reply
 use crate::limits::HEADERS_MAX;
 use crate::websocket;
 
+/// Counted for each field beside its name and value (RFC 9113, 6.5.2).
+const FIELD_BYTES: usize = 32;
+
 /// Serves one request.
 pub(crate) async fn serve(
     core: Rc<Core>,
@@ -57,7 +60,7 @@ pub(crate) async fn serve(
 }
 
 fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_body: bool) -> Result<Begun, Malformed> {
-    if parts.headers.len() > HEADERS_MAX {
+    if parts.headers.len() > HEADERS_MAX || head_bytes(&parts.headers) > core.limits.head_bytes_max {
         return Err(Malformed::HeadTooLarge);
     }
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -90,6 +93,11 @@ fn begin(core: &Rc<Core>, origin: &Origin, parts: &http::request::Parts, has_bod
         }
         Some(_) => Err(Malformed::Method),
     }
+}
+
+/// Size of the fields (RFC 9113, 6.5.2).
+fn head_bytes(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES).sum()
 }
 
 struct H2Client {

@@ -70,6 +70,8 @@ pub(crate) struct State {
     streams: HashMap<StreamId, Stream, RandomState>,
     uni: HashMap<StreamId, (UniReader, Vec<u8>), RandomState>,
     control: Option<StreamId>,
+    /// What the client's windows had no room for yet on the control stream.
+    unsaid: Bytes,
     remote: IpAddr,
     origin: Rc<Origin>,
     phase: Phase,
@@ -117,6 +119,7 @@ impl H3Connection {
             streams: HashMap::default(),
             uni: HashMap::default(),
             control: None,
+            unsaid: Bytes::new(),
             phase: Phase::Handshake,
             next_stream: 0,
             since_ms: now_ms,
@@ -171,13 +174,17 @@ impl H3Connection {
         if state.phase == Phase::Closed {
             return Wrote::Gone;
         }
-        let wrote = match state.quic.send_stream(id).write_chunks(std::slice::from_mut(bytes)) {
-            Ok(_) if bytes.is_empty() => Wrote::All,
-            Ok(_) | Err(WriteError::Blocked) => {
-                state.wait(id, waker);
-                Wrote::Some
+        let wrote = loop {
+            match state.quic.send_stream(id).write_chunks(std::slice::from_mut(bytes)) {
+                Ok(_) if bytes.is_empty() => break Wrote::All,
+                // QUIC reports room again only to a stream whose last write it blocked.
+                Ok(_) => {}
+                Err(WriteError::Blocked) => {
+                    state.wait(id, waker);
+                    break Wrote::Some;
+                }
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break Wrote::Gone,
             }
-            Err(WriteError::Stopped(_) | WriteError::ClosedStream) => Wrote::Gone,
         };
         drop(state);
         self.touch();
@@ -262,8 +269,8 @@ impl H3Connection {
         }
     }
 
-    /// Looks at deadlines; called about once a second, and when the core begins to drain.
-    pub(crate) fn sweep(&self, draining: bool) {
+    /// Looks at deadlines; called about once a second, and when the core begins to drain. `crowded`: many handshakes are in flight.
+    pub(crate) fn sweep(&self, draining: bool, crowded: bool) {
         let (now_ms, limits) = (self.core.alarms.now_ms(), &self.core.limits);
         let passed = |since_ms: u64, limit: Duration| {
             now_ms.saturating_sub(since_ms) >= u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
@@ -276,11 +283,10 @@ impl H3Connection {
             state.streams.remove(id);
         }
         let before = state.phase;
+        let handshake_timeout = if crowded { limits.crowded_handshake_timeout } else { limits.handshake_timeout };
         match state.phase {
             // It was never accepted, so there is nobody to be polite to.
-            Phase::Handshake if draining || passed(state.since_ms, limits.handshake_timeout) => {
-                state.close(Code::NoError)
-            }
+            Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => state.close(Code::NoError),
             Phase::Open if draining || state.streams.is_empty() && passed(state.since_ms, limits.idle_timeout) => {
                 state.leave(now_ms);
             }
@@ -343,11 +349,23 @@ impl State {
         self.say(&settings(head_bytes_max, false));
     }
 
-    /// Writes on the control stream; its few bytes fit any window that HTTP/3 allows (RFC 9114, 6.2).
+    /// Writes on the control stream, behind what its windows had no room for.
     fn say(&mut self, bytes: &[u8]) {
-        let written = self.control.map(|control| self.quic.send_stream(control).write(bytes));
-        if !matches!(written, Some(Ok(length)) if length == bytes.len()) {
-            self.close(Code::GeneralProtocol);
+        self.unsaid = [&self.unsaid, bytes].concat().into();
+        self.say_rest();
+    }
+
+    /// Responses in flight may have used up the client's connection window, so the rest waits for `Writable`.
+    fn say_rest(&mut self) {
+        let Some(control) = self.control else { return self.close(Code::GeneralProtocol) };
+        while !self.unsaid.is_empty() {
+            match self.quic.send_stream(control).write_chunks(std::slice::from_mut(&mut self.unsaid)) {
+                Ok(_) => {}
+                Err(WriteError::Blocked) => return,
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                    return self.close(Code::ClosedCriticalStream);
+                }
+            }
         }
     }
 
@@ -421,6 +439,7 @@ impl State {
                 Some(Stream::Opening(_)) => self.read_head(connection, id),
                 _ => self.wake(id),
             },
+            StreamEvent::Writable { id } if self.control == Some(id) => self.say_rest(),
             StreamEvent::Writable { id } => self.wake(id),
             StreamEvent::Stopped { id, .. } => self.stopped(id),
             StreamEvent::Finished { .. } | StreamEvent::Available { .. } => {}

@@ -32,6 +32,16 @@ const SENDS_MAX: usize = 16;
 /// So many times the bound on half-open handshakes, whatever addresses were proved, and no more are begun.
 const HALF_OPEN_FACTOR: u32 = 8;
 
+/// How much of what a connection had to send has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    All,
+    /// Its share: the other connections, or the core's other tasks, are next.
+    Share,
+    /// As much as the socket took.
+    Blocked,
+}
+
 /// What connections and their streams' tasks ask of their endpoint, and memory that they use in turn.
 pub(crate) struct Driver {
     touched: RefCell<Vec<usize>>,
@@ -139,12 +149,15 @@ impl Serving {
             self.fire(now, cx);
             self.sweep(cx);
             self.send(now, cx);
+            if fairlead_reactor::poll_turn().is_pending() {
+                return Poll::Pending;
+            }
             if !more && (self.blocked.is_some() || self.table.driver.touched.borrow().is_empty()) {
                 *self.table.driver.waker.borrow_mut() = Some(cx.waker().clone());
                 return Poll::Pending;
             }
         }
-        cx.waker().wake_by_ref();
+        fairlead_reactor::defer_turn();
         Poll::Pending
     }
 
@@ -223,8 +236,9 @@ impl Serving {
         if self.alarm.poll(cx).is_pending() && !begins {
             return;
         }
+        let crowded = self.table.half_open >= self.table.core.limits.half_open_max;
         for connection in self.table.connections.iter().flatten() {
-            connection.sweep(draining);
+            connection.sweep(draining, crowded);
         }
         self.alarm.set(self.table.core.limits.tick * 4);
         // Registers for the next ring.
@@ -250,8 +264,19 @@ impl Serving {
             let Some(connection) = self.table.connection(*key) else { continue };
             connection.touched.set(false);
             self.table.attend(&connection);
-            if !self.send_of(now, &connection) {
+            let sent = self.send_of(now, &connection);
+            if sent == Sent::Blocked {
                 touched[position..].iter().for_each(|key| self.table.touch(*key));
+                break;
+            }
+            let is_spent = fairlead_reactor::poll_turn().is_pending();
+            if is_spent {
+                touched[position + 1..].iter().for_each(|key| self.table.touch(*key));
+            }
+            if sent == Sent::Share {
+                connection.touch();
+            }
+            if is_spent {
                 break;
             }
         }
@@ -267,8 +292,8 @@ impl Serving {
         }
     }
 
-    /// Sends what one connection has; `false` when the socket takes no more.
-    fn send_of(&mut self, now: Instant, connection: &Rc<H3Connection>) -> bool {
+    /// Sends what one connection has.
+    fn send_of(&mut self, now: Instant, connection: &Rc<H3Connection>) -> Sent {
         let segments_max = self.socket.segments_max();
         let mut state = connection.state.borrow_mut();
         let mut sends = 0;
@@ -280,16 +305,14 @@ impl Serving {
                 break;
             }
             sends += 1;
-            if sends == SENDS_MAX {
-                drop(state);
-                connection.touch();
-                return true;
+            if sends == SENDS_MAX || fairlead_reactor::poll_turn().is_pending() {
+                return Sent::Share;
             }
         }
         state.release();
         let due = state.quic.poll_timeout();
         self.timers.want(connection.key, due, &mut state.timer);
-        self.blocked.is_none()
+        if self.blocked.is_none() { Sent::All } else { Sent::Blocked }
     }
 }
 

@@ -15,6 +15,9 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Datagrams sent by one call: as many as the kernel takes apart (64 KiB at 1,452 bytes each).
 const SEGMENTS_MAX: usize = 44;
 
+/// Work for a byte in datagrams, which QUIC seals one by one: so many times that for a byte of TCP.
+const DATAGRAM_COST: usize = 4;
+
 /// One datagram, wherever it arrived.
 #[derive(Debug)]
 pub(crate) struct Datagram<'a> {
@@ -34,8 +37,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub(crate) fn new(socket: StdUdpSocket) -> io::Result<Self> {
-        let state = UdpSocketState::new((&socket).into())?;
+    pub(crate) fn new(socket: StdUdpSocket, state: UdpSocketState) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let udp = Source::new(socket)?;
         Ok(Self { udp, state, buffers: vec![0; BATCH * BUFFER_BYTES].into(), metas: [RecvMeta::default(); BATCH] })
@@ -69,6 +71,8 @@ impl Socket {
                 // A call that could have brought more has emptied the socket: no other is needed to learn that.
                 if received < BATCH { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
+            let bytes: usize = metas[..received].iter().map(|meta| meta.len).sum();
+            udp.spend(DATAGRAM_COST * bytes);
             for (meta, buffer) in metas.iter().zip(buffers.chunks_exact(BUFFER_BYTES)).take(received) {
                 for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
                     take(Datagram { remote: meta.addr, local: meta.dst_ip, ecn: meta.ecn.and_then(ecn_in), bytes });
@@ -92,6 +96,7 @@ impl Socket {
             segment_size: transmit.segment_size,
             src_ip: transmit.src_ip,
         };
+        self.udp.spend(DATAGRAM_COST * transmit.contents.len());
         match self.udp.try_write_by(|udp| self.state.try_send(udp.into(), &transmit)) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(error) => {

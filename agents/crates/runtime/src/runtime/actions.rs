@@ -86,14 +86,19 @@ impl Driver {
         if let Event::Started { .. } = event {
             managed.accounting = contained.as_ref().and_then(|contained| CgroupFolders::of(contained.pid));
         }
+        let host = contained.as_ref().and_then(|contained| contained.host);
+        let is_container = managed.spec.as_ref().is_some_and(|spec| spec.container.is_some());
+        // Without an address of its own it would be asked on the server's loopback, where others listen.
+        let is_reachable = !is_container || host.is_some();
         if let Event::Started { pid, port, .. } = event
             && managed.process == WEB
             && !managed.is_command
+            && is_reachable
         {
             let socket = managed.spec.as_ref().and_then(|spec| spec.socket_address());
             let target = |check: &HealthCheck, which| HealthTarget {
                 pid: *pid,
-                host: contained.as_ref().map(|contained| contained.host),
+                host,
                 port: *port,
                 socket: socket.clone(),
                 path: if check.command.is_empty() { check.path.clone() } else { String::new() },

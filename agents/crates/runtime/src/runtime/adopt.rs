@@ -131,7 +131,7 @@ impl Driver {
         let contained = folder.contained().ok().flatten();
         let pid = contained.as_ref().map_or(attached.status.app_pid, |contained| contained.pid);
         let address = match contained {
-            Some(contained) => Some(SocketAddr::from((contained.host, contained.port)).into()),
+            Some(contained) => contained.host.map(|host| SocketAddr::from((host, contained.port)).into()),
             None if spec.container.is_some() => None,
             None => Some(spec.socket_address().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())),
         };
