@@ -179,7 +179,7 @@ fn folders_of_any_depth_that_a_former_run_left_neither_end_the_agent_nor_hold_up
     server.until("the agent dials its control plane", || control_plane.accept().is_ok());
     run.until_served(&client);
     for name in ["builds/dep_gone", "builds/dep_stuck", "instances/ins_gone", "releases/rel_gone.partial"] {
-        assert!(!folders.root().join(name).exists(), "{name} has left its place");
+        server.until("it leaves its place", || !folders.root().join(name).exists());
     }
     let trash = Trash::new(folders);
     if is_stuck {
