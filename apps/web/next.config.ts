@@ -4,6 +4,8 @@ import type { NextConfig } from 'next';
 
 const root = resolve(import.meta.dirname, '../..');
 
+const nosniff = { key: 'X-Content-Type-Options', value: 'nosniff' };
+
 const config: NextConfig = {
   output: 'standalone',
   outputFileTracingRoot: root,
@@ -20,6 +22,13 @@ const config: NextConfig = {
   ],
   serverExternalPackages: ['nodemailer', 'pg', 'pino'],
   poweredByHeader: false,
+  // Nobody uploads pictures: the optimizer is closed, which would fetch and resize for strangers.
+  images: { unoptimized: true },
+  // proxy.ts sets all security headers on what it sees; static files pass it by.
+  headers: async () => [
+    { source: '/_next/static/:path*', headers: [nosniff] },
+    { source: '/icon.svg', headers: [nosniff] },
+  ],
   reactStrictMode: true,
   devIndicators: false,
   // `npm run verify` checks the types of the whole workspace; whoever only starts the product need not wait for it twice.

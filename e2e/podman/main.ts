@@ -22,7 +22,7 @@ const missing = await requirePrograms([BUSYBOX, CURL, IP, NGINX, OPENSSL, PODMAN
 if (missing !== undefined) throw new Error(missing);
 process.env.FAIRLEAD_TEST_ENGINE = 'podman';
 const alone = await runCargoTest(['--workspace', '--test', 'runtime', 'containers::'], say);
-await buildAgent('dev', silent);
+await buildAgent(silent);
 await buildWeb(silent);
 const { passed, failed, failures = [] } = add(alone, await runVitest('e2e', say, ['system/containers']));
 for (const failure of failures) console.log(failure);

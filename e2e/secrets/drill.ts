@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiParts, createRateLimit, defaultCallLimits } from '@fairlead/api';
+import { type ApiParts, createOpenStreams, createRateLimit, defaultCallLimits } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
@@ -81,11 +81,12 @@ async function run(
   const remember = (fields: object, message: string) => void logged.push({ ...fields, message });
   const log = { debug: remember, info: remember, warn: remember, error: remember };
   const world = await testWorld(db.database);
+  const secret = randomBytes(32).toString('hex');
   const parts: ApiParts = {
     database: db.database,
     auth: createAuth({
       identity: db.database,
-      secret: randomBytes(32).toString('hex'),
+      secret,
       baseUrl: origin,
       trustedOrigins: [origin],
       trustedProxies: [],
@@ -93,12 +94,13 @@ async function run(
       onFailure: (error) => remember({ error }, 'identity failed'),
     }),
     live: { subscribe: async function* () {}, searchLogs: async function* () {} },
+    streams: createOpenStreams({ database: db.database, log }),
     logs: createFolderLogStore(join(dir, 'log-store')),
     artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: createSecretKeys(await openMasterKeyFile(masterKey)),
-    rateLimit: createRateLimit(defaultCallLimits),
+    rateLimit: createRateLimit({ limits: defaultCallLimits, database: db.database, secret }),
     config: {
       publicUrl: origin,
       trustedProxies: [],

@@ -63,6 +63,25 @@ test('the first start deploys and measures the sample app, and its token makes a
   expect(page.status).toBe(200);
 });
 
+test('the built product stores, sniffs and resizes nothing, and names a refused address', async () => {
+  if (product === undefined) throw new Error('nothing runs');
+  const { url } = product;
+  const page = await (await fetch(`${url}/sign-in`)).text();
+  const script = /\/_next\/static\/[^"']+\.js/.exec(page)?.[0];
+  if (script === undefined) throw new Error('the page loads no script');
+  for (const path of [script, '/icon.svg', '/sign-in']) {
+    const response = await fetch(`${url}${path}`);
+    expect([response.status, response.headers.get('x-content-type-options')], path).toEqual([200, 'nosniff']);
+  }
+  expect((await fetch(`${url}/_next/image?url=%2Finstall%2Fagent%2Flinux-x64&w=64&q=75`)).status).toBe(404);
+  const answer = await fetch(`${url}/api/trpc/setup.status`);
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  // Next bundles the outbound client once a route: its errors are recognised in each bundle.
+  const dashboard = await signIn(url, ADA);
+  const input = { repositoryUrl: 'https://127.0.0.1/private.git' };
+  await expect(dashboard.query('source.branches', 'my-organization', input)).rejects.toThrow('source.address_refused');
+});
+
 test('a second server joins by the line that the dashboard shows, once', async () => {
   if (product === undefined) throw new Error('nothing runs');
   const dashboard = await signIn(product.url, ADA);

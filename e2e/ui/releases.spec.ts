@@ -44,13 +44,6 @@ test('a setting that is saved waits for the next deployment, and says so', async
   await expect(save).toBeDisabled();
 });
 
-test('what no person asked for is paused, and goes on', async () => {
-  await page.getByRole('button', { name: 'Pause them' }).click();
-  await expect(page.getByText('Only people deploy.', { exact: false }).first()).toBeVisible();
-  await page.getByRole('button', { name: 'Resume them' }).click();
-  await expect(page.getByRole('button', { name: 'Pause them' })).toBeVisible();
-});
-
 test('a deploy key is made, and shows its public half', async () => {
   await page.goto(`${APP}/settings`);
   await page.getByRole('button', { name: 'Make a deploy key' }).click();

@@ -92,6 +92,12 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await openAccount();
   const device = await addDevice();
   await addPasskey('Laptop');
+  // The first factor brings recovery codes, shown once.
+  const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
+  await expect(codes.getByRole('listitem')).toHaveCount(10);
+  recoveryCodes = await codes.getByRole('listitem').allTextContents();
+  await codes.getByRole('button', { name: 'I have kept them' }).click();
+  await expect(card('Two-factor sign-in')).toContainText('10 of 10 recovery codes left');
   // What knows a passkey of the account already makes no second one.
   const laptop = await device.takeOut();
   await addPasskey('Stick');
@@ -139,16 +145,14 @@ test('after a while what matters asks again who sits there, by password or by pa
   await expect(setup).toBeVisible();
 });
 
-test('an authenticator app is set up by its QR code, and recovery codes are shown once', async () => {
+test('an authenticator app is set up by its QR code, and the recovery codes of the passkey stay', async () => {
   const setup = page.getByRole('dialog', { name: 'Set up two-factor sign-in' });
   await expect(setup.getByRole('img', { name: /QR code/ })).toBeVisible();
   secret = (await setup.getByTestId('two-factor-secret').textContent()) ?? '';
   await setup.getByRole('textbox', { name: 'Code' }).fill(totpOf(secret));
   await setup.getByRole('button', { name: 'Turn it on' }).click();
-  const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
-  await expect(codes.getByRole('listitem')).toHaveCount(10);
-  recoveryCodes = await codes.getByRole('listitem').allTextContents();
-  await codes.getByRole('button', { name: 'I have kept them' }).click();
+  await expect(setup).toBeHidden();
+  await expect(card('Two-factor sign-in').getByRole('button', { name: 'Turn off' })).toBeVisible();
   await expect(card('Two-factor sign-in')).toContainText('10 of 10 recovery codes left');
 });
 
@@ -170,6 +174,23 @@ test('signing in by password asks for a code of the app, or a recovery code', as
   await card('Two-factor sign-in').getByRole('button', { name: 'Turn off' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Turn it off' }).click();
   await expect(card('Two-factor sign-in').getByRole('button', { name: 'Set up' })).toBeVisible();
+});
+
+test('a session by password alone is asked for the second factor before it changes one', async () => {
+  await page.context().clearCookies();
+  await signIn();
+  await openAccount();
+  const ask = page.getByRole('dialog', { name: 'Confirm your second factor' });
+  const setup = page.getByRole('dialog', { name: 'Set up two-factor sign-in' });
+  await card('Two-factor sign-in').getByRole('button', { name: 'Set up' }).click();
+  await ask.getByLabel('Code').fill('aaaaa-aaaaa');
+  await page.keyboard.press('Enter');
+  await expect(ask.getByText('The code is wrong or was used already')).toBeVisible();
+  await ask.getByLabel('Code').fill(recoveryCodes[1] ?? '');
+  await page.keyboard.press('Enter');
+  await expect(setup).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(card('Two-factor sign-in')).toContainText('8 of 10 recovery codes left');
 });
 
 test('an address is confirmed by the link of a mail', async () => {
@@ -219,6 +240,9 @@ test('another session is seen, and ended by a change of the password', async ({ 
   await card('Password').getByLabel('Current password').fill(NEXT);
   await card('Password').getByLabel('New password').fill(ADA.password);
   await card('Password').getByRole('button', { name: 'Change the password' }).click();
+  // The reset ended the session that had proven the passkey.
+  const ask = page.getByRole('dialog', { name: 'Confirm your second factor' });
+  await ask.getByRole('button', { name: 'Use a passkey' }).click();
   await expect(card('Sessions').getByRole('listitem')).toHaveCount(1);
   await expect(card('Sessions').getByText('This one')).toBeVisible();
   const elsewhere = await other.newPage();

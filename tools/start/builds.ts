@@ -52,10 +52,8 @@ export async function buildWeb(detail: Detail): Promise<void> {
   detail('');
 }
 
-export type AgentProfile = 'release' | 'dev';
-
-/** Answers the binary. cargo itself knows what is current. */
-export async function buildAgent(profile: AgentProfile, detail: Detail): Promise<string> {
+/** Builds the agent as the tests build it, so that `npm start` and `npm test` share every crate, and returns the binary. */
+export async function buildAgent(detail: Detail): Promise<string> {
   const manifest = join(ROOT, 'agents/Cargo.toml');
   const crates = readFileSync(join(ROOT, 'agents/Cargo.lock'), 'utf8').match(/^\[\[package\]\]$/gm)?.length ?? 0;
   let compiled = 0;
@@ -68,18 +66,16 @@ export async function buildAgent(profile: AgentProfile, detail: Detail): Promise
   const args = [
     'build',
     '--locked',
-    '--profile',
-    profile,
     '--manifest-path',
     manifest,
     '--target-dir',
     TARGET,
-    ...(profile === 'dev' ? likeTests('--bin', 'fairlead-agent') : ['-p', 'fairlead-agent']),
+    ...likeTests('--bin', 'fairlead-agent'),
   ];
   const result = await run('cargo', args, { onOutput });
   requireSuccess(result, 'the agent could not be built');
   detail(compiled === 0 ? 'current' : `${compiled} crates`);
-  return join(TARGET, profile === 'dev' ? 'debug' : 'release', 'fairlead-agent');
+  return join(TARGET, 'debug/fairlead-agent');
 }
 
 /**

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort());
   await progress.step('database client', (detail) => generateClient(detail));
   const [agentBinary] = await Promise.all([
-    options.agent ?? progress.step('agent', (detail) => buildAgent('release', detail)),
+    options.agent ?? progress.step('agent', (detail) => buildAgent(detail)),
     progress.step('web app', (detail) => buildWeb(detail)),
   ]);
   if (stop.signal.aborted) return;

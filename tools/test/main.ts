@@ -77,7 +77,7 @@ const STAGES: readonly Stage[] = [
     what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
     needs: [CURL, DOCKER, IP, NGINX, OPENSSL, REGISTRY],
     run: async (say) => {
-      await buildAgent('dev', silent);
+      await buildAgent(silent);
       await buildWeb(silent);
       return runVitest('e2e', say);
     },
@@ -87,7 +87,7 @@ const STAGES: readonly Stage[] = [
     what: 'the product in a browser',
     needs: [CHROMIUM],
     run: async (say) => {
-      const agent = await buildAgent('dev', silent);
+      const agent = await buildAgent(silent);
       await buildWeb(silent);
       return runPlaywright(join(ROOT, 'e2e/ui/playwright.config.ts'), { FAIRLEAD_E2E_AGENT: agent }, say);
     },

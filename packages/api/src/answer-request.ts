@@ -28,7 +28,7 @@ export async function answerRequest(
     req: request,
     router,
     maxBatchSize: batchMax,
-    responseMeta: () => ({ headers: retryHeaders(refusal) }),
+    responseMeta: () => ({ headers: { 'cache-control': 'no-store', ...retryHeaders(refusal) } }),
     createContext: ({ info }) => {
       if (refusal !== null) throw toTrpcError(refusal, parts.log, 'request');
       return createContext(parts, {

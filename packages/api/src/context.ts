@@ -15,6 +15,7 @@ import type { Outbound } from '@fairlead/outbound';
 import { bearerOf } from './bearer.ts';
 import { clientAddress } from './client-address.ts';
 import type { LiveSource } from './live-source.ts';
+import type { OpenStreams } from './open-streams.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 export interface AgentDownload {
@@ -46,6 +47,7 @@ export interface ApiParts {
   readonly database: Database;
   readonly auth: Auth;
   readonly live: LiveSource;
+  readonly streams: OpenStreams;
   readonly logs: LogStore;
   /** Where uploaded folders go to. */
   readonly artifacts: ArtifactStore;

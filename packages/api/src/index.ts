@@ -5,6 +5,7 @@ import { apiRouter } from './router.ts';
 /** For server components: procedures as plain functions, with the same ladder. */
 export const createCaller = createCallerFactory(apiRouter);
 
+export { answerAuth } from './answer-auth.ts';
 export { answerRequest } from './answer-request.ts';
 export {
   type AgentDownload,
@@ -22,5 +23,6 @@ export { answerHttp } from './http/answer-http.ts';
 export { answerPageUpload } from './http/answer-upload.ts';
 export { type ApiDocument, type ApiOperation, type ApiParameter, apiDocument } from './http/document.ts';
 export type { LiveSource, LiveSubscription } from './live-source.ts';
+export { createOpenStreams, type OpenStreams } from './open-streams.ts';
 export { type CallLimits, createRateLimit, defaultCallLimits, type RateLimit, retryHeaders } from './rate-limit.ts';
 export { type AppRouter, apiRouter } from './router.ts';

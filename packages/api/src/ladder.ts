@@ -1,21 +1,31 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
+import { requireFresh } from '@fairlead/auth';
 import { AppError, type Ctx } from '@fairlead/core/kernel';
-import type { Permission, Scope } from '@fairlead/core/role';
+import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
+import type { z } from 'zod';
 import { type Access, requireAccess, requireSession } from './access.ts';
 import type { ApiContext } from './context.ts';
 import { publicErrorOf, toTrpcError } from './errors.ts';
-import type { ScopeOf } from './scopes.ts';
+import { type Protection, requireApprover } from './protection.ts';
+import type { AlsoNeeds, ScopeOf } from './scopes.ts';
 
 /** What every procedure declares; docs/permissions.md is rendered from it. */
 export interface ProcedureMeta {
   readonly access: 'public' | 'signed_in' | Permission;
   /** Of procedures for members: how narrow a grant of the permission is enough. `anywhere`: it speaks of nothing of ours. */
-  readonly grain?: 'organization' | ScopeOf['grain'] | 'anywhere';
+  readonly grain?: 'organization' | ScopeOf<unknown>['grain'] | 'anywhere';
   /** It answers what the grants cover, down to `grain`, and nothing beside it. */
   readonly lists?: true;
+  /** Fields of the input whose rows the permission is asked for. */
+  readonly judges?: readonly string[];
+  readonly alsoNeeds?: Pick<AlsoNeeds<unknown>, 'words' | 'permissions'>;
+  /** Of mutations for members: why a protected environment is safe from it. */
+  readonly protection?: Pick<Protection, 'kind' | 'words'>;
+  /** Asks a person for a session that proved lately who they are. */
+  readonly fresh?: true;
 }
 
 const t = initTRPC
@@ -61,49 +71,132 @@ export function memberStream(permission: Permission, grain: 'environment' | 'any
   });
 }
 
-export interface MemberOptions {
+export interface MemberOptions<Input = unknown> {
   /** Where it happens. Without it the permission must be held in the organization as a whole. */
-  readonly scope?: ScopeOf;
+  readonly scope?: ScopeOf<Input>;
+  /** What else the input asks for, each where it happens. */
+  readonly also?: AlsoNeeds<Input>;
   /** For lists: it happens wherever the permission is held, and the resolver answers what `access.reach` covers. */
   readonly lists?: 'project' | 'environment';
+  /** Required of mutations by a test: how a protected environment is safe from it. */
+  readonly protection?: Protection<Input>;
+  /**
+   * For what outlives the session that does it: throws session.not_fresh when its person proved long ago who they are. An
+   * API token passes: it was made by a fresh session.
+   */
+  readonly fresh?: true;
+}
+
+export interface MemberOptionsOf<Schema extends z.ZodType> extends MemberOptions<z.output<Schema>> {
+  readonly input: Schema;
 }
 
 /**
  * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
- * `ctx.afterCommit` holds work on what no transaction covers.
+ * `ctx.afterCommit` holds work on what no transaction covers. Permissions are judged by the input as its schema answers it,
+ * so what is judged is what the resolver reads.
  */
-export function memberProcedure(permission: Permission, { scope, lists }: MemberOptions = {}) {
-  const grain = lists ?? scope?.grain ?? 'organization';
-  const declared = mapped.meta({ access: permission, grain, ...(lists === undefined ? {} : { lists: true }) });
-  return declared.use(async ({ ctx, path, getRawInput, next }) => {
-    const access = await requireAnywhere(ctx, permission);
-    const { organizationId, actor } = access;
-    const afterCommit: (() => Promise<void>)[] = [];
-    try {
-      const committed = await ctx.database.tenant(organizationId, async (tx) => {
-        const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
-        const mayThere = (there: Scope) => access.may(permission, there);
-        if (lists === undefined && !access.may(permission)) {
-          const place = scope === undefined ? null : await scope.find(core, await getRawInput(), mayThere);
-          if (place === null || !access.may(permission, place)) throw new AppError('permission.denied', { permission });
-        }
-        const result = await next({
-          ctx: { access, core, afterCommit: (work: () => Promise<void>) => void afterCommit.push(work) },
-        });
-        // tRPC returns failures as values; the transaction rolls back only for what is thrown.
-        if (!result.ok) throw new FailedResult(result);
-        return result;
-      });
-      // The change stands whatever becomes of its aftermath, so a failure there is the log's business only.
-      for (const work of afterCommit) {
-        await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'the aftermath of a change failed'));
-      }
-      return committed;
-    } catch (error) {
-      if (error instanceof FailedResult) return error.result as never;
-      throw error;
+export function memberProcedure(
+  permission: Permission,
+  options?: MemberOptions & { readonly input?: never },
+): ReturnType<typeof withoutInput>;
+export function memberProcedure<Schema extends z.ZodType>(
+  permission: Permission,
+  options: MemberOptionsOf<Schema>,
+): ReturnType<typeof withInput<Schema>>;
+export function memberProcedure(permission: Permission, options: MemberOptions & { readonly input?: z.ZodType } = {}) {
+  const { input, ...rest } = options;
+  return input === undefined ? withoutInput(permission, rest) : withInput(permission, { ...rest, input });
+}
+
+function withoutInput(permission: Permission, options: MemberOptions) {
+  return memberEntry(permission, options).use(({ ctx, path, next }) =>
+    inTransaction(ctx, path, async (held) => {
+      await judge(held.core, ctx, permission, options, undefined);
+      return next({ ctx: held });
+    }),
+  );
+}
+
+function withInput<Schema extends z.ZodType>(permission: Permission, options: MemberOptionsOf<Schema>) {
+  return memberEntry(permission, options)
+    .input(options.input)
+    .use(({ ctx, path, input, next }) =>
+      inTransaction(ctx, path, async (held) => {
+        await judge(held.core, ctx, permission, options, input as z.output<Schema>);
+        return next({ ctx: held });
+      }),
+    );
+}
+
+/** The permission is held somewhere: enough to have the input read, never to do it. */
+function memberEntry<Input>(permission: Permission, { scope, also, lists, fresh, protection }: MemberOptions<Input>) {
+  return mapped
+    .meta({
+      access: permission,
+      grain: lists ?? scope?.grain ?? 'organization',
+      ...(lists === undefined ? {} : { lists: true }),
+      ...(fresh === undefined ? {} : { fresh }),
+      ...(scope === undefined ? {} : { judges: [...scope.reads, ...(also?.reads ?? [])] }),
+      ...(also === undefined ? {} : { alsoNeeds: { words: also.words, permissions: also.permissions } }),
+      ...(protection === undefined ? {} : { protection: { kind: protection.kind, words: protection.words } }),
+    })
+    .use(async ({ ctx, next }) => next({ ctx: { access: await requireAnywhere(ctx, permission) } }));
+}
+
+async function judge<Input>(
+  core: Ctx,
+  ctx: ApiContext & { readonly access: Access },
+  permission: Permission,
+  { scope, also, lists, fresh, protection }: MemberOptions<Input>,
+  input: Input,
+): Promise<void> {
+  const { access } = ctx;
+  if (lists === undefined && !access.may(permission)) {
+    const places = (await scope?.find(core, input, (there) => access.may(permission, there))) ?? [];
+    if (places.length === 0) throw new AppError('permission.denied', { permission });
+    for (const place of places) requireAny(access, [permission], place);
+  }
+  for (const { anyOf, scope: place } of (await also?.find(core, input)) ?? []) requireAny(access, anyOf, place);
+  if (protection?.kind === 'approver') await requireApprover(core, access, await protection.find(core, input));
+  if (fresh === true && ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
+}
+
+function requireAny(access: Access, permissions: readonly [Permission, ...Permission[]], place: Scope | null): void {
+  if (permissions.some((permission) => access.may(permission, place ?? wholeOrganization))) return;
+  throw new AppError('permission.denied', { permission: permissions[0] });
+}
+
+interface MemberContext {
+  readonly core: Ctx;
+  /** Runs when the transaction has committed. */
+  readonly afterCommit: (work: () => Promise<void>) => void;
+}
+
+async function inTransaction<Result extends { readonly ok: boolean }>(
+  ctx: ApiContext & { readonly access: Access },
+  path: string,
+  run: (held: MemberContext) => Promise<Result>,
+): Promise<Result> {
+  const { organizationId, actor } = ctx.access;
+  const afterCommit: (() => Promise<void>)[] = [];
+  try {
+    const committed = await ctx.database.tenant(organizationId, async (tx) => {
+      const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
+      const result = await run({ core, afterCommit: (work) => void afterCommit.push(work) });
+      // tRPC returns failures as values; the transaction rolls back only for what is thrown.
+      if (!result.ok) throw new FailedResult(result);
+      return result;
+    });
+    // The change stands whatever becomes of its aftermath, so a failure there is the log's business only.
+    for (const work of afterCommit) {
+      await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'the aftermath of a change failed'));
     }
-  });
+    return committed;
+  } catch (error) {
+    if (error instanceof FailedResult) return error.result as Result;
+    throw error;
+  }
 }
 
 async function requireAnywhere(ctx: ApiContext, permission: Permission): Promise<Access> {

@@ -3,10 +3,14 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appIdSchema } from '@fairlead/contract/ids';
 import { appPageSchema, listApps } from '@fairlead/core/app';
+import { deploymentRefSchema, promoteRelease, promoteReleaseInputSchema } from '@fairlead/core/deployment';
+import { detachDomain, domainRefSchema } from '@fairlead/core/domain';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { memberProcedure, router } from './ladder.ts';
+import { open, waitsForApproval } from './protection.ts';
 import { apiRouter } from './router.ts';
+import { byDomain, byEnvironment } from './scopes.ts';
 import { inSystemScope } from './system-scope.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
 import { checkMatrix, declaredRoutes } from './testing/matrix/index.ts';
@@ -25,19 +29,28 @@ test('every procedure answers as it declares', { timeout: allProceduresMs }, asy
   expect(report.leaks).toEqual([]);
   expect(report.procedures).toBe(Object.keys(apiRouter._def.procedures).length);
   expect(report.calls).toBeGreaterThan(report.procedures * 20);
+  // The same calls do their harm where no wall stands: in an open environment, and by somebody who may act in both.
+  expect(report.effective).toEqual(expect.arrayContaining(harmful));
+  expect(report.crossing).toEqual(expect.arrayContaining(['app.attachServer', 'config.update', 'deployment.promote']));
 });
 
+const harmful = ['app', 'credential', 'secret'].map((slug) => `${slug}.update`);
+harmful.push('app.scale', 'config.update', 'deployment.pause', 'deployment.restart', 'secret.detachGroup');
+harmful.push('domain.attach', 'domain.detach', 'domain.updatePolicy', 'server.updateProxy');
+
 const input = z.object({ appId: appIdSchema });
+const protection = open('planted');
 const output = z.object({ name: z.string() }).nullable();
 const planted = {
-  'a procedure that forgets its tenant check': memberProcedure('app.read')
-    .input(input)
+  'a procedure that forgets its tenant check': memberProcedure('app.read', { input })
     .output(output)
     .query(({ ctx, input: { appId } }) =>
       inSystemScope(ctx, 'a planted leak', ({ tx }) => tx.app.findUnique({ where: { id: appId } })),
     ),
-  'a procedure that changes what is not its organization’s': memberProcedure('app.write')
-    .input(input)
+  'a procedure that changes what is not its organization’s': memberProcedure('app.write', {
+    input,
+    protection,
+  })
     .output(output)
     .mutation(({ ctx, input: { appId } }) =>
       inSystemScope(ctx, 'a planted leak', async ({ tx }) => {
@@ -48,6 +61,20 @@ const planted = {
   'a list that shows more than the grants of who asks cover': memberProcedure('app.read', { lists: 'environment' })
     .output(appPageSchema)
     .query(({ ctx }) => listApps(ctx.core, { limit: 50 }, ctx.config)),
+  'a mutation that reaches into a protected environment': memberProcedure('domain.write', {
+    input: domainRefSchema,
+    scope: byDomain,
+    protection,
+  })
+    .output(domainRefSchema)
+    .mutation(({ ctx, input: domain }) => detachDomain(ctx.core, domain)),
+  'a mutation that judges one of its two references': memberProcedure('deployment.write', {
+    input: promoteReleaseInputSchema,
+    scope: byEnvironment,
+    protection: waitsForApproval,
+  })
+    .output(deploymentRefSchema)
+    .mutation(({ ctx, input: promotion }) => promoteRelease(ctx.core, promotion)),
 };
 
 test('every route of the web app is declared, and every declared one exists', () => {

@@ -1,6 +1,6 @@
 // How often anybody may ask: of a token, of a person, of an address, and what is told to who asks too often.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerAuditExport, answerHttp, answerRequest, type CallLimits, createRateLimit } from './index.ts';
+import { answerAuditExport, answerAuth, answerHttp, answerRequest, type CallLimits, createRateLimit } from './index.ts';
 import { refusePage } from './rate-limit.ts';
 import { origin, startTestApi, type TestApi } from './testing/index.ts';
 
@@ -15,10 +15,19 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+function newRateLimit(limits: CallLimits) {
+  return createRateLimit({ limits, database: api.db.database, secret: 'x'.repeat(32) });
+}
+
 /** Each test counts from zero. */
-function limited(limits: Partial<CallLimits>) {
-  const rateLimit = createRateLimit({ known: 1000, address: 1000, addressless: 1000, ...limits });
-  const parts = { ...api.parts, rateLimit };
+async function limited(limits: Partial<CallLimits>) {
+  await api.world.system(({ tx }) => tx.callCount.deleteMany());
+  return anotherProcess(limits);
+}
+
+/** Counts in the same table. */
+function anotherProcess(limits: Partial<CallLimits>) {
+  const parts = { ...api.parts, rateLimit: newRateLimit({ known: 1000, address: 1000, addressless: 1000, ...limits }) };
   const from = (ip?: string): Record<string, string> => (ip === undefined ? {} : { 'x-forwarded-for': ip });
   return {
     http: (bearer: string, ip?: string) => {
@@ -29,12 +38,17 @@ function limited(limits: Partial<CallLimits>) {
       const path = Array.from({ length: calls }, () => 'session.me').join(',');
       return answerRequest(parts, new Request(`${origin}/api/trpc/${path}?batch=1`, { headers }));
     },
+    auth: (path: string, headers: Record<string, string> = {}) => {
+      const sent = { 'content-type': 'application/json', origin, ...headers };
+      const request = { method: 'POST', headers: sent, body: '{"code":"123456"}' };
+      return answerAuth(parts, new Request(`${origin}/api/auth${path}`, request));
+    },
     exported: () => answerAuditExport(parts, new Request(`${origin}/api/audit/export`, { headers: { cookie } })),
   };
 }
 
 test('a token has so many calls, and is then told how long to wait', async () => {
-  const { http } = limited({ known: 3 });
+  const { http } = await limited({ known: 3 });
   // Whose a token is, is known after its first call.
   for (let call = 0; call < 4; call += 1) expect((await http(token)).status).toBe(200);
   const refused = await http(token);
@@ -45,7 +59,7 @@ test('a token has so many calls, and is then told how long to wait', async () =>
 });
 
 test('a person has so many calls in all their sessions, and each of a batch counts', async () => {
-  const { trpc, exported } = limited({ known: 10 });
+  const { trpc, exported } = await limited({ known: 10 });
   expect((await trpc()).status).toBe(200);
   expect((await trpc(10)).status).toBe(200);
   const refused = await trpc();
@@ -63,7 +77,7 @@ test('a person has so many calls in all their sessions, and each of a batch coun
 });
 
 test('who guesses tokens is counted by address, and keeps nobody else out', async () => {
-  const { http } = limited({ address: 3 });
+  const { http } = await limited({ address: 3 });
   const guess = () => http(`flt_${Math.random()}`, '203.0.113.9');
   for (let call = 0; call < 3; call += 1) expect((await guess()).status).toBe(401);
   expect((await guess()).status).toBe(429);
@@ -73,7 +87,7 @@ test('who guesses tokens is counted by address, and keeps nobody else out', asyn
 });
 
 test('a network of IPv6 addresses is one asker, however its addresses are written', async () => {
-  const { http } = limited({ address: 2 });
+  const { http } = await limited({ address: 2 });
   expect((await http('x', '2001:db8::1')).status).toBe(401);
   expect((await http('x', '2001:0db8:0:0:ffff::7')).status).toBe(401);
   expect((await http('x', '2001:db8:0:0:1:2:3:4')).status).toBe(429);
@@ -81,7 +95,7 @@ test('a network of IPv6 addresses is one asker, however its addresses are writte
 });
 
 test('without a proxy that vouches for addresses strangers share one allowance, and the known keep theirs', async () => {
-  const { trpc } = limited({ addressless: 3 });
+  const { trpc } = await limited({ addressless: 3 });
   expect((await trpc()).status).toBe(200);
   for (let call = 0; call < 2; call += 1) expect((await trpc(1, { cookie: `c=${call}` })).status).toBe(401);
   expect((await trpc(1, { cookie: 'c=3' })).status).toBe(429);
@@ -90,10 +104,49 @@ test('without a proxy that vouches for addresses strangers share one allowance, 
 });
 
 test('a page is counted like a call, and refused with the seconds to wait', async () => {
-  const rateLimit = createRateLimit({ known: 1, address: 1, addressless: 2 });
+  await api.world.system(({ tx }) => tx.callCount.deleteMany());
+  const rateLimit = newRateLimit({ known: 1, address: 1, addressless: 2 });
   const ask = () => refusePage(rateLimit, new Headers({ cookie }), []);
   expect(await ask()).toBeNull();
   rateLimit.recognise(new Headers({ cookie }), 'somebody');
   expect(await ask()).toBeNull();
   expect(await ask()).toMatchObject({ status: 429, headers: { 'retry-after': expect.stringMatching(/^\d+$/) } });
+});
+
+test('a flood of identity’s routes ends at the limit, which it shares with every other call', async () => {
+  const { auth, trpc } = await limited({ addressless: 20 });
+  const from = (headers = {}) => auth('/two-factor/verify-totp', headers);
+  const statuses = await Promise.all(Array.from({ length: 60 }, (_, at) => from({ cookie: `step=${at}` })));
+  expect(statuses.filter(({ status }) => status === 401)).toHaveLength(20);
+  const refused = await from();
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ code: 'request.rate_limited' });
+  expect((await auth('/sign-in/email')).status).toBe(429);
+  expect((await trpc(1, {})).status).toBe(429);
+  // With the limit out of the way, the same flood goes through.
+  const open = await limited({ addressless: 1e6 });
+  const passed = await Promise.all(Array.from({ length: 60 }, () => open.auth('/two-factor/verify-totp')));
+  expect(passed.filter(({ status }) => status === 401)).toHaveLength(60);
+});
+
+test('several web processes share one count, and together admit no call more than it has', async () => {
+  const limits = { addressless: 90 };
+  const processes = [await limited(limits), anotherProcess(limits), anotherProcess(limits)];
+  const answers = await Promise.all(
+    Array.from({ length: 240 }, (_, at) => processes[at % 3]?.trpc(1, {}).then(({ status }) => status)),
+  );
+  expect(answers.filter((status) => status === 401)).toHaveLength(90);
+  expect(answers.filter((status) => status === 429)).toHaveLength(150);
+  const [row] = await api.world.system(({ tx }) => tx.callCount.findMany());
+  expect(row?.key).toBe('addressless');
+});
+
+test('addresses share a bounded number of rows', async () => {
+  await api.world.system(({ tx }) => tx.callCount.deleteMany());
+  const rateLimit = newRateLimit({ known: 5, address: 5, addressless: 5 });
+  for (let at = 0; at < 50; at += 1) await rateLimit.admit({ headers: new Headers(), ip: `2001:db8:0:${at}::1` }, 1);
+  const rows = await api.world.system(({ tx }) => tx.callCount.findMany());
+  expect(rows.length).toBeGreaterThan(1);
+  for (const { key } of rows) expect(Number(/^address (\d+)$/.exec(key)?.[1])).toBeLessThan(2 ** 16);
 });

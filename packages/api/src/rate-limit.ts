@@ -1,9 +1,10 @@
-// Owns how often anybody may ask. Counts live in this process's memory, which stays bounded whoever asks. Must never decide
-// who somebody is: it only learns afterwards whose a credential was.
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+// Limits how often anybody may call, for all web processes together: each takes calls out of PostgreSQL's count in small
+// portions and spends them from memory. Never decides who somebody is; it only learns afterwards whose a credential was.
+import { createHash, createHmac } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { AppError, errorTable } from '@fairlead/contract/errors';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { type ClaimedCalls, claimCalls } from '@fairlead/core/request';
+import type { Database } from '@fairlead/db';
 import { clientAddress } from './client-address.ts';
 
 /** Calls a minute. */
@@ -18,6 +19,13 @@ export interface CallLimits {
 
 export const defaultCallLimits: CallLimits = { known: 1800, address: 600, addressless: 3000 };
 
+export interface RateLimitOptions {
+  readonly limits: CallLimits;
+  readonly database: Database;
+  /** The same in every process: nobody who does not know it can choose addresses that share a count with somebody else's. */
+  readonly secret: string;
+}
+
 export interface Caller {
   readonly headers: Headers;
   /** Null when nobody that is trusted says where the request came from. */
@@ -31,31 +39,29 @@ export interface RateLimit {
   recognise(headers: Headers, owner: string): void;
 }
 
-const windowSeconds = 60;
-/** Addresses share this many counts, so that nobody can fill the memory by having many of them. */
+const windowMs = 60_000;
+/** Addresses share this many counts, so that nobody can fill memory or table by having many of them. */
 const addressSlots = 2 ** 16;
 const credentialsMax = 20_000;
 
-export function createRateLimit(limits: CallLimits): RateLimit {
-  const known = new RateLimiterMemory({ points: limits.known, duration: windowSeconds });
-  const address = new RateLimiterMemory({ points: limits.address, duration: windowSeconds });
-  const addressless = new RateLimiterMemory({ points: limits.addressless, duration: windowSeconds });
-  // Nobody can choose addresses that fall into one slot with somebody else's.
-  const salt = randomBytes(32);
+export function createRateLimit({ limits, database, secret }: RateLimitOptions): RateLimit {
+  const spend = createSpender(database);
   /** Digest of a credential → its owner, the longest unused first. */
   const owners = new Map<string, string>();
 
   const slotOf = (ip: string): string => {
-    const digest = createHmac('sha256', salt).update(networkOf(ip)).digest();
+    const digest = createHmac('sha256', secret)
+      .update(`rate limit ${networkOf(ip)}`)
+      .digest();
     return String(digest.readUInt32BE() % addressSlots);
   };
   return {
     admit: async ({ headers, ip }, calls) => {
       const credential = digestOf(headers);
       const owner = credential === null ? undefined : owners.get(credential);
-      if (owner !== undefined) await spend(known, owner, calls);
-      else if (ip !== null) await spend(address, slotOf(ip), calls);
-      else await spend(addressless, 'all', calls);
+      if (owner !== undefined) await spend(`known ${owner}`, limits.known, calls);
+      else if (ip !== null) await spend(`address ${slotOf(ip)}`, limits.address, calls);
+      else await spend('addressless', limits.addressless, calls);
     },
     recognise: (headers, owner) => {
       const credential = digestOf(headers);
@@ -68,6 +74,64 @@ export function createRateLimit(limits: CallLimits): RateLimit {
   };
 }
 
+/** Calls that this process may still admit for a key without asking PostgreSQL. */
+interface Portion {
+  readonly left: number;
+  /** By `performance.now()`. */
+  readonly endsAt: number;
+  /** The window has no more for anybody. */
+  readonly isSpent: boolean;
+}
+
+/** A process asks for this share of a limit at once: few questions, and few calls that lie unused in another process. */
+const portionsOfLimit = 30;
+const portionsMax = 10_000;
+
+function createSpender(database: Database): (key: string, callsMax: number, calls: number) => Promise<void> {
+  const portions = new Map<string, Portion>();
+  const claims = new Map<string, Promise<void>>();
+
+  const keep = (key: string, wanted: number, { granted, windowEndsInMs }: ClaimedCalls): void => {
+    const now = performance.now();
+    const before = portions.get(key);
+    const left = before !== undefined && before.endsAt > now ? before.left : 0;
+    portions.set(key, { left: left + granted, endsAt: now + windowEndsInMs, isSpent: granted < wanted });
+    if (portions.size <= portionsMax) return;
+    for (const [old, { endsAt }] of portions) if (endsAt <= now) portions.delete(old);
+  };
+  const claim = async (key: string, callsMax: number, calls: number): Promise<void> => {
+    const wanted = Math.max(calls, Math.ceil(callsMax / portionsOfLimit));
+    const claimed = await database.system('count calls', (tx) =>
+      claimCalls({ tx }, { key, calls: wanted, callsMax, windowMs }),
+    );
+    keep(key, wanted, claimed);
+  };
+
+  return async (key, callsMax, calls) => {
+    for (;;) {
+      const now = performance.now();
+      const portion = portions.get(key);
+      if (portion !== undefined && portion.endsAt > now) {
+        if (portion.left >= calls) {
+          portions.set(key, { ...portion, left: portion.left - calls });
+          return;
+        }
+        if (portion.isSpent) {
+          const retryAfterSeconds = Math.ceil(Math.min(portion.endsAt - now, windowMs) / 1000);
+          throw new AppError('request.rate_limited', { retryAfterSeconds });
+        }
+      }
+      // Requests that come at once wait for one claim and look again.
+      let pending = claims.get(key);
+      if (pending === undefined) {
+        pending = claim(key, callsMax, calls).finally(() => claims.delete(key));
+        claims.set(key, pending);
+      }
+      await pending;
+    }
+  };
+}
+
 /** Counts a page; null when it may be shown, else the answer in its place. */
 export async function refusePage(rateLimit: RateLimit, headers: Headers, trustedProxies: readonly string[]) {
   try {
@@ -77,17 +141,6 @@ export async function refusePage(rateLimit: RateLimit, headers: Headers, trusted
     if (!(error instanceof AppError)) throw error;
     const { http: status, message } = errorTable[error.code];
     return { status, message, headers: retryHeaders(error) };
-  }
-}
-
-async function spend(limiter: RateLimiterMemory, key: string, calls: number): Promise<void> {
-  try {
-    await limiter.consume(key, calls);
-  } catch (refusal) {
-    if (!(refusal instanceof RateLimiterRes)) throw refusal;
-    throw new AppError('request.rate_limited', {
-      retryAfterSeconds: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
-    });
   }
 }
 

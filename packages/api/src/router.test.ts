@@ -1,20 +1,30 @@
 // What holds of every procedure, whoever writes the next one.
+import { newId } from '@fairlead/contract/ids';
 import { permissionSchema } from '@fairlead/core/role';
 import { TRPCError } from '@trpc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ProcedureMeta } from './ladder.ts';
 import { apiRouter } from './router.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
+import { declaredProcedures } from './testing/matrix/declared.ts';
+import { samplesOf } from './testing/matrix/sample.ts';
 
 interface ProcedureDef {
   readonly type: 'query' | 'mutation' | 'subscription';
   readonly output?: unknown;
   readonly inputs?: readonly { readonly shape?: Readonly<Record<string, unknown>> }[];
-  readonly meta?: { readonly access?: string; readonly grain?: string; readonly lists?: true };
+  readonly meta?: ProcedureMeta;
 }
 
 const procedures = Object.entries(
   apiRouter._def.procedures as unknown as Record<string, { readonly _def: ProcedureDef }>,
 ).map(([path, { _def }]) => [path, _def] as const);
+const declared = declaredProcedures(apiRouter);
+const pool = new Map(
+  (['app', 'dep', 'dom', 'env', 'grt', 'mem', 'prj', 'rel', 'rol', 'run', 'scg', 'sec', 'srv', 'vol'] as const).map(
+    (kind) => [kind as string, newId(kind) as string],
+  ),
+);
 const ofMembers = procedures.filter(([, def]) => !['public', 'signed_in'].includes(def.meta?.access ?? ''));
 
 let api: TestApi;
@@ -55,18 +65,39 @@ describe.each(procedures)('%s', (_path, def) => {
   });
 });
 
-// What is judged by the environment that the input names must happen in it: a schema that dropped the field would let who is
-// granted one environment act on the one where the app was made.
-test('what names an app and is granted by environment takes the environment too', () => {
-  const dropping = procedures.flatMap(([path, { meta, inputs }]) => {
+/** A reference that the verb itself holds to the place that was judged. */
+const heldByVerb: Readonly<Record<string, readonly string[]>> = {
+  // The whole project is judged.
+  'app.update': ['environmentId'],
+  'release.diff': ['fromReleaseId', 'toReleaseId'],
+};
+/** Servers, members and roles belong to the organization as a whole; the rest is of a project or an environment. */
+const placedKinds = ['app', 'dep', 'dom', 'env', 'prj', 'rel', 'run', 'scg', 'sec', 'slug'];
+
+// What is judged must be what the procedure reads: a reference that nobody judges, or one that the schema drops, would let
+// a grant on one environment act on another. Types hold the rest: a finder takes what the schema answers.
+test.each(ofMembers.filter(([, def]) => def.meta?.grain === 'environment' || def.meta?.grain === 'project'))(
+  '%s judges every place that its input names',
+  (path, { meta, inputs, type }) => {
     const fields = Object.keys(inputs?.[0]?.shape ?? {});
-    const namesApp = fields.includes('appId') || fields.includes('slug');
-    return meta?.grain === 'environment' && meta.lists !== true && namesApp && !fields.includes('environmentId')
-      ? [path]
-      : [];
-  });
-  expect(dropping).toEqual([]);
-});
+    const judged = meta?.judges ?? [];
+    expect(judged.filter((field) => !fields.includes(field))).toEqual([]);
+    // Lists show what the grants cover, and streams judge each thing that they show.
+    if (meta?.lists === true || ['log.search', 'log.tail', 'live.watch'].includes(path)) return;
+    const input = declared.find((each) => each.path === path)?.input;
+    const named = input === null || input === undefined ? [] : samplesOf(input, pool).flatMap(({ ids }) => ids);
+    const places = named.filter(({ kind }) => placedKinds.includes(kind)).map(({ path: [field] }) => String(field));
+    const unjudged = [...new Set(places)].filter((field) => !judged.includes(field));
+    expect(unjudged, type).toEqual(heldByVerb[path] ?? []);
+  },
+);
+
+test.each(ofMembers.filter(([, def]) => def.type === 'mutation'))(
+  '%s declares how a protected environment is safe from it',
+  (_path, { meta }) => {
+    expect(meta?.protection?.words).toMatch(/./);
+  },
+);
 
 test.each(procedures.filter(([, def]) => def.meta?.access !== 'public'))(
   '%s asks strangers to sign in',

@@ -1,110 +1,179 @@
-// Owns where a call happens: which project or environment the row lies in that its input names. Must never answer the scope
+// Owns where a call happens: in which projects or environments the rows lie that its input names. Must never answer the scope
 // of a row of another organization, and never guess: what cannot be resolved happens in the organization as a whole.
-import {
-  appIdSchema,
-  deploymentIdSchema,
-  domainIdSchema,
-  environmentIdSchema,
-  grantIdSchema,
-  projectIdSchema,
-  releaseIdSchema,
-  runIdSchema,
-  secretGroupIdSchema,
-  secretIdSchema,
+import type {
+  AppId,
+  DeploymentId,
+  DomainId,
+  EnvironmentId,
+  GrantId,
+  ProjectId,
+  ReleaseId,
+  RunId,
+  SecretGroupId,
+  SecretId,
 } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '@fairlead/core/kernel';
-import { grantScopeSchema, type Scope } from '@fairlead/core/role';
-import { secretOwnerSchema } from '@fairlead/core/secret';
-import { z } from 'zod';
+import type { GrantScope, Permission, Scope } from '@fairlead/core/role';
+import type { SecretOwner } from '@fairlead/core/secret';
 
-export interface ScopeOf {
+export interface ScopeOf<Input> {
   /** How narrow a grant may be that opens the procedure. */
   readonly grain: 'project' | 'environment';
-  /** Null: no such row, or no such field. `input` is what came in, before the procedure's schema has seen it. */
-  find(core: OrganizationCtx, input: unknown, may?: May): Promise<Scope | null>;
+  /** Fields of the input whose rows are judged. */
+  readonly reads: readonly string[];
+  /**
+   * Every place that the input names: the permission is needed in each. None: no such row, or nothing narrower than the
+   * organization. `input` is what the procedure's own schema answers.
+   */
+  readonly find: (core: OrganizationCtx, input: Input, may?: May) => Promise<readonly Scope[]>;
 }
 
-/** Whether who asks may do it there. */
+/** Whether the person may do it there. */
 type May = (scope: Scope) => boolean;
 
-/**
- * The field must be spelled as the procedure's own schema has it, and neither may change it on its way: else the row that is
- * checked would not be the row that is used.
- */
+/** Permissions beside the procedure's own. */
+export interface AlsoNeeds<Input> {
+  /** As docs/permissions.md shows them. */
+  readonly words: string;
+  /** Those that the procedure's own permission never stands for. */
+  readonly permissions: readonly Permission[];
+  readonly reads: readonly string[];
+  /** One permission of each `anyOf` is needed in its scope; without a scope, in the organization as a whole. */
+  readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly NeedElsewhere[]>;
+}
+
+interface NeedElsewhere {
+  readonly anyOf: readonly [Permission, ...Permission[]];
+  readonly scope: Scope | null;
+}
+
+interface PlaceInput {
+  readonly appId: AppId;
+  readonly environmentId?: EnvironmentId | undefined;
+}
+
 function scopeOf<Input>(
-  grain: ScopeOf['grain'],
-  schema: z.ZodType<Input>,
-  find: (core: OrganizationCtx, input: Input, may: May) => Promise<Scope | null>,
-): ScopeOf {
+  grain: ScopeOf<Input>['grain'],
+  reads: readonly (keyof Input & string)[],
+  find: (core: OrganizationCtx, input: Input, may: May) => Promise<Scope | readonly Scope[] | null>,
+): ScopeOf<Input> {
   return {
     grain,
-    find: async (core, input, may = () => true) => {
-      const parsed = schema.safeParse(input);
-      return parsed.success ? find(core, parsed.data, may) : null;
-    },
+    reads,
+    find: async (core, input, may = () => true) => [(await find(core, input, may)) ?? []].flat(),
   };
 }
 
-// Each refuses the other's key: what is judged here must be what the procedure reads, which takes one of them and drops
-// whatever else was sent along.
-const appRef = z.union([
-  z.object({ appId: appIdSchema, slug: z.undefined().optional() }),
-  z.object({ slug: z.string(), appId: z.undefined().optional() }),
-]);
-const placeRef = z.union([
-  appRef.options[0].extend({ environmentId: environmentIdSchema.optional() }),
-  appRef.options[1].extend({ environmentId: environmentIdSchema.optional() }),
-]);
 const inProject = { select: { projectId: true } } as const;
+const oldestFirst = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
 
 /** The app as a whole: its project. */
-export const byApp = scopeOf('project', appRef, async ({ tx, organizationId }, input) => {
-  const app = await tx.app.findFirst({ where: { organizationId, ...whereApp(input) }, ...inProject });
-  return app === null ? null : { projectId: app.projectId, environmentId: null };
-});
-
-/** The app where it runs: the environment that deploys, domains and measurements of it go to. */
-export const byPlacement = scopeOf('environment', placeRef, (core, input) =>
-  findPlacement(core, whereApp(input), input.environmentId),
+export const byApp = scopeOf<Pick<PlaceInput, 'appId'>>('project', ['appId'], ({ tx, organizationId }, { appId }) =>
+  tx.app
+    .findFirst({ where: { organizationId, id: appId }, ...inProject })
+    .then((app) => (app === null ? null : { projectId: app.projectId, environmentId: null })),
 );
 
-/** The same, but without an environment in the input it is the oldest where who asks may: what an app's page begins with. */
-export const bySeenPlacement = scopeOf('environment', placeRef, async (core, input, may) => {
-  if (input.environmentId !== undefined) return findPlacement(core, whereApp(input), input.environmentId);
-  const { tx, organizationId } = core;
+/** The app where it runs: the environment that deploys, domains and measurements of it go to. */
+export const byPlacement = scopeOf<PlaceInput>('environment', ['appId', 'environmentId'], (core, input) =>
+  findPlacement(core, { id: input.appId }, input.environmentId),
+);
+
+/** The same; without an app it happens in the organization as a whole. */
+export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & Pick<PlaceInput, 'environmentId'>>(
+  'environment',
+  ['appId', 'environmentId'],
+  async (core, { appId, environmentId }) =>
+    appId === undefined ? null : findPlacement(core, { id: appId }, environmentId),
+);
+
+/** An app's page: without an environment in the input, the oldest where the person may. */
+export const bySeenPlacement = scopeOf<{ readonly slug: string } & Pick<PlaceInput, 'environmentId'>>(
+  'environment',
+  ['slug', 'environmentId'],
+  (core, { slug, environmentId }, may) =>
+    environmentId === undefined ? findSeenPlacement(core, { slug }, may) : findPlacement(core, { slug }, environmentId),
+);
+
+export async function findSeenPlacement(
+  { tx, organizationId }: OrganizationCtx,
+  app: { readonly id: string } | { readonly slug: string },
+  may: May,
+): Promise<Scope | null> {
   const rows = await tx.placement.findMany({
-    where: { organizationId, app: whereApp(input) },
+    where: { organizationId, app },
     select: { environmentId: true, environment: inProject },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    orderBy: oldestFirst,
   });
   const seen = rows.find((row) => may({ projectId: row.environment.projectId, environmentId: row.environmentId }));
   return toScope(seen ?? rows[0] ?? null);
-});
+}
 
-/** An environment that the app may not run in yet: that which is named, else where it was made. */
-export const byEnvironmentOfApp = scopeOf(
+/**
+ * The environment that an app is taken into; where it does not run there yet, also its home, because settings and source are
+ * taken along.
+ */
+export const byEnvironmentOfApp = scopeOf<PlaceInput>(
   'environment',
-  z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() }),
-  (core, { appId, environmentId }) =>
-    environmentId === undefined ? findPlacement(core, { id: appId }) : findEnvironment(core, { environmentId }),
+  ['appId', 'environmentId'],
+  async (core, { appId, environmentId }) => {
+    const home = await findPlacement(core, { id: appId });
+    if (environmentId === undefined) return home;
+    const target = await findEnvironment(core, { environmentId });
+    if (target === null || home === null) return null;
+    return (await findPlacement(core, { id: appId }, environmentId)) === null ? [target, home] : target;
+  },
 );
 
-export const byRelease = scopeOf(
-  'environment',
-  z.object({ releaseId: releaseIdSchema }),
-  async ({ tx, organizationId }, { releaseId }) =>
-    toScope(
-      await tx.release.findFirst({
-        where: { id: releaseId, organizationId },
-        select: { environmentId: true, environment: inProject },
-      }),
-    ),
-);
+/** A release goes where `environmentId` says; the place that it comes from must be the person's to see or to deploy to. */
+export const seesRelease: AlsoNeeds<{ readonly releaseId: ReleaseId }> = {
+  words: '`deployment.read` or `deployment.write` where the release is',
+  permissions: [],
+  reads: ['releaseId'],
+  find: async ({ tx, organizationId }, { releaseId }) => {
+    const release = await tx.release.findFirst({
+      where: { id: releaseId, organizationId },
+      select: { environmentId: true, environment: inProject },
+    });
+    return [{ anyOf: ['deployment.read', 'deployment.write'], scope: toScope(release) }];
+  },
+};
+
+interface NewAppInput {
+  readonly environmentId?: EnvironmentId | undefined;
+  readonly host?: string | undefined;
+  readonly deployNow: boolean;
+}
+
+/** A new app may deploy and take a host at once, each by its own permission where the app goes. */
+export const deploysNewApp: AlsoNeeds<NewAppInput> = {
+  words: '`deployment.write` to deploy at once and `domain.write` for a host, where the app goes',
+  permissions: ['deployment.write', 'domain.write'],
+  reads: ['environmentId'],
+  find: async (core, { environmentId, host, deployNow }) => {
+    const environment = await findEnvironmentOfNewApp(core, environmentId);
+    if (environment === null) return [];
+    const scope = toScope({ environmentId: environment.id, environment });
+    return [
+      ...(deployNow ? [{ anyOf: ['deployment.write'] as const, scope }] : []),
+      ...(host === undefined ? [] : [{ anyOf: ['domain.write'] as const, scope }]),
+    ];
+  },
+};
+
+/** The same as createApp takes: without one that is named, the organization's oldest. */
+export function findEnvironmentOfNewApp({ tx, organizationId }: OrganizationCtx, environmentId?: string) {
+  return tx.environment.findFirst({
+    where: { organizationId, ...(environmentId === undefined ? {} : { id: environmentId }) },
+    select: { id: true, projectId: true },
+    orderBy: oldestFirst,
+  });
+}
 
 /** Where a deployment went: a redeploy or another try goes there too. */
-export const byDeploymentTarget = scopeOf(
+export const byDeploymentTarget = scopeOf<{ readonly deploymentId: DeploymentId }>(
   'environment',
-  z.object({ deploymentId: deploymentIdSchema }),
+  ['deploymentId'],
   async (core, { deploymentId }) => {
     const { tx, organizationId } = core;
     const row = await tx.deployment.findFirst({
@@ -115,9 +184,9 @@ export const byDeploymentTarget = scopeOf(
   },
 );
 
-export const byDeployment = scopeOf(
+export const byDeployment = scopeOf<{ readonly deploymentId: DeploymentId }>(
   'environment',
-  z.object({ deploymentId: deploymentIdSchema }),
+  ['deploymentId'],
   async ({ tx, organizationId }, { deploymentId }) =>
     toScope(
       await tx.deployment.findFirst({
@@ -127,9 +196,9 @@ export const byDeployment = scopeOf(
     ),
 );
 
-export const byDomain = scopeOf(
+export const byDomain = scopeOf<{ readonly domainId: DomainId }>(
   'environment',
-  z.object({ domainId: domainIdSchema }),
+  ['domainId'],
   async ({ tx, organizationId }, { domainId }) =>
     toScope(
       await tx.domain.findFirst({
@@ -139,9 +208,9 @@ export const byDomain = scopeOf(
     ),
 );
 
-export const byRun = scopeOf(
+export const byRun = scopeOf<{ readonly runId: RunId }>(
   'environment',
-  z.object({ runId: runIdSchema }),
+  ['runId'],
   async ({ tx, organizationId }, { runId }) =>
     toScope(
       await tx.benchmarkRun.findFirst({
@@ -152,9 +221,9 @@ export const byRun = scopeOf(
 );
 
 /** A secret of an app lies in its environment, one of a group in the group's project. Also one that was deleted. */
-export const bySecret = scopeOf(
+export const bySecret = scopeOf<{ readonly secretId: SecretId }>(
   'environment',
-  z.object({ secretId: secretIdSchema }),
+  ['secretId'],
   async ({ tx, organizationId }, { secretId }) => {
     const row = await tx.secret.findFirst({
       where: { id: secretId, organizationId },
@@ -166,38 +235,56 @@ export const bySecret = scopeOf(
 );
 
 /** Where secrets are written: an app's, in the environment where it runs, or a group's. */
-export const bySecretOwner = scopeOf('environment', z.object({ owner: secretOwnerSchema }), (core, { owner }) =>
+export const bySecretOwner = scopeOf<{ readonly owner: SecretOwner }>('environment', ['owner'], (core, { owner }) =>
   'groupId' in owner ? findGroup(core, owner) : findPlacement(core, { id: owner.appId }, owner.environmentId),
 );
 
-export const bySecretGroup = scopeOf('project', z.object({ groupId: secretGroupIdSchema }), findGroup);
+export const bySecretGroup = scopeOf<{ readonly groupId: SecretGroupId }>('project', ['groupId'], findGroup);
+
+/** A group and an app that is given it. A group is of one project, but the two may be of different ones. */
+export const bySecretGroupApp = scopeOf<{ readonly groupId: SecretGroupId; readonly appId: AppId }>(
+  'project',
+  ['groupId', 'appId'],
+  async (core, input) => {
+    const group = await findGroup(core, input);
+    const [app] = await byApp.find(core, input);
+    return group === null || app === undefined ? null : [group, app];
+  },
+);
 
 /** A project that is named; without one it happens in the organization as a whole. */
-export const byProject = scopeOf(
+export const byProject = scopeOf<{ readonly projectId?: ProjectId | undefined }>(
   'project',
-  z.object({ projectId: projectIdSchema }),
+  ['projectId'],
   async ({ tx, organizationId }, { projectId }) =>
-    (await tx.project.count({ where: { id: projectId, organizationId } })) === 0
+    projectId === undefined || (await tx.project.count({ where: { id: projectId, organizationId } })) === 0
       ? null
       : { projectId, environmentId: null },
 );
 
-const environmentRef = z.object({ environmentId: environmentIdSchema });
-export const byEnvironment = scopeOf('environment', environmentRef, findEnvironment);
+export const byEnvironment = scopeOf<{ readonly environmentId: EnvironmentId }>(
+  'environment',
+  ['environmentId'],
+  findEnvironment,
+);
 
 /** What a new grant is for: a project or an environment of the input's `scope`. */
-export const byGrantScope = scopeOf('environment', z.object({ scope: grantScopeSchema }), async (core, { scope }) => {
-  if (scope.kind === 'organization') return null;
-  if (scope.kind === 'environment') return findEnvironment(core, scope);
-  const { projectId } = scope;
-  const { tx, organizationId } = core;
-  const known = await tx.project.count({ where: { id: projectId, organizationId } });
-  return known === 0 ? null : { projectId, environmentId: null };
-});
-
-export const byGrant = scopeOf(
+export const byGrantScope = scopeOf<{ readonly scope: GrantScope }>(
   'environment',
-  z.object({ grantId: grantIdSchema }),
+  ['scope'],
+  async (core, { scope }) => {
+    if (scope.kind === 'organization') return null;
+    if (scope.kind === 'environment') return findEnvironment(core, scope);
+    const { projectId } = scope;
+    const { tx, organizationId } = core;
+    const known = await tx.project.count({ where: { id: projectId, organizationId } });
+    return known === 0 ? null : { projectId, environmentId: null };
+  },
+);
+
+export const byGrant = scopeOf<{ readonly grantId: GrantId }>(
+  'environment',
+  ['grantId'],
   async ({ tx, organizationId }, { grantId }) => {
     const row = await tx.roleGrant.findFirst({
       where: { id: grantId, organizationId },
@@ -207,10 +294,6 @@ export const byGrant = scopeOf(
     return { projectId: row.projectId ?? row.environment?.projectId ?? null, environmentId: row.environmentId };
   },
 );
-
-function whereApp(input: z.infer<typeof appRef>) {
-  return input.appId === undefined ? { slug: input.slug } : { id: input.appId };
-}
 
 /** The same placement that verbs take: the oldest. */
 async function findPlacement(
@@ -222,7 +305,7 @@ async function findPlacement(
     await tx.placement.findFirst({
       where: { organizationId, app, ...(environmentId === undefined ? {} : { environmentId }) },
       select: { environmentId: true, environment: inProject },
-      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      orderBy: oldestFirst,
     }),
   );
 }
@@ -237,7 +320,7 @@ async function findGroup(
 
 async function findEnvironment(
   { tx, organizationId }: OrganizationCtx,
-  { environmentId }: z.infer<typeof environmentRef>,
+  { environmentId }: { readonly environmentId: string },
 ): Promise<Scope | null> {
   const row = await tx.environment.findFirst({ where: { id: environmentId, organizationId }, ...inProject });
   return row === null ? null : { projectId: row.projectId, environmentId };

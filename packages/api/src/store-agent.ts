@@ -11,8 +11,9 @@ export async function storeAgent(ctx: ApiContext & { readonly core: Ctx }, offer
   const { digest, sizeBytes } = offer;
   const hex = digest.slice('sha256:'.length);
   if ((await ctx.artifacts.size({ organizationId, hex })) === null) {
-    const added = await ctx.artifacts.add(organizationId, ctx.config.agentOffers.read(offer));
-    if (added?.hex !== hex) throw new AppError('artifact.digest_wrong', { digest });
+    const added = await ctx.artifacts.add(organizationId, ctx.config.agentOffers.read(offer), { hex });
+    if (added.kind === 'no_room') throw new AppError('artifact.no_room');
+    if (added.kind !== 'whole') throw new AppError('artifact.digest_wrong', { digest });
   }
   await recordArtifact(ctx.core, { digest, kind: 'agent', sizeBytes });
 }

@@ -3,18 +3,19 @@
 import { AppError } from '@fairlead/contract/errors';
 import { type AccountEventKind, recordEvent } from './account-event.ts';
 import { makeLink, spendLink } from './account-link.ts';
+import { confirmSecondFactor } from './confirm-second-factor.ts';
 import type { Session } from './create-auth.ts';
 import { deviceName } from './device-name.ts';
-import { requireFresh } from './fresh.ts';
+import { forgetFactorProofs, requireFactorChange, requireProvenFactor } from './factor-proof.ts';
 import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
 import { emailChangedMail, resetMail, verifyMail } from './mails.ts';
-import { dropPasskeys, listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
+import { listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
 import { hashPassword, verifyPassword } from './password.ts';
+import { countRecoveryCodes } from './recovery-codes.ts';
 import { guesserOf } from './sign-in.ts';
 import {
   beginTwoFactor,
   confirmTwoFactor,
-  countRecoveryCodes,
   disableTwoFactor,
   dropTwoFactor,
   rotateRecoveryCodes,
@@ -77,7 +78,7 @@ export function createAccountActions(internals: Internals) {
         email: user.email,
         isEmailVerified: user.emailVerified,
         hasSecondFactor: user.twoFactorEnabled,
-        recoveryCodesLeft: user.twoFactorEnabled ? await countRecoveryCodes(internals, user.id) : 0,
+        recoveryCodesLeft: await countRecoveryCodes(internals, user.id),
         canMail: options.mail !== null,
         passkeys: await listPasskeys(internals, user.id),
       };
@@ -93,9 +94,13 @@ export function createAccountActions(internals: Internals) {
       await client().session.updateMany({ where: { id: asker.session.id }, data: { confirmedAt: new Date() } });
     },
 
-    /** Ends every other session. Throws account.password_wrong, request.too_many. */
+    /** Proves a second factor in this session. Throws session.code_wrong, request.too_many. */
+    confirmSecondFactor: (asker: Asker, input: { code: string }) => confirmSecondFactor(internals, asker, input),
+
+    /** Ends every other session. Throws session.second_factor_required, account.password_wrong, request.too_many. */
     updatePassword: async (asker: Asker, { current, next }: { current: string; next: string }): Promise<void> => {
       const { session, headers } = asker;
+      await requireProvenFactor(internals, session);
       await requirePassword(internals, asker, current);
       await keepPassword(internals, session.user.id, next);
       await client().session.deleteMany({ where: { userId: session.user.id, id: { not: session.id } } });
@@ -168,7 +173,7 @@ export function createAccountActions(internals: Internals) {
 
     /** The address changes once the mail to it was answered; whether it is somebody's already is not told. */
     requestEmailChange: async ({ session }: Asker, { email }: { email: string }): Promise<void> => {
-      requireFresh(session, new Date());
+      await requireFactorChange(internals, session);
       requireMail(internals);
       const wanted = email.toLowerCase();
       const mayTry =
@@ -250,7 +255,7 @@ export function createAccountActions(internals: Internals) {
       readonly removeSecondFactors: boolean;
     }): Promise<{ readonly path: string }> => {
       const { userId } = input;
-      if (input.removeSecondFactors) await dropTwoFactor(internals, userId);
+      if (input.removeSecondFactors) await dropFactors(internals, userId);
       const token = await makeLink(client(), 'reset_password', { userId, email: '' });
       const detail = input.removeSecondFactors ? 'two-factor sign-in removed' : null;
       await recordEvent(client(), userId, 'recovered_on_server', { ip: null, userAgent: null }, detail);
@@ -284,9 +289,15 @@ async function keepPassword({ client }: Internals, userId: string, password: str
   await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
 }
 
-async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
-  await dropPasskeys(internals, userId);
+/** Removes the passkeys, the authenticator app and the recovery codes. */
+async function dropFactors(internals: Internals, userId: string): Promise<void> {
+  await internals.client().passkey.deleteMany({ where: { userId } });
   await dropTwoFactor(internals, userId);
+  await forgetFactorProofs(internals, userId);
+}
+
+async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
+  await dropFactors(internals, userId);
   await internals.client().knownDevice.deleteMany({ where: { userId } });
 }
 

@@ -13,6 +13,13 @@ export type AuthResult =
   /** The person closed the browser's own question, or no passkey was there. */
   | { readonly ok: false; readonly errorCode: null };
 
+export type AddedPasskey =
+  | {
+      readonly ok: true /** Those of the account's first factor, shown once; else empty. */;
+      readonly recoveryCodes: readonly string[];
+    }
+  | Exclude<AuthResult, { readonly ok: true }>;
+
 export const authClient = {
   signIn: ({ email, password }: Credentials): Promise<AuthResult> => post('/sign-in/email', { email, password }),
   signInByCode: (code: string): Promise<AuthResult> => post('/two-factor/verify-totp', { code }),
@@ -20,12 +27,16 @@ export const authClient = {
   signInByPasskey: (): Promise<AuthResult> => answerChallenge('/passkey/verify-authentication'),
   /** Makes the open session fresh. */
   confirmByPasskey: (): Promise<AuthResult> => answerChallenge('/confirm/passkey'),
-  addPasskey: async (name: string): Promise<AuthResult> => {
+  addPasskey: async (name: string): Promise<AddedPasskey> => {
     const options = await get<PublicKeyCredentialCreationOptionsJSON>('/passkey/generate-register-options');
     if ('errorCode' in options) return options;
     const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options.json);
     const made = await asked(() => navigator.credentials.create({ publicKey }));
-    return made === null ? refused : post('/passkey/verify-registration', { name, response: made.toJSON() });
+    if (made === null) return refused;
+    const answer = await send('/passkey/verify-registration', { name, response: made.toJSON() });
+    if ('errorCode' in answer) return answer;
+    const codes = fieldOf(answer.json, 'recoveryCodes');
+    return { ok: true, recoveryCodes: Array.isArray(codes) ? codes.map(String) : [] };
   },
   signOut: (): Promise<AuthResult> => post('/sign-out', {}),
 };
@@ -58,25 +69,31 @@ async function asked(ask: () => Promise<Credential | null>): Promise<PublicKeyCr
   }
 }
 
-async function get<T>(
-  path: string,
-): Promise<{ readonly json: T } | { readonly ok: false; readonly errorCode: ErrorCode }> {
-  const response = await fetch(`${base}${path}`, { credentials: 'same-origin' });
-  const json: unknown = await response.json().catch(() => null);
-  return response.ok ? { json: json as T } : { ok: false, errorCode: codeOf(json) };
+type Answered<T> = { readonly json: T } | { readonly ok: false; readonly errorCode: ErrorCode };
+
+async function get<T>(path: string): Promise<Answered<T>> {
+  return read<T>(await fetch(`${base}${path}`, { credentials: 'same-origin' }));
 }
 
 async function post(path: string, body: object): Promise<AuthResult> {
-  const response = await fetch(`${base}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    credentials: 'same-origin',
-    body: JSON.stringify(body),
-  });
+  const answer = await send(path, body);
+  return 'errorCode' in answer ? answer : { ok: true, needsCode: fieldOf(answer.json, 'needsCode') === true };
+}
+
+async function send(path: string, body: object): Promise<Answered<unknown>> {
+  return read(
+    await fetch(`${base}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      credentials: 'same-origin',
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+async function read<T>(response: Response): Promise<Answered<T>> {
   const json: unknown = await response.json().catch(() => null);
-  return response.ok
-    ? { ok: true, needsCode: fieldOf(json, 'needsCode') === true }
-    : { ok: false, errorCode: codeOf(json) };
+  return response.ok ? { json: json as T } : { ok: false, errorCode: codeOf(json) };
 }
 
 function codeOf(json: unknown): ErrorCode {

@@ -27,7 +27,7 @@ export interface Session {
     readonly email: string;
     /** Signing in by password asks for a code of their authenticator app too. */
     readonly hasAuthenticatorApp: boolean;
-    /** What the password alone does not open: proven by such a code, or by a passkey, in this session. */
+    /** This session has proven more than the password: a passkey, a code of the authenticator app or a recovery code. */
     readonly hasSecondFactor: boolean;
   };
 }
@@ -107,7 +107,6 @@ export function createAuth(options: AuthOptions): Auth {
     if (found === null) return null;
     const { user, session } = found;
     await touchSession(internals, session);
-    const hasAuthenticatorApp = user.twoFactorEnabled === true;
     return {
       id: session.id,
       expiresAt: session.expiresAt,
@@ -116,8 +115,8 @@ export function createAuth(options: AuthOptions): Auth {
         id: user.id,
         name: user.name,
         email: user.email,
-        hasAuthenticatorApp,
-        hasSecondFactor: hasAuthenticatorApp || (session.passkeyAt ?? null) !== null,
+        hasAuthenticatorApp: user.twoFactorEnabled === true,
+        hasSecondFactor: (session.secondFactorAt ?? null) !== null,
       },
     };
   };

@@ -63,7 +63,7 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
       additionalFields: {
         confirmedAt: { type: 'date', required: false, input: false },
         lastUsedAt: { type: 'date', required: false, input: false },
-        passkeyAt: { type: 'date', required: false, input: false },
+        secondFactorAt: { type: 'date', required: false, input: false },
       },
     },
     plugins: [

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeLink } from './account-link.ts';
 import { type Authenticator, createAuthenticator } from './testing/authenticator.ts';
 import { type Browser, startTestAuth, type TestAuth } from './testing/index.ts';
+import { addPasskey, challengeOf, confirmByPasskey, signInByPasskey } from './testing/passkey-calls.ts';
 import { totpOf } from './testing/totp.ts';
 
 let world: TestAuth;
@@ -13,30 +14,12 @@ afterAll(() => world.close());
 
 const client = () => identityClient(world.db.database);
 
-type Challenge = { challenge: string; userVerification?: string };
-
-async function challengeOf(browser: Browser, kind: 'register' | 'authenticate'): Promise<Challenge> {
-  const response = await browser.send('GET', `/passkey/generate-${kind}-options`);
-  expect(response.status).toBe(200);
-  return (await response.json()) as Challenge;
-}
-
-async function add(browser: Browser, device: Authenticator, change = {}): Promise<Response> {
-  const response = device.create(await challengeOf(browser, 'register'), change);
-  return browser.send('POST', '/passkey/verify-registration', { name: 'Laptop', response });
-}
-
-async function signInWith(browser: Browser, device: Authenticator, change = {}): Promise<Response> {
-  const response = device.get(await challengeOf(browser, 'authenticate'), change);
-  return browser.send('POST', '/passkey/verify-authentication', { response });
-}
-
 async function personWithPasskey(name: string) {
   const account = await world.newAccount(name);
   const browser = world.browser();
   await browser.signIn(account.email);
   const device = createAuthenticator();
-  expect((await add(browser, device)).status).toBe(200);
+  expect((await addPasskey(browser, device)).status).toBe(200);
   return { ...account, browser, device };
 }
 
@@ -44,7 +27,7 @@ test('a passkey signs in without a password and without a second step', async ()
   const { browser, device, userId } = await personWithPasskey('Pass');
   const other = world.browser();
   expect(await challengeOf(other, 'authenticate')).toMatchObject({ userVerification: 'required' });
-  const response = await signInWith(other, device);
+  const response = await signInByPasskey(other, device);
   expect([response.status, await response.json()]).toEqual([200, { needsCode: false }]);
   expect((await other.session()).user.id).toBe(userId);
   const { passkeys } = await world.auth.account.get(await browser.asker());
@@ -56,16 +39,16 @@ test('a passkey is open while strangers have closed the password', async () => {
   for (let time = 0; time < 12; time += 1) await world.browser().signIn(email, 'guess');
   const browser = world.browser();
   expect((await browser.signIn(email)).status).toBe(429);
-  expect((await signInWith(browser, device)).status).toBe(200);
+  expect((await signInByPasskey(browser, device)).status).toBe(200);
 });
 
 test('a device that asked nobody, another site, an old answer and an unknown key open nothing', async () => {
   const { browser, device } = await personWithPasskey('Liar');
-  expect((await add(browser, createAuthenticator(), { isVerified: false })).status).toBe(401);
-  expect((await add(browser, createAuthenticator(), { origin: 'https://evil.example.test' })).status).toBe(401);
+  expect((await addPasskey(browser, createAuthenticator(), { isVerified: false })).status).toBe(401);
+  expect((await addPasskey(browser, createAuthenticator(), { origin: 'https://evil.example.test' })).status).toBe(401);
   for (const change of [{ isVerified: false }, { origin: 'https://evil.example.test' }]) {
     const other = world.browser();
-    expect((await signInWith(other, device, change)).status).toBe(401);
+    expect((await signInByPasskey(other, device, change)).status).toBe(401);
     await expect(other.session()).rejects.toThrow(/not signed in/);
   }
   const other = world.browser();
@@ -74,11 +57,11 @@ test('a device that asked nobody, another site, an old answer and an unknown key
   const thief = world.browser();
   for (const [name, value] of other.cookies) if (name.endsWith('.passkey')) thief.cookies.set(name, value);
   expect((await thief.send('POST', '/passkey/verify-authentication', { response })).status).toBe(401);
-  expect((await signInWith(world.browser(), createAuthenticator())).status).toBe(401);
+  expect((await signInByPasskey(world.browser(), createAuthenticator())).status).toBe(401);
 });
 
 test('adding and removing want a fresh session; another’s passkeys are not there', async () => {
-  const { browser, email } = await personWithPasskey('Owner');
+  const { browser, device } = await personWithPasskey('Owner');
   const [passkey] = (await world.auth.account.get(await browser.asker())).passkeys;
   const ref = { passkeyId: passkey?.id ?? '' };
   const eve = await personWithPasskey('Eve');
@@ -97,7 +80,7 @@ test('adding and removing want a fresh session; another’s passkeys are not the
   await expect(world.auth.account.removePasskey(await browser.asker(), ref)).rejects.toMatchObject({
     code: 'session.not_fresh',
   });
-  await browser.signIn(email);
+  await signInByPasskey(browser, device);
   await world.auth.account.removePasskey(await browser.asker(), ref);
   expect((await world.auth.account.get(await browser.asker())).passkeys).toEqual([]);
 });
@@ -108,10 +91,7 @@ test('a passkey makes the open session fresh; another person’s does not, and l
   const { id } = await browser.session();
   const old = new Date(Date.now() - 60 * 60_000);
   await client().session.updateMany({ where: { id }, data: { createdAt: old } });
-  const confirm = async (with_: Authenticator) => {
-    const response = with_.get(await challengeOf(browser, 'authenticate'));
-    return (await browser.send('POST', '/confirm/passkey', { response })).status;
-  };
+  const confirm = async (with_: Authenticator) => (await confirmByPasskey(browser, with_)).status;
   const before = await client().session.count();
   expect(await confirm(eve.device)).toBe(401);
   expect((await browser.session()).freshUntil.getTime()).toBeLessThan(Date.now());
@@ -141,7 +121,7 @@ test('a session that a passkey proved has a second factor, one by password alone
   await byPassword.signIn(email);
   expect(await factors(byPassword)).toMatchObject({ hasSecondFactor: false });
   const byPasskey = world.browser();
-  await signInWith(byPasskey, device);
+  await signInByPasskey(byPasskey, device);
   expect(await factors(byPasskey)).toMatchObject({ hasSecondFactor: true });
   // The open session may be proven afterwards.
   const response = device.get(await challengeOf(byPassword, 'authenticate'));
@@ -164,12 +144,12 @@ test('a link by mail to an address that nobody had proven ends every way in that
     await account.resetPassword(new Headers(), { token, password: 'quite another password' });
   };
   await reset();
-  expect((await signInWith(world.browser(), device)).status).toBe(401);
+  expect((await signInByPasskey(world.browser(), device)).status).toBe(401);
   const owner = world.browser();
   expect(await (await owner.signIn(email, 'quite another password')).json()).toEqual({ needsCode: false });
   // From now on the address is proven: what the owner adds stays through the next reset.
   const own = createAuthenticator();
-  expect((await add(owner, own)).status).toBe(200);
+  expect((await addPasskey(owner, own)).status).toBe(200);
   await reset();
-  expect((await signInWith(world.browser(), own)).status).toBe(200);
+  expect((await signInByPasskey(world.browser(), own)).status).toBe(200);
 });

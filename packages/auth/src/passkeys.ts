@@ -2,11 +2,13 @@
 import { AppError } from '@fairlead/contract/errors';
 import { z } from 'zod';
 import type { Session } from './create-auth.ts';
-import { requireFresh } from './fresh.ts';
+import { endUnprovenSessions, forgetFactorProofs, recordFactorProof, requireFactorChange } from './factor-proof.ts';
 import { answer, readJson, refuse, withBody, withoutBody } from './http.ts';
 import { type Internals, noteChange } from './internals.ts';
 import { authPath } from './library.ts';
+import { ensureRecoveryCodes } from './recovery-codes.ts';
 import { passkeyBodyBytesMax, verifyPasskey } from './sign-in.ts';
+import { dropUnneededCodes } from './two-factor.ts';
 
 export interface PasskeyView {
   readonly id: string;
@@ -43,7 +45,7 @@ const registrationBody = z.object({
 
 /** What the browser needs to make a passkey. */
 export async function registrationOptions(internals: Internals, request: Request, session: Session): Promise<Response> {
-  requireFresh(session, new Date());
+  await requireFactorChange(internals, session);
   const count = await internals.client().passkey.count({ where: { userId: session.user.id } });
   if (count >= passkeysMax) return refuse('request.too_many');
   const response = await internals
@@ -54,7 +56,7 @@ export async function registrationOptions(internals: Internals, request: Request
 }
 
 export async function addPasskey(internals: Internals, request: Request, session: Session): Promise<Response> {
-  requireFresh(session, new Date());
+  await requireFactorChange(internals, session);
   const body = registrationBody.safeParse(await readJson(request, passkeyBodyBytesMax));
   if (!body.success) return refuse('input.invalid');
   const response = await internals
@@ -62,9 +64,11 @@ export async function addPasskey(internals: Internals, request: Request, session
     .handler(withBody(request, `${authPath}/passkey/verify-registration`, body.data));
   if (!response.ok) return refuse('session.passkey_refused');
   // Making it asked for the same finger, face or PIN.
-  await internals.client().session.updateMany({ where: { id: session.id }, data: { passkeyAt: new Date() } });
+  await recordFactorProof(internals, { id: session.id });
+  await endUnprovenSessions(internals, session);
+  const recoveryCodes = await ensureRecoveryCodes(internals, session.user.id);
   await noteChange(internals, session.user.id, 'passkey_added', request.headers, body.data.name);
-  return answer({ added: true }, response);
+  return answer({ added: true, recoveryCodes }, response);
 }
 
 /** Proves again who sits there, for the session that is open. The session that the library opens for it is ended. */
@@ -76,7 +80,7 @@ export async function confirmByPasskey(internals: Internals, request: Request, s
   const now = new Date();
   await internals
     .client()
-    .session.updateMany({ where: { id: session.id }, data: { confirmedAt: now, passkeyAt: now } });
+    .session.updateMany({ where: { id: session.id }, data: { confirmedAt: now, secondFactorAt: now } });
   return answer({ confirmed: true }, null);
 }
 
@@ -101,29 +105,19 @@ export async function renamePasskey(
   if (count === 0) throw new AppError('account.passkey_not_found');
 }
 
+/** Removes one passkey; the other sessions have to prove a factor again. */
 export async function removePasskey(
   internals: Internals,
   headers: Headers,
   session: Session,
   { passkeyId }: { passkeyId: string },
 ): Promise<void> {
-  requireFresh(session, new Date());
+  await requireFactorChange(internals, session);
   const where = { id: passkeyId, userId: session.user.id };
   const passkey = await internals.client().passkey.findFirst({ where, select: { name: true } });
   const { count } = await internals.client().passkey.deleteMany({ where });
   if (count === 0) throw new AppError('account.passkey_not_found');
-  await forgetPasskeyProofs(internals, session.user.id);
+  await dropUnneededCodes(internals, session.user.id);
+  await forgetFactorProofs(internals, session.user.id, session.id);
   await noteChange(internals, session.user.id, 'passkey_removed', headers, passkey?.name ?? null);
-}
-
-/** Of an account that somebody else may have prepared: its passkeys open it no more. */
-export async function dropPasskeys(internals: Internals, userId: string): Promise<void> {
-  await internals.client().passkey.deleteMany({ where: { userId } });
-  await forgetPasskeyProofs(internals, userId);
-}
-
-/** Who has no passkey any more has no second factor by one, in any session. */
-async function forgetPasskeyProofs({ client }: Internals, userId: string): Promise<void> {
-  if ((await client().passkey.count({ where: { userId } })) > 0) return;
-  await client().session.updateMany({ where: { userId }, data: { passkeyAt: null } });
 }

@@ -32,7 +32,7 @@ export const failuresMax = 10;
 export const strangersFailuresMax = 50;
 const firstDelayMs = 60_000;
 const delayMsMax = 60 * 60_000;
-/** A guess is forgotten when nothing was tried for so long. */
+/** A guess is forgotten when nothing was tried for so long; core's pruneAccounts then deletes its row. */
 const memoryMs = 24 * 60 * 60_000;
 /** Attempts that come at once read the clock in any order, so what is open is open since long ago. */
 const always = new Date(0);
@@ -56,7 +56,6 @@ export function createSignInLimit(client: () => IdentityClient, now: () => Date)
           ${at}::timestamptz + make_interval(secs => least(${delayMsMax}::float8, ${firstDelayMs}::float8 * power(2, least(known.count + 1 - ${free}, 20))) / 1000) END
       WHERE known.open_at <= ${at}
       RETURNING count`;
-    if (counted[0]?.count === 1) await client().signInAttempt.deleteMany({ where: { countedAt: { lte: over } } });
     return counted.length > 0;
   };
   const uncount = async ({ key }: Bucket): Promise<void> => {

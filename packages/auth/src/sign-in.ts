@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { recordEvent } from './account-event.ts';
 import { cookieWords, readCookie } from './cookies.ts';
 import { deviceName } from './device-name.ts';
+import { recordFactorProof } from './factor-proof.ts';
 import { answer, readJson, refuse, withBody, withoutBody } from './http.ts';
 import { type Internals, originOf, pageUrl, sendLater } from './internals.ts';
 import { authPath, passwordLengthMax } from './library.ts';
@@ -16,7 +17,7 @@ export const passkeyBodyBytesMax = 32 * 1024;
 const wrong = 401;
 const minuteMs = 60_000;
 /** Longer than a code can be right: 30 seconds, and as much before and after. */
-const codeLifeMs = 2 * minuteMs;
+export const codeLifeMs = 2 * minuteMs;
 // Of strangers, a minute. Together: what still leaves most of a core free, because each attempt costs a slow hash.
 const attemptsMax = { byAddress: 20, together: 300 };
 
@@ -94,6 +95,8 @@ export async function signInByCode(internals: Internals, request: Request, path:
     return refuse('session.step_expired');
   }
   await limit.succeed(guesser);
+  const { token } = (await response.json()) as { token: string };
+  await recordFactorProof(internals, { token });
   if (path === '/two-factor/verify-backup-code') {
     await recordEvent(client(), step.userId, 'recovery_code_used', originOf(internals, request.headers));
   }
@@ -120,8 +123,7 @@ export async function passkeyOptions(internals: Internals, request: Request): Pr
 export async function signInByPasskey(internals: Internals, request: Request): Promise<Response> {
   const verified = await verifyPasskey(internals, request);
   if (verified === null) return refuse('session.passkey_refused');
-  const where = { id: verified.sessionId };
-  await internals.client().session.updateMany({ where, data: { passkeyAt: new Date() } });
+  await recordFactorProof(internals, { id: verified.sessionId });
   return welcome(internals, request.headers, verified.userId, verified.response);
 }
 

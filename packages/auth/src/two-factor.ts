@@ -1,12 +1,20 @@
-// Owns setting up an authenticator app and its recovery codes; checking them at sign-in is the library's. Both are kept
-// encrypted in the library's own form, under a secret that the database never holds.
+// Owns setting up an authenticator app; checking its codes at sign-in is the library's. Its secret is encrypted.
 import { randomUUID } from 'node:crypto';
 import { createOTP } from '@better-auth/utils/otp';
 import { AppError } from '@fairlead/contract/errors';
-import { generateRandomString, symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
+import { generateRandomString } from 'better-auth/crypto';
 import type { Session } from './create-auth.ts';
-import { requireFresh } from './fresh.ts';
+import { decrypt, encrypt } from './encryption.ts';
+import {
+  endUnprovenSessions,
+  forgetFactorProofs,
+  hasFactor,
+  recordFactorProof,
+  requireFactorChange,
+} from './factor-proof.ts';
 import { type Internals, noteChange } from './internals.ts';
+import { ensureRecoveryCodes, renewRecoveryCodes, unusedSecret } from './recovery-codes.ts';
+import { codeLifeMs } from './sign-in.ts';
 
 export interface TwoFactorSetup {
   /** otpauth://…, for the QR code. */
@@ -15,38 +23,39 @@ export interface TwoFactorSetup {
   readonly secret: string;
 }
 
-const recoveryCodesCount = 10;
-const codeLifeMs = 2 * 60_000;
 const issuer = 'Fairlead';
 
 /** Answers a new secret. Nothing asks for its codes until one was confirmed. */
 export async function beginTwoFactor(internals: Internals, session: Session): Promise<TwoFactorSetup> {
-  requireFresh(session, new Date());
+  await requireFactorChange(internals, session);
   if (session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_on');
   const secret = generateRandomString(32);
-  const kept = {
-    secret: await encrypt(internals, secret),
-    backupCodes: await encrypt(internals, '[]'),
-    verified: false,
-  };
+  const encrypted = await encrypt(internals, secret);
   const userId = session.user.id;
   await internals.client().twoFactor.upsert({
     where: { userId },
-    create: { id: randomUUID(), userId, ...kept },
-    update: kept,
+    create: {
+      id: randomUUID(),
+      userId,
+      secret: encrypted,
+      backupCodes: await encrypt(internals, '[]'),
+      verified: false,
+    },
+    // The recovery codes of a passkey stay.
+    update: { secret: encrypted, verified: false },
   });
   const uri = createOTP(secret).url(issuer, session.user.email);
   return { uri, secret: new URL(uri).searchParams.get('secret') ?? '' };
 }
 
-/** Turns it on, and answers the recovery codes: the only time that they are seen. */
+/** Turns it on, and answers the recovery codes when the account had none: the only time that they are seen. */
 export async function confirmTwoFactor(
   internals: Internals,
   headers: Headers,
   session: Session,
   { code }: { code: string },
 ): Promise<string[]> {
-  requireFresh(session, new Date());
+  await requireFactorChange(internals, session);
   const { client, limit } = internals;
   const userId = session.user.id;
   const row = await client().twoFactor.findUnique({ where: { userId } });
@@ -58,31 +67,43 @@ export async function confirmTwoFactor(
   if (!isRight) throw new AppError('session.code_wrong');
   await limit.succeed(guesser);
   await limit.spend(`code ${userId} ${code}`, 1, codeLifeMs);
-  const { codes, kept } = await makeRecoveryCodes(internals);
+  const codes = await ensureRecoveryCodes(internals, userId);
   await client().$transaction([
-    client().twoFactor.update({ where: { userId }, data: { verified: true, backupCodes: kept } }),
+    client().twoFactor.update({ where: { userId }, data: { verified: true } }),
     client().user.update({ where: { id: userId }, data: { twoFactorEnabled: true } }),
   ]);
+  await recordFactorProof(internals, { id: session.id });
+  await endUnprovenSessions(internals, session);
   await noteChange(internals, userId, 'two_factor_on', headers);
   return codes;
 }
 
 export async function rotateRecoveryCodes(internals: Internals, headers: Headers, session: Session): Promise<string[]> {
-  requireFresh(session, new Date());
-  if (!session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_off');
-  const { codes, kept } = await makeRecoveryCodes(internals);
-  await internals.client().twoFactor.update({ where: { userId: session.user.id }, data: { backupCodes: kept } });
+  await requireFactorChange(internals, session);
+  if (!(await hasFactor(internals, session.user.id))) throw new AppError('account.two_factor_off');
+  const codes = await renewRecoveryCodes(internals, session.user.id);
   await noteChange(internals, session.user.id, 'recovery_codes_made', headers);
   return codes;
 }
 
 export async function disableTwoFactor(internals: Internals, headers: Headers, session: Session): Promise<void> {
-  requireFresh(session, new Date());
+  await requireFactorChange(internals, session);
   if (!session.user.hasAuthenticatorApp) throw new AppError('account.two_factor_off');
-  await dropTwoFactor(internals, session.user.id);
-  await noteChange(internals, session.user.id, 'two_factor_off', headers);
+  const { client } = internals;
+  const userId = session.user.id;
+  await client().$transaction([
+    client().twoFactor.updateMany({
+      where: { userId },
+      data: { verified: false, secret: await unusedSecret(internals) },
+    }),
+    client().user.update({ where: { id: userId }, data: { twoFactorEnabled: false } }),
+  ]);
+  await dropUnneededCodes(internals, userId);
+  await forgetFactorProofs(internals, userId, session.id);
+  await noteChange(internals, userId, 'two_factor_off', headers);
 }
 
+/** Removes the authenticator app and the recovery codes, whatever else the account has. */
 export async function dropTwoFactor({ client }: Internals, userId: string): Promise<void> {
   await client().$transaction([
     client().twoFactor.deleteMany({ where: { userId } }),
@@ -90,24 +111,8 @@ export async function dropTwoFactor({ client }: Internals, userId: string): Prom
   ]);
 }
 
-export async function countRecoveryCodes(internals: Internals, userId: string): Promise<number> {
-  const row = await internals.client().twoFactor.findUnique({ where: { userId }, select: { backupCodes: true } });
-  if (row === null) return 0;
-  return (JSON.parse(await decrypt(internals, row.backupCodes)) as string[]).length;
-}
-
-async function makeRecoveryCodes(internals: Internals): Promise<{ codes: string[]; kept: string }> {
-  const codes = Array.from({ length: recoveryCodesCount }, () => {
-    const code = generateRandomString(10, 'a-z', '0-9');
-    return `${code.slice(0, 5)}-${code.slice(5)}`;
-  });
-  return { codes, kept: await encrypt(internals, JSON.stringify(codes)) };
-}
-
-async function encrypt({ library }: Internals, data: string): Promise<string> {
-  return symmetricEncrypt({ key: (await library().$context).secretConfig, data });
-}
-
-async function decrypt({ library }: Internals, data: string): Promise<string> {
-  return symmetricDecrypt({ key: (await library().$context).secretConfig, data });
+/** Recovery codes stand in for a factor: an account without one has no use for them. */
+export async function dropUnneededCodes(internals: Internals, userId: string): Promise<void> {
+  if (await hasFactor(internals, userId)) return;
+  await internals.client().twoFactor.deleteMany({ where: { userId } });
 }

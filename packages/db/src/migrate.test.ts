@@ -121,3 +121,28 @@ test('the version before starts on the schema of a newer one', async () => {
   expect(await migrate({ url, dir: migrationsDir, log: (line) => lines.push(line) })).toEqual([]);
   expect(lines).toEqual(['the database has the newer migration 29990101000000_newer']);
 });
+
+test('stored settings lose the old traffic defaults that nobody chose and keep what somebody did', async () => {
+  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const name = '20261123093000_adaptive_concurrency';
+  await rm(join(dir, name), { recursive: true });
+  await migrate({ url, dir, log: quietly });
+  const traffic = { connectionsPerInstance: 64, queueTimeoutMs: 10_000, shedLoad: true, queueMax: 5 };
+  const stored = [traffic, { ...traffic, connectionsPerInstance: 8 }, { ...traffic, shedLoad: false }];
+  const rows = stored.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify({ traffic: each })}')`);
+  // Without the app and the environment that these belong to.
+  await query(
+    url,
+    `ALTER TABLE app_config DROP CONSTRAINT app_config_organization_id_app_id_fkey,
+       DROP CONSTRAINT app_config_organization_id_environment_id_fkey;
+     SET ROLE fairlead_system;
+     INSERT INTO app_config (id, organization_id, app_id, environment_id, number, settings) VALUES ${rows.join(', ')}`,
+  );
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  await query(url, 'ALTER TABLE app_config NO FORCE ROW LEVEL SECURITY');
+  expect(await query(url, `SELECT settings -> 'traffic' AS traffic FROM app_config ORDER BY number`)).toEqual([
+    { traffic: { queueMax: 5 } },
+    { traffic: stored[1] },
+    { traffic: stored[2] },
+  ]);
+});

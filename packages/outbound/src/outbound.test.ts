@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createAddressGuard } from './addresses.ts';
-import { createOutbound } from './index.ts';
+import { createOutbound, OutboundError } from './index.ts';
 
 let server: Server;
 let port: number;
@@ -94,4 +94,18 @@ test('too much, too late and nobody there are errors', async () => {
   await expect(outbound.get(`http://127.0.0.1:${port}/large`)).rejects.toMatchObject({ code: 'too_large' });
   await expect(outbound.get(`http://127.0.0.1:${port}/silent`)).rejects.toMatchObject({ code: 'unreachable' });
   await expect(outbound.get('http://127.0.0.1:1/')).rejects.toMatchObject({ code: 'unreachable' });
+});
+
+test('a refusal by a second copy of this package is recognised, and no other error is', async () => {
+  vi.resetModules();
+  const copy = await import('./index.ts');
+  expect(copy.OutboundError).not.toBe(OutboundError);
+  const refused = await copy
+    .createOutbound({ allowed: [] })
+    .get('http://127.0.0.1/')
+    .catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(OutboundError);
+  for (const other of [new Error('refused_address'), { code: 'refused_address' }, null]) {
+    expect(other instanceof OutboundError).toBe(false);
+  }
 });

@@ -9,6 +9,8 @@ import { createAddressGuard } from './addresses.ts';
 
 export type OutboundErrorCode = 'refused_address' | 'unreachable' | 'too_large';
 
+const outboundErrorBrand = Symbol.for('fairlead.OutboundError');
+
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly code: OutboundErrorCode;
@@ -16,6 +18,15 @@ export class OutboundError extends Error {
   constructor(code: OutboundErrorCode, message: string, cause?: unknown) {
     super(message, { cause });
     this.code = code;
+  }
+
+  get [outboundErrorBrand](): true {
+    return true;
+  }
+
+  /** A bundler may load this module twice in one process, and an error of either copy is one of ours. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && outboundErrorBrand in value;
   }
 }
 

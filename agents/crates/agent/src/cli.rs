@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Watch an agent on trial, whose process is standard input.
     #[command(hide = true)]
     Guard(GuardArgs),
+    /// Remove everything in the folder that is standard input, confined to it, and print what stays.
+    #[command(hide = true)]
+    Empty,
     /// Print the version.
     Version,
 }
@@ -114,6 +117,9 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Set damaged files of the agent's state aside and restore what can be known without them. The agent must not run.
+    #[arg(long)]
+    pub(crate) repair: bool,
 }
 
 #[derive(Debug, Args)]

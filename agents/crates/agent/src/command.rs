@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod empty;
 mod enrol;
 
 use std::error::Error;
@@ -13,6 +14,7 @@ use crate::cli::{ProxyArgs, StaticArgs};
 
 pub(crate) use bench::bench;
 pub(crate) use check::check;
+pub(crate) use empty::{Emptied, empty};
 pub(crate) use enrol::enrol;
 
 /// What a subcommand ends with; the error is printed with its causes.

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Static(args) => command::serve_static(args),
         Command::Trial(args) => upgrade::trial(args),
         Command::Guard(args) => upgrade::guard(args),
+        Command::Empty => command::empty(),
         Command::Version => {
             // What nothing reads, a linker leaves out.
             std::hint::black_box(VERSION_MARK);

@@ -45,6 +45,8 @@ struct Totals {
     accept_pauses: u64,
     refused_connections: u64,
     panics: u64,
+    trash_folders: usize,
+    trash_stuck: usize,
 }
 
 #[derive(Debug, Default)]
@@ -106,6 +108,12 @@ impl Metrics {
     pub(crate) fn wakes(&self, wakes: &BTreeMap<AppKey, Wakes>) {
         let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         totals.wakes = wakes.iter().map(|(key, wakes)| (fairlead_wire::app_key(key), *wakes)).collect();
+    }
+
+    /// Takes over how many folders wait in the trash, and how many of them could not be removed.
+    pub(crate) fn trash(&self, folders: usize, stuck: usize) {
+        let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (totals.trash_folders, totals.trash_stuck) = (folders, stuck);
     }
 
     /// Answers on `address` for as long as the runtime lives; tells the address as bound.
@@ -172,6 +180,13 @@ impl Metrics {
         ] {
             text.family(name, "counter", help);
             text.sample(name, &[], total);
+        }
+        for (name, help, count) in [
+            ("fairlead_trash_folders", "Folders that are out of use and not removed yet.", totals.trash_folders),
+            ("fairlead_trash_stuck", "Folders that could not be removed; the log names them.", totals.trash_stuck),
+        ] {
+            text.family(name, "gauge", help);
+            text.sample(name, &[], count);
         }
         text.family("fairlead_requests_total", "counter", "Requests by the class of their status.");
         for (app, of) in &totals.apps {
@@ -326,6 +341,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.add(&stats(&[400, 3_000, 20_000_000]));
         metrics.add(&stats(&[400]));
+        metrics.trash(3, 1);
         let address = metrics.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let ask = async |path: &str| {
             let mut stream = TcpStream::connect(address).await.unwrap();
@@ -338,6 +354,8 @@ mod tests {
         for line in [
             "HTTP/1.1 200 OK",
             "fairlead_open_connections 7",
+            "fairlead_trash_folders 3",
+            "fairlead_trash_stuck 1",
             "fairlead_requests_total{app=\"a\\\"b\",class=\"ok\"} 4",
             "fairlead_requests_total{app=\"a\\\"b\",class=\"5xx\"} 2",
             "fairlead_route_answers_total{route=\"a.test/\",reason=\"denied\"} 4",

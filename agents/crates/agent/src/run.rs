@@ -17,6 +17,7 @@ mod release;
 mod router;
 mod routes;
 mod samples;
+mod trash;
 mod unsent;
 mod upgrades;
 
@@ -28,14 +29,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_base::{Folders, config, shutdown};
+use fairlead_base::{Folders, StateFileError, Trash, config, shutdown};
 use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_engine::Engine;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
-use fairlead_secret::SealingKey;
+use fairlead_secret::{SealingKey, SealingKeyError};
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{mpsc, watch};
@@ -51,12 +52,13 @@ use benchmarks::Benchmarks;
 use builds::Builds;
 use certificates::Certificates;
 use disk::Disk;
-use local_state::LocalState;
+pub(crate) use local_state::LocalState;
 use logs::LogCollector;
 use reconciler::{Reconciler, Sources};
 use release::ArtifactReleases;
 use router::{Routed, Router};
 use samples::Samples;
+use trash::TrashEmptier;
 use upgrades::Upgrades;
 
 /// Ports given to instances; below the kernel's own range for outgoing connections.
@@ -117,7 +119,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         tracing::warn!("isolation is reduced: {off}");
     }
     // Made here as well: an agent of an older version has none yet.
-    let sealing = Arc::new(SealingKey::open_or_create(&folders.sealing_key())?);
+    let sealing = Arc::new(open_sealing_key(&folders)?);
     let engine = Engine::usual();
     let (capabilities, engine_watch) = engine::watch(engine.clone(), upgrade::is_possible()).await;
     let (link, ends) = Link::open(LinkOptions {
@@ -140,8 +142,10 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let unsent = tokio::spawn(unsent::send_all(folders.artifacts(), store.clone()));
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
     let identities = Arc::new(Identities::open(&folders)?);
+    let trash = Trash::new(&folders);
     let (apps, output) = Runtime::start(RuntimeOptions {
         folders: folders.clone(),
+        trash: trash.clone(),
         program: program.clone(),
         ports: INSTANCE_PORTS,
         path: path.clone(),
@@ -201,6 +205,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         builds: folders.builds(),
         artifacts: folders.artifacts(),
         caches: folders.caches(),
+        trash: trash.clone(),
         user: None,
         path,
         environment,
@@ -213,11 +218,11 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         sealing: Some(sealing.clone()),
         redactor: None,
     };
-    clear_abandoned_builds(options.clone(), saved.as_deref()).await;
-    let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone());
+    let clearing = tokio::spawn(clear_abandoned_builds(options.clone(), saved.clone()));
+    let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
-    let (disk, disk_report) = Disk::new(folders.clone(), ends.desired.clone(), engine);
+    let (disk, disk_report) = Disk::new(folders.clone(), trash.clone(), ends.desired.clone(), engine);
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(Routed::default());
     let router = Router {
@@ -232,9 +237,10 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     };
     let router = tokio::spawn(router.run());
     // An agent on trial proves itself only from here on, where a proxy and all apps are its own.
-    let upgrades = tokio::spawn(upgrades.run(program));
+    let upgrades = tokio::spawn(upgrades.run(program.clone()));
     let link_shutdown = fairlead_base::CancellationToken::new();
     let mut link = tokio::spawn(link.run(link_shutdown.clone()));
+    let emptier = tokio::spawn(TrashEmptier::new(trash.clone(), program, metrics.clone()).run());
 
     let reconciler = Reconciler {
         runtime: apps.clone(),
@@ -251,6 +257,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         busy: busy_end,
         applied: saved,
         folders: folders.clone(),
+        trash,
     };
     let sources = Sources {
         desired: ends.desired,
@@ -272,6 +279,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     app_logs.abort();
     engine_watch.abort();
     disk.abort();
+    emptier.abort();
     router.abort();
     if let Err(error) = router.await
         && !error.is_cancelled()
@@ -296,13 +304,23 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     Ok(if hands_over { Ended::HandsOver } else { Ended::Stopped })
 }
 
-/// Ends what a killed `run` left of builds that nobody asks for any more. Before any build starts: it knows them by their folders.
-async fn clear_abandoned_builds(options: BuildOptions, saved: Option<&DesiredState>) {
+/// Ends what a killed `run` left of builds that nobody asks for any more. The first build waits for it, as it knows them by
+/// their folders; the link does not.
+async fn clear_abandoned_builds(options: BuildOptions, saved: Option<Arc<DesiredState>>) {
     let keep: Vec<DeploymentId> = saved.map(|state| state.builds.keys().cloned().collect()).unwrap_or_default();
     let cleared = tokio::task::spawn_blocking(move || fairlead_build::clear_abandoned(&options, &keep)).await;
     if let Err(error) = cleared.unwrap_or_else(|error| Err(io::Error::other(error))) {
         tracing::warn!(%error, "what former builds left can't be cleared");
     }
+}
+
+/// Opens the key that secrets are sealed to, or makes it.
+pub(crate) fn open_sealing_key(folders: &Folders) -> Result<SealingKey, StateFileError> {
+    let path = folders.sealing_key();
+    SealingKey::open_or_create(&path).map_err(|error| match error {
+        SealingKeyError::Io(source) => StateFileError::Io { path, source },
+        error => StateFileError::damaged(&path, error),
+    })
 }
 
 /// A `run` that lost one of its tasks would look alive and do half its work. Ended whole, it is started again and adopts
@@ -316,7 +334,7 @@ fn end_on_panic() {
 }
 
 /// Two `run`s of one folder would fight over its apps: the second one is told so and ends.
-fn lock(folders: &Folders) -> Result<File, Box<dyn Error>> {
+pub(crate) fn lock(folders: &Folders) -> Result<File, Box<dyn Error>> {
     let file = File::create(folders.run_lock())?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),

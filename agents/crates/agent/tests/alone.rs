@@ -154,6 +154,49 @@ fn a_file_is_served_followed_and_checked() {
     assert!(get(http, "two.example.com", "/").is_none(), "nothing listens any more");
 }
 
+/// The one child of a process.
+fn child_of(pid: u32) -> u32 {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    children.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+#[test]
+fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = File::new(folder.path(), app("hello"));
+    file.write("one.example.com", "[settings.access_log]\nsample_permille = 1000\n");
+    let text = std::fs::read_to_string(&file.path).unwrap();
+    std::fs::write(&file.path, text.replace("cores = 1", "cores = 1\naccess_log = \"access.log\"")).unwrap();
+    let ask = |port| assert!(get(port, "one.example.com", "/").unwrap().ends_with("hello"));
+    let log = || std::fs::read_to_string(folder.path().join("access.log")).unwrap().lines().count();
+    let mut first = Alone::start(&file.path);
+    let http = port(&first.until("serving by"));
+    ask(http);
+    // A successor has neither more rights nor another log.
+    kill(child_of(first.child.id()));
+    first.until("started again");
+    ask(http);
+    let proxy = child_of(first.child.id());
+    kill(first.child.id());
+    first.child.wait().unwrap();
+    ask(http);
+    let second = Alone::start(&file.path);
+    assert_eq!(port(&second.until("serving by")), http);
+    ask(http);
+    while log() < 4 {
+        std::thread::yield_now();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{proxy}/status")).unwrap();
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+    assert_eq!((field("CapEff:"), field("NoNewPrivs:"), field("Seccomp:")), ("0".repeat(16), "1".into(), "2".into()));
+    assert!(!field("Uid:").starts_with("0\t"), "{status}");
+}
+
 #[test]
 fn a_taken_address_for_metrics_leaves_no_proxy_behind() {
     let folder = tempfile::tempdir().unwrap();

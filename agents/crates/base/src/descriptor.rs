@@ -1,13 +1,17 @@
-//! Passing open descriptors over Unix sockets (SCM_RIGHTS, unix(7)). They are close-on-exec from the moment they arrive.
+//! Passing open descriptors over Unix sockets (SCM_RIGHTS, unix(7)), and learning who sent. Descriptors are close-on-exec from
+//! the moment they arrive.
 
+use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::cmsg_space;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg, sendmsg, socket_with,
+    sockopt,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -33,10 +37,29 @@ pub async fn send(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'
     Ok(())
 }
 
+/// Messages beside the bytes of a stream.
+#[derive(Debug, Default)]
+pub struct Ancillary {
+    /// Descriptors in the order they were sent.
+    pub descriptors: VecDeque<OwnedFd>,
+    /// The process that sent last, as the kernel tells it; on sockets of `connect_asking_sender` only.
+    pub sender: Option<u32>,
+}
+
+/// Connects to a Unix socket, and has the kernel name the sender of everything that arrives (SO_PASSCRED): a peer can't lie
+/// about it. Asked before it connects, because what is sent earlier carries no name.
+pub fn connect_asking_sender(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_passcred(&socket, true)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    UnixStream::from_std(socket.into())
+}
+
 /// Reads once, at most `bytes.len()`; zero means the peer closed. Descriptors that came along are appended.
 /// Cancel-safe: nothing is lost when the future is dropped before it is ready.
-pub async fn receive(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
-    stream.async_io(Interest::READABLE, || receive_once(stream, bytes, descriptors)).await
+pub async fn receive(stream: &UnixStream, bytes: &mut [u8], ancillary: &mut Ancillary) -> io::Result<usize> {
+    stream.async_io(Interest::READABLE, || receive_once(stream, bytes, ancillary)).await
 }
 
 fn send_once(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
@@ -48,13 +71,17 @@ fn send_once(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) 
     Ok(sendmsg(stream.as_fd(), &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
 }
 
-fn receive_once(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(BATCH_MAX))];
+fn receive_once(stream: &UnixStream, bytes: &mut [u8], ancillary: &mut Ancillary) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(BATCH_MAX), ScmCredentials(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = recvmsg(stream.as_fd(), &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
     for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(arrived) = message {
-            descriptors.extend(arrived);
+        match message {
+            RecvAncillaryMessage::ScmRights(arrived) => ancillary.descriptors.extend(arrived),
+            RecvAncillaryMessage::ScmCredentials(sender) => {
+                ancillary.sender = u32::try_from(sender.pid.as_raw_nonzero().get()).ok();
+            }
+            _ => {}
         }
     }
     if received.flags.contains(ReturnFlags::CTRUNC) {
@@ -76,9 +103,10 @@ mod tests {
         let address = listener.local_addr().unwrap();
         send(&near, b"here", &[listener.as_fd()]).await.unwrap();
         drop(listener);
-        let (mut bytes, mut arrived) = ([0u8; 16], Vec::new());
+        let (mut bytes, mut arrived) = ([0u8; 16], Ancillary::default());
         assert_eq!(receive(&far, &mut bytes, &mut arrived).await.unwrap(), 4);
-        let adopted = TcpListener::from(arrived.pop().unwrap());
+        assert_eq!(arrived.sender, None, "nobody asked");
+        let adopted = TcpListener::from(arrived.descriptors.pop_front().unwrap());
         TcpStream::connect(address).unwrap();
         adopted.accept().unwrap();
     }
@@ -91,7 +119,7 @@ mod tests {
         let sent: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
         send(&near, b"message", &sent).await.unwrap();
         drop(near);
-        let (mut text, mut bytes, mut arrived) = (Vec::new(), [0u8; 16], Vec::new());
+        let (mut text, mut bytes, mut arrived) = (Vec::new(), [0u8; 16], Ancillary::default());
         loop {
             match receive(&far, &mut bytes, &mut arrived).await.unwrap() {
                 0 => break,
@@ -99,7 +127,19 @@ mod tests {
             }
         }
         assert_eq!(text, b"message");
-        let arrived: Vec<_> = arrived.iter().map(|descriptor| number(descriptor.as_fd())).collect();
+        let arrived: Vec<_> = arrived.descriptors.iter().map(|descriptor| number(descriptor.as_fd())).collect();
         assert_eq!(arrived, sent.iter().map(|file| number(*file)).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn the_kernel_names_the_process_that_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = tokio::net::UnixListener::bind(folder.path().join("s")).unwrap();
+        let far = connect_asking_sender(&folder.path().join("s")).unwrap();
+        let (near, _) = listener.accept().await.unwrap();
+        send(&near, b"here", &[]).await.unwrap();
+        let (mut bytes, mut arrived) = ([0u8; 16], Ancillary::default());
+        assert_eq!(receive(&far, &mut bytes, &mut arrived).await.unwrap(), 4);
+        assert_eq!(arrived.sender, Some(std::process::id()));
     }
 }

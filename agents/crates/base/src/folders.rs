@@ -30,6 +30,7 @@ impl Folders {
             (self.homes(), 0o711),
             (self.volumes(), 0o711),
             (self.caches(), 0o711),
+            (self.trash(), 0o700),
             (self.toolchains(), 0o755),
             (self.agents(), 0o711),
             (self.authority(), 0o700),
@@ -118,6 +119,11 @@ impl Folders {
         self.root.join("caches")
     }
 
+    /// Trees that nothing uses any more, until they are removed.
+    pub fn trash(&self) -> PathBuf {
+        self.root.join("trash")
+    }
+
     /// Runtimes and tools by name and version, for all builds and apps to read.
     pub fn toolchains(&self) -> PathBuf {
         self.root.join("toolchains")
@@ -199,7 +205,9 @@ mod tests {
         for bad in ["", "node", "../../etc@1", ".@1", "a b@1", "@scope/x@1"] {
             assert_eq!(folders.toolchain_programs(bad), None, "{bad}");
         }
-        for private in [folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()] {
+        for private in
+            [folders.trash(), folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()]
+        {
             assert_eq!(mode(&private), 0o700, "{}", private.display());
         }
     }

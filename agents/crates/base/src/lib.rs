@@ -1,6 +1,8 @@
-//! What every crate of the agent leans on: clock, folders, files that are whole or absent, back-off, shutdown, descriptors, control groups.
+//! What every crate of the agent leans on: clock, folders, files that are whole or absent, walks of hostile folder trees,
+//! back-off, shutdown, descriptors, control groups, sandboxes.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 
+pub mod accounts;
 pub mod backoff;
 pub mod cgroup;
 pub mod clock;
@@ -10,8 +12,14 @@ pub mod error;
 pub mod file;
 pub mod folders;
 pub mod random;
+pub mod sandbox;
 pub mod shutdown;
+pub mod state_file;
+pub mod trash;
+pub mod tree;
 
 pub use backoff::Backoff;
 pub use folders::Folders;
+pub use state_file::StateFileError;
 pub use tokio_util::sync::CancellationToken;
+pub use trash::Trash;

@@ -5,15 +5,21 @@ use std::io;
 
 use rustix::process::geteuid;
 
+/// Room for work that recurses once a level of a path: PATH_MAX allows some 2,000.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Runs `work` in a thread of its own that reaches files as `user` does, without any group of the agent. Blocking.
 /// Only the rights over files change: a thread with the build's user id could be ended by the build, and the agent with it.
-pub(crate) fn as_user<T: Send>(user: Option<u32>, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+pub fn as_user<T: Send>(user: Option<u32>, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let Some(user) = user.filter(|user| *user != geteuid().as_raw()) else { return Ok(work()) };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("as-user".into()).spawn_scoped(scope, move || {
-            lower(user)?;
-            Ok(work())
-        })?;
+        let thread = std::thread::Builder::new().name("as-user".into()).stack_size(STACK_BYTES).spawn_scoped(
+            scope,
+            move || {
+                lower(user)?;
+                Ok(work())
+            },
+        )?;
         thread.join().map_err(|_| io::Error::other("the work as another user ended unexpectedly"))?
     })
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{Artifact, BuildLimits, BuildSpec, Builder, DeploymentId, Step, StepState, StepStatus};
@@ -11,10 +12,10 @@ use tokio::time::Instant;
 use crate::as_user::as_user;
 use crate::command::Workshop;
 use crate::pack::PackError;
-use crate::places::{Places, blocking, owner, remove};
+use crate::places::{Places, blocking, owner};
 use crate::plan::{self, Files, Plan, Way, Wish};
 use crate::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, upload,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size, upload,
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
@@ -31,15 +32,23 @@ pub async fn build(
     let turn = leftover::Turn::take(options.user).ok_or_else(another).map_err(BuildError::server("beginning"))?;
     let places = Places::new(options, spec);
     let deployment = spec.deployment.clone();
+    let limits = limits(spec.limits, options.limits);
     blocking("preparing its folder", {
-        let (places, user, without_cache) = (places.clone(), options.user, spec.without_cache);
+        let (places, trash, user) = (places.clone(), options.trash.clone(), options.user);
+        let without_cache = spec.without_cache;
         move || {
             leftover::end(&deployment, user);
-            places.make(user, without_cache)
+            // It counts as the build does: one that leaves the build no room would let none succeed any more.
+            let half = limits.disk_bytes / 2;
+            let is_large = places.cache.exists() && {
+                let size = size::of(&[&places.cache], half)?;
+                size.used_bytes > half || size.too_deep
+            };
+            let without_cache = without_cache || is_large;
+            places.make(&trash, user, without_cache)
         }
     })
     .await?;
-    let limits = limits(spec.limits, options.limits);
     let cgroup = options.cgroups.create(&format!("build-{}", spec.deployment), group_limits(limits));
     let cgroup = cgroup.map_err(BuildError::server("making its control group"))?;
     let mut workshop = Workshop {
@@ -59,9 +68,9 @@ pub async fn build(
     };
     let result = steps(&mut workshop, spec).await;
     workshop.end_leftovers().await;
-    let (folder, cgroup) = (workshop.places.folder.clone(), workshop.cgroup.take());
+    let (folder, cgroup, trash) = (workshop.places.folder.clone(), workshop.cgroup.take(), options.trash.clone());
     let cleaned = blocking("clearing its folder", move || {
-        remove(&folder)?;
+        trash.set_aside(&folder)?;
         cgroup.map_or(Ok(()), |cgroup| cgroup.remove())
     });
     if let Err(error) = cleaned.await {
@@ -72,7 +81,7 @@ pub async fn build(
     result
 }
 
-/// Ends and clears what a former run of the agent left of builds other than `keep`. Blocking; call it at start.
+/// Ends and clears what a former run of the agent left of builds other than `keep`. Blocking; call it before any build.
 pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Result<()> {
     let kept = |name: &str| keep.iter().any(|deployment| deployment.as_str() == name);
     for entry in fs::read_dir(&options.builds)? {
@@ -80,7 +89,7 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
         let deployment = entry.file_name().to_str().and_then(|name| DeploymentId::parse(name).ok());
         if let Some(deployment) = deployment.filter(|deployment| !kept(deployment.as_str())) {
             leftover::end(&deployment, owner(&entry.path().join("source")));
-            remove(&entry.path())?;
+            options.trash.set_aside(&entry.path())?;
         }
     }
     for entry in fs::read_dir(&options.artifacts)? {
@@ -216,12 +225,7 @@ async fn pack_up(
         pack::pack(&order, &artifacts, &name)
     });
     let packed = packed.await.unwrap_or_else(|error| Err(io::Error::other(error).into()));
-    let packed = packed.map_err(|error| match error {
-        PackError::Cancelled => BuildError::Cancelled,
-        PackError::Timeout => BuildError::Timeout { limit: workshop.limit, doing: "packed the app".to_owned() },
-        PackError::Refused(sentence) => BuildError::Command(sentence),
-        PackError::Server(source) => BuildError::server("packing the app")(source),
-    })?;
+    let packed = packed.map_err(|error| not_packed(error, workshop.limit, "packed the app"))?;
     for left_out in &packed.left_out {
         workshop.say(Step::Pack, format!("Left out: {left_out}."));
     }
@@ -232,6 +236,16 @@ async fn pack_up(
     let (files, digest) = (packed.files, &packed.digest[..19]);
     workshop.say(Step::Pack, format!("Packed {files} files into {size}, {digest}."));
     Ok(artifact(packed.digest, packed.size_bytes, fairlead_model::ArtifactKind::Archive, plan))
+}
+
+/// Turns what ended a packing into what ends its build; `doing` follows "it".
+pub(crate) fn not_packed(error: PackError, limit: Duration, doing: &'static str) -> BuildError {
+    match error {
+        PackError::Cancelled => BuildError::Cancelled,
+        PackError::Timeout => BuildError::Timeout { limit, doing: doing.to_owned() },
+        PackError::Refused(sentence) => BuildError::Command(sentence),
+        PackError::Server(source) => BuildError::server("packing")(source),
+    }
 }
 
 /// What is reported of a plan that was carried out.

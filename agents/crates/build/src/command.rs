@@ -10,6 +10,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroup;
+use fairlead_base::sandbox::{self, FileRules, Sandbox};
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
 use fairlead_secret::Redactor;
@@ -37,6 +38,10 @@ const CAPTURE_BYTES_MAX: usize = 4 << 20;
 /// How long a program may be busy being written, and how often it is tried meanwhile.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// Devices that hold nothing of anybody, and terminals.
+const DEVICES: [&str; 8] =
+    ["/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
 
 /// How often the size of its folders is looked at.
 const SIZE_PAUSE: Duration = Duration::from_secs(3);
@@ -131,10 +136,7 @@ impl Workshop<'_> {
                 biased;
                 () = cancel.cancelled() => break Err(BuildError::Cancelled),
                 () = sleep_until(deadline) => break Err(BuildError::Timeout { limit: self.limit, doing: doing() }),
-                full = &mut watch => break Err(match full {
-                    Some(limit_bytes) => BuildError::TooLarge { limit_bytes, doing: doing() },
-                    None => BuildError::DiskFull,
-                }),
+                excess = &mut watch => break Err(excess.error(doing())),
                 more = read(&mut out, &mut output.out, output.out_open) => output.take_out(self, more),
                 more = read(&mut err, &mut output.err, output.err_open) => output.take_err(self, more),
                 status = child.wait() => break status.map_err(BuildError::server("waiting for a command")),
@@ -181,21 +183,43 @@ impl Workshop<'_> {
         self.cgroup.as_ref().is_some_and(Cgroup::out_of_memory)
     }
 
-    /// Ends when the build's folders hold more than they may, with the bound, or when the disk is full, with nothing.
-    fn watch_size(&self) -> impl Future<Output = Option<u64>> + use<> {
-        let (folder, limit_bytes) = (self.places.folder.clone(), self.limits.disk_bytes);
+    /// Ends when the build's folders hold more than they may, or the disk is full.
+    fn watch_size(&self) -> impl Future<Output = Excess> + use<> {
+        let (folders, limit_bytes) = (self.counted(), self.limits.disk_bytes);
         async move {
             loop {
                 sleep(SIZE_PAUSE).await;
-                let folder = folder.clone();
-                // What can't be counted is counted the next time.
-                match spawn_blocking(move || size::of(&folder)).await {
-                    Ok(Ok(size)) if size.used_bytes > limit_bytes => return Some(limit_bytes),
-                    Ok(Ok(size)) if size.free_bytes < DISK_BYTES_MIN => return None,
-                    _ => {}
+                // What can't be counted is counted the next time, and when the command has ended.
+                if let Ok(Some(excess)) = excess(folders.clone(), limit_bytes).await {
+                    return excess;
                 }
             }
         }
+    }
+
+    /// Refuses a build that holds more than it may: a command may end between two looks at its folders.
+    pub(crate) async fn check_size(&self, doing: &str) -> Result<(), BuildError> {
+        let found = excess(self.counted(), self.limits.disk_bytes).await;
+        let found = found.map_err(BuildError::server("counting what the build wrote"))?;
+        found.map_or(Ok(()), |excess| Err(excess.error(doing.to_owned())))
+    }
+
+    /// Folders that its commands may write to.
+    fn counted(&self) -> [PathBuf; 2] {
+        [self.places.folder.clone(), self.places.cache.clone()]
+    }
+
+    /// Its own folders to write, the system to read. Shared folders are writable where the build has none in their place.
+    fn sandbox(&self, path: &OsStr, has_namespaces: bool) -> io::Result<Sandbox> {
+        let environment = self.options.environment.values();
+        // Authorities that the agent was told of, and Rust's home.
+        let named = environment.flat_map(|value| value.split(':')).map(PathBuf::from).filter(|path| path.is_absolute());
+        let readable: Vec<PathBuf> = sandbox::system_and_programs(path).into_iter().chain(named).collect();
+        let shared = self.places.shared().into_iter();
+        let shared = shared.filter(|bind| !has_namespaces || !self.places.is_private(bind)).map(|bind| bind.at);
+        let own = self.places.own().into_iter().map(Path::to_path_buf);
+        let writable: Vec<PathBuf> = own.chain(shared).chain(DEVICES.map(PathBuf::from)).collect();
+        Sandbox::new(Some(FileRules { readable: &readable, writable: &writable }), sandbox::seccomp_known())
     }
 
     /// Where programs are looked up.
@@ -236,15 +260,52 @@ impl Workshop<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let entrances = self.cgroup.as_ref().map_or(Ok(Vec::new()), Cgroup::entrances);
-        let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.mounts());
-        let confinement = entrances.map(|entrances| Confinement { user: self.options.user, entrances, mounts });
-        confinement
+        let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.binds());
+        let sandbox = self.sandbox(&path, mounts.is_some());
+        entrances
+            .and_then(|entrances| {
+                let sandbox = Some(sandbox?);
+                Ok(Confinement { user: self.options.user, entrances, mounts, sandbox })
+            })
             .and_then(|confinement| confine::confine(&mut command, confinement))
             .map_err(BuildError::server("confining a command"))?;
         let mut command = Command::from(command);
         command.kill_on_drop(true);
         Ok(command)
     }
+}
+
+/// Why a build may not go on writing.
+#[derive(Debug, Clone, Copy)]
+enum Excess {
+    Bytes(u64),
+    Depth,
+    Disk,
+}
+
+impl Excess {
+    fn error(self, doing: String) -> BuildError {
+        match self {
+            Self::Bytes(limit_bytes) => BuildError::TooLarge { limit_bytes, doing },
+            Self::Depth => BuildError::Command(format!(
+                "The build left folders nested deeper than {} levels, while it {doing}. Let it make fewer.",
+                size::DEPTH_MAX
+            )),
+            Self::Disk => BuildError::DiskFull,
+        }
+    }
+}
+
+async fn excess(folders: [PathBuf; 2], limit_bytes: u64) -> io::Result<Option<Excess>> {
+    let counted = spawn_blocking(move || size::of(&folders.each_ref().map(PathBuf::as_path), limit_bytes)).await;
+    let size = counted.map_err(io::Error::other)??;
+    Ok(if size.used_bytes > limit_bytes {
+        Some(Excess::Bytes(limit_bytes))
+    } else if size.too_deep {
+        Some(Excess::Depth)
+    } else {
+        (size.free_bytes < DISK_BYTES_MIN).then_some(Excess::Disk)
+    })
 }
 
 /// A program as the build will find it: the standard library looks in the agent's own PATH.

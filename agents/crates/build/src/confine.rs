@@ -1,5 +1,5 @@
-//! What a build's process is confined to before its program begins: its own session, control group, mounts, processes and
-//! user. Everything that allocates is done before the fork; after it there are system calls only.
+//! What a build's process is confined to before its program begins: its own session, control group, mounts, processes,
+//! user and sandbox. Everything that allocates is done before the fork; after it there are system calls only.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,15 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use fairlead_base::sandbox::Sandbox;
 use rustix::process::Signal;
 
-/// Paths that a build sees in the place of the server's own.
+/// A file or folder that a build sees in the place of the server's own.
 #[derive(Debug, Clone)]
-pub(crate) struct Mounts {
-    /// Its `/tmp`; none: it shares the server's.
-    pub(crate) tmp: Option<PathBuf>,
-    /// Its `/etc/passwd`, which knows its user.
-    pub(crate) passwd: PathBuf,
+pub(crate) struct Bind {
+    pub(crate) from: PathBuf,
+    pub(crate) at: PathBuf,
 }
 
 /// How to confine one command.
@@ -27,8 +26,10 @@ pub(crate) struct Confinement {
     pub(crate) user: Option<u32>,
     /// Of its control group.
     pub(crate) entrances: Vec<OwnedFd>,
-    /// Namespaces of its own; none: this server has none to give.
-    pub(crate) mounts: Option<Mounts>,
+    /// Mounts in namespaces of its own; none: this server has none to give.
+    pub(crate) mounts: Option<Vec<Bind>>,
+    /// Files and system calls that are left to it.
+    pub(crate) sandbox: Option<Sandbox>,
 }
 
 /// Whether this process may give namespaces; asked once.
@@ -40,8 +41,8 @@ pub(crate) fn namespaces() -> bool {
         }
         let mut command = Command::new("true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mounts = Mounts { tmp: None, passwd: "/etc/passwd".into() };
-        let confined = confine(&mut command, Confinement { user: None, entrances: Vec::new(), mounts: Some(mounts) });
+        let mounts = Some(vec![Bind { from: "/etc/passwd".into(), at: "/etc/passwd".into() }]);
+        let confined = confine(&mut command, Confinement { user: None, entrances: Vec::new(), mounts, sandbox: None });
         let given = confined.and_then(|()| command.status());
         match given {
             Ok(status) => status.success(),
@@ -63,12 +64,11 @@ pub(crate) fn write_passwd(path: &Path, user: u32, home: &Path) -> io::Result<()
 /// Prepares a command; it is confined when it begins.
 #[allow(unsafe_code)]
 pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Result<()> {
-    let Confinement { user, entrances, mounts } = confinement;
+    let Confinement { user, entrances, mounts, sandbox } = confinement;
     let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
-    let mounts = match mounts {
-        None => None,
-        Some(Mounts { tmp, passwd }) => Some((tmp.as_deref().map(path).transpose()?, path(&passwd)?)),
-    };
+    let mounts: Option<Vec<_>> = mounts
+        .map(|binds| binds.iter().map(|bind| Ok::<_, io::Error>((path(&bind.from)?, path(&bind.at)?))).collect())
+        .transpose()?;
     let confine = move || {
         rustix::process::setsid()?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
@@ -78,9 +78,9 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
                 return Err(io::Error::last_os_error());
             }
         }
-        if let Some((tmp, passwd)) = &mounts {
+        if let Some(binds) = &mounts {
             // SAFETY: system calls with constants and strings that were made before the fork.
-            unsafe { unshare(tmp.as_deref(), passwd)? };
+            unsafe { unshare(binds)? };
         }
         if let Some(user) = user {
             // SAFETY: system calls with numbers.
@@ -97,7 +97,8 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
         // standard library still needs its own. A kernel before 5.11 can't, and leaves it as it was.
         // SAFETY: only sets close-on-exec; no descriptor is closed here.
         unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
-        Ok(())
+        // Last: what comes before needs calls that it refuses.
+        sandbox.as_ref().map_or(Ok(()), Sandbox::enter)
     };
     // SAFETY: between fork and exec only system calls are made: nothing allocates, locks or touches shared state.
     unsafe { command.pre_exec(confine) };
@@ -107,16 +108,15 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
 /// Own mounts, messages and processes. What goes on after this is the first process of its namespace: with it all others
 /// end, by the kernel's hand. Whoever began waits for it and ends as it does.
 #[allow(unsafe_code)]
-unsafe fn unshare(tmp: Option<&std::ffi::CStr>, passwd: &std::ffi::CStr) -> io::Result<()> {
+unsafe fn unshare(binds: &[(CString, CString)]) -> io::Result<()> {
     let none = std::ptr::null();
     // SAFETY: the caller's promise; all pointers are to constants or to strings that outlive the calls.
     unsafe {
         done(libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWPID))?;
         done(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
-        if let Some(tmp) = tmp {
-            done(libc::mount(tmp.as_ptr(), c"/tmp".as_ptr(), none, libc::MS_BIND, none.cast()))?;
+        for (from, at) in binds {
+            done(libc::mount(from.as_ptr(), at.as_ptr(), none, libc::MS_BIND, none.cast()))?;
         }
-        done(libc::mount(passwd.as_ptr(), c"/etc/passwd".as_ptr(), none, libc::MS_BIND, none.cast()))?;
         match libc::fork() {
             -1 => Err(io::Error::last_os_error()),
             0 => {
@@ -174,9 +174,10 @@ mod tests {
         let run = |words: &[&str]| {
             let mut command = Command::new(words[0]);
             command.args(&words[1..]);
-            let mounts = Mounts { tmp: Some(tmp.clone()), passwd: passwd.clone() };
-            confine(&mut command, Confinement { user: Some(71_235), entrances: Vec::new(), mounts: Some(mounts) })
-                .unwrap();
+            let bind = |from: &Path, at: &str| Bind { from: from.to_owned(), at: at.into() };
+            let mounts = Some(vec![bind(&tmp, "/tmp"), bind(&passwd, "/etc/passwd")]);
+            let confinement = Confinement { user: Some(71_235), entrances: Vec::new(), mounts, sandbox: None };
+            confine(&mut command, confinement).unwrap();
             let output = command.output().unwrap();
             (output.status.code(), String::from_utf8(output.stdout).unwrap())
         };

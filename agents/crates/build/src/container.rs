@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use fairlead_engine::{BuildOrder, Engine, EngineError, Login};
+use fairlead_engine::{BuildOrder, Engine, EngineError, LOCAL_REGISTRY, Login};
 use fairlead_model::{Artifact, ArtifactKind, BuildSpec, DeploymentId, LogStream, Step};
 use tokio::io::AsyncReadExt;
 
-use crate::build::artifact;
+use crate::build::{artifact, not_packed};
 use crate::command::Workshop;
 use crate::lines::LineCutter;
 use crate::plan::Plan;
-use crate::{BuildError, context, secrets};
+use crate::{BuildError, context, pack, secrets};
 
 /// How long what a build left is kept for the next one of the same app.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
@@ -28,11 +28,19 @@ pub(crate) async fn build(
     let engine = engine(workshop).await?;
     let context = workshop.places.folder.join("context.tar");
     let packed = {
-        let (folder, into, user) = (workshop.places.source.join(below), context.clone(), workshop.options.user);
-        let file = file.to_owned();
-        tokio::task::spawn_blocking(move || context::pack(&folder, &file, &into, user)).await
+        let (trusted, below) = (workshop.places.source.clone(), below.to_owned());
+        let (into, file, user) = (context.clone(), file.to_owned(), workshop.options.user);
+        let (cancel, deadline) = (workshop.cancel.clone(), workshop.deadline.into_std());
+        tokio::task::spawn_blocking(move || {
+            let bounds = pack::Bounds::ARTIFACT;
+            let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel, deadline, bounds };
+            context::pack(&order, &file, &into)
+        })
+        .await
     };
-    packed.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(BuildError::server("packing the context"))?;
+    packed
+        .unwrap_or_else(|error| Err(io::Error::other(error).into()))
+        .map_err(|error| not_packed(error, workshop.limit, "packed the context of the Dockerfile"))?;
     let (repository, tag) = name(&workshop.options.image_owner, spec);
     let name = format!("{repository}:{tag}");
     if !workshop.secrets.is_empty() {
@@ -105,6 +113,11 @@ fn name(owner: &str, spec: &BuildSpec) -> (String, String) {
 }
 
 fn below(owner: &str) -> String {
+    format!("{LOCAL_REGISTRY}/build-{owner}/")
+}
+
+/// Names of an agent of an older version.
+fn formerly_below(owner: &str) -> String {
     format!("fairlead-build-{owner}/")
 }
 
@@ -121,7 +134,9 @@ pub async fn prune_images(
     now_unix_s: u64,
 ) -> Result<(), EngineError> {
     let kept: Vec<String> = building.iter().map(tag).collect();
-    for image in engine.images_below(&below(owner)).await? {
+    let mut images = engine.images_below(&below(owner)).await?;
+    images.extend(engine.images_below(&formerly_below(owner)).await?);
+    for image in images {
         let tag = image.name.rsplit(':').next().unwrap_or_default();
         let is_old = now_unix_s.saturating_sub(image.made_unix_s) > KEPT_SECONDS;
         if is_old && !kept.iter().any(|kept| kept == tag) {
@@ -224,7 +239,7 @@ async fn engine(workshop: &Workshop<'_>) -> Result<Engine, BuildError> {
         return Ok(engine.clone());
     }
     Err(BuildError::Container(
-        "This server has no container engine that answers. Install Docker or Podman on it, or build on another server."
+        "This server has no container engine that answers. Install Docker on it, or build on another server."
             .to_owned(),
     ))
 }

@@ -2,69 +2,103 @@
 //! never follows a link: the engine gets links as they are, and they lead nowhere but inside of its containers.
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use tar::{EntryType, Header};
 
 use crate::as_user::as_user;
+use crate::pack::{DEPTH_MAX, Order, PackError, exactly};
 
-/// Packs `folder` into a new file. Blocking.
-pub(crate) fn pack(folder: &Path, dockerfile: &str, into: &Path, user: Option<u32>) -> io::Result<()> {
-    let file = File::create(into)?;
-    as_user(user, || {
-        let ignored = [format!("{dockerfile}.dockerignore"), ".dockerignore".to_owned()];
-        let rules = ignored.iter().find_map(|name| {
-            let path = folder.join(name);
-            let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-            plain.then(|| fs::read_to_string(path).ok()).flatten()
-        });
-        let rules = Rules::parse(&rules.unwrap_or_default(), dockerfile);
+/// Most bytes of a .dockerignore: each of its rules is tried on each file.
+const RULES_BYTES_MAX: u64 = 1 << 20;
+
+/// Packs the order's folder into a new file. Blocking; ends with the order's deadline or when it is cancelled.
+pub(crate) fn pack(order: &Order<'_>, dockerfile: &str, into: &Path) -> Result<(), PackError> {
+    let file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(into)?;
+    let folder = order.trusted.join(order.below);
+    as_user(order.user, || {
         let mut archive = tar::Builder::new(io::BufWriter::new(&file));
-        add(&mut archive, folder, Path::new(""), &rules)?;
+        Context { order, folder: &folder, rules: Rules::read(&folder, dockerfile)? }.add(
+            &mut archive,
+            Path::new(""),
+            0,
+        )?;
         archive.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok::<(), io::Error>(())
+        Ok::<(), PackError>(())
     })??;
-    file.sync_all()
+    Ok(file.sync_all()?)
 }
 
-fn add(archive: &mut tar::Builder<impl io::Write>, folder: &Path, at: &Path, rules: &Rules) -> io::Result<()> {
-    let mut names: Vec<_> = fs::read_dir(folder.join(at))?.collect::<Result<_, _>>()?;
-    names.sort_by_key(fs::DirEntry::file_name);
-    for entry in names {
-        let path = at.join(entry.file_name());
-        let found = entry.metadata()?;
-        let leaves_out = path == Path::new(".git") || rules.ignores(&path.to_string_lossy());
-        let mut header = Header::new_gnu();
-        header.set_mode(found.mode() & 0o777);
-        header.set_size(0);
-        if found.is_dir() {
-            // A later rule may want back what is inside.
-            if !leaves_out {
-                header.set_entry_type(EntryType::Directory);
-                archive.append_data(&mut header, &path, io::empty())?;
-            }
-            if path != Path::new(".git") {
-                add(archive, folder, &path, rules)?;
-            }
-        } else if leaves_out {
-        } else if found.is_symlink() {
-            header.set_entry_type(EntryType::Symlink);
-            archive.append_link(&mut header, &path, fs::read_link(entry.path())?)?;
-        } else if found.is_file() {
-            let file = File::open(entry.path())?;
-            header.set_size(found.len());
-            archive.append_data(&mut header, &path, io::Read::take(file, found.len()))?;
+struct Context<'a> {
+    order: &'a Order<'a>,
+    folder: &'a Path,
+    rules: Rules,
+}
+
+impl Context<'_> {
+    fn add(&self, archive: &mut tar::Builder<impl io::Write>, at: &Path, depth: usize) -> Result<(), PackError> {
+        if depth > DEPTH_MAX {
+            return Err(PackError::Refused(format!(
+                "The folder of the Dockerfile has folders nested deeper than {DEPTH_MAX} levels, which can't be packed. Remove them from the repository."
+            )));
         }
+        let mut names: Vec<_> = fs::read_dir(self.folder.join(at))?.collect::<Result<_, _>>()?;
+        names.sort_by_key(fs::DirEntry::file_name);
+        for entry in names {
+            self.order.goes_on()?;
+            let path = at.join(entry.file_name());
+            let found = entry.metadata()?;
+            let leaves_out = path == Path::new(".git") || self.rules.ignore(self.order, &path.to_string_lossy())?;
+            let mut header = Header::new_gnu();
+            header.set_mode(found.mode() & 0o777);
+            header.set_size(0);
+            if found.is_dir() {
+                // A later rule may want back what is inside.
+                if !leaves_out {
+                    header.set_entry_type(EntryType::Directory);
+                    archive.append_data(&mut header, &path, io::empty())?;
+                }
+                if path != Path::new(".git") {
+                    self.add(archive, &path, depth + 1)?;
+                }
+            } else if leaves_out {
+            } else if found.is_symlink() {
+                header.set_entry_type(EntryType::Symlink);
+                archive.append_link(&mut header, &path, fs::read_link(entry.path())?)?;
+            } else if found.is_file() {
+                let file = File::open(entry.path())?;
+                header.set_size(found.len());
+                archive.append_data(&mut header, &path, exactly(self.order, file, found.len()))?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Rules of a .dockerignore, the last that matches decides.
 struct Rules(Vec<(bool, Vec<String>)>);
 
 impl Rules {
+    /// Reads the rules beside the Dockerfile, or those of the folder; none when neither is a file.
+    fn read(folder: &Path, dockerfile: &str) -> Result<Self, PackError> {
+        for name in [format!("{dockerfile}.dockerignore"), ".dockerignore".to_owned()] {
+            let path = folder.join(&name);
+            if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
+                continue;
+            }
+            let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
+            let mut text = Vec::new();
+            file.take(RULES_BYTES_MAX + 1).read_to_end(&mut text)?;
+            if text.len() as u64 > RULES_BYTES_MAX {
+                return Err(PackError::Refused(format!("The file {name} is larger than 1 MiB. Shorten it.")));
+            }
+            return Ok(Self::parse(&String::from_utf8_lossy(&text), dockerfile));
+        }
+        Ok(Self::parse("", dockerfile))
+    }
+
     fn parse(text: &str, dockerfile: &str) -> Self {
         let rule = |line: &str| {
             let line = line.trim();
@@ -79,41 +113,79 @@ impl Rules {
         Self(rules)
     }
 
-    fn ignores(&self, path: &str) -> bool {
+    fn ignore(&self, order: &Order<'_>, path: &str) -> Result<bool, PackError> {
         let parts: Vec<&str> = path.split('/').collect();
-        // What is below a folder that matches is left out with it.
-        let matches = |pattern: &[String]| (1..=parts.len()).any(|end| matches(pattern, &parts[..end]));
-        self.0.iter().rev().find(|(_, pattern)| matches(pattern)).is_some_and(|(back, _)| !back)
+        for (back, pattern) in self.0.iter().rev() {
+            order.goes_on()?;
+            if matches(pattern, &parts) {
+                return Ok(!back);
+            }
+        }
+        Ok(false)
     }
 }
 
+/// Whether the pattern matches the path or a folder above it: what is below a folder that matches goes with it.
+/// Takes one step for each pair of a part of the pattern and a part of the path.
 fn matches(pattern: &[String], parts: &[&str]) -> bool {
-    match (pattern.split_first(), parts.split_first()) {
-        (None, None) => true,
-        (Some((first, rest)), _) if first == "**" => {
-            matches(rest, parts) || parts.split_first().is_some_and(|(_, below)| matches(pattern, below))
+    // `reached[n]`: the parts of the pattern so far match the first n parts of the path.
+    let mut reached = vec![false; parts.len() + 1];
+    reached[0] = true;
+    for part in pattern {
+        if part == "**" {
+            for end in 1..reached.len() {
+                reached[end] |= reached[end - 1];
+            }
+            continue;
         }
-        (Some((first, rest)), Some((part, below))) => glob(first.as_bytes(), part.as_bytes()) && matches(rest, below),
-        _ => false,
+        for end in (1..reached.len()).rev() {
+            reached[end] = reached[end - 1] && glob(part.as_bytes(), parts[end - 1].as_bytes());
+        }
+        reached[0] = false;
     }
+    reached[1..].contains(&true)
 }
 
-/// `*` and `?` within one name.
+/// `*` and `?` within one name. Only the last `*` is ever tried again, so the steps are at most pattern × text.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
-    match (pattern.split_first(), text.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), _) => {
-            glob(rest, text) || text.split_first().is_some_and(|(_, below)| glob(pattern, below))
+    let (mut at, mut read) = (0, 0);
+    // The last `*`, and the byte of the text that it would take next.
+    let mut star: Option<(usize, usize)> = None;
+    while read < text.len() {
+        match (pattern.get(at), star) {
+            (Some(b'*'), _) => {
+                star = Some((at, read));
+                at += 1;
+            }
+            (Some(one), _) if *one == b'?' || *one == text[read] => (at, read) = (at + 1, read + 1),
+            (_, Some((last, taken))) => {
+                star = Some((last, taken + 1));
+                (at, read) = (last + 1, taken + 1);
+            }
+            (_, None) => return false,
         }
-        (Some((b'?', rest)), Some((_, below))) => glob(rest, below),
-        (Some((one, rest)), Some((other, below))) => one == other && glob(rest, below),
-        _ => false,
     }
+    pattern[at..].iter().all(|rest| *rest == b'*')
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use fairlead_base::CancellationToken;
+
     use super::*;
+    use crate::pack::Bounds;
+
+    fn order<'a>(trusted: &'a Path, cancel: &'a CancellationToken) -> Order<'a> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        Order { trusted, below: Path::new("app"), user: None, cancel, deadline, bounds: Bounds::ARTIFACT }
+    }
+
+    fn names(tar: &Path) -> Vec<String> {
+        let mut archive = tar::Archive::new(File::open(tar).unwrap());
+        archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect()
+    }
 
     #[test]
     fn a_context_leaves_out_what_its_rules_name_and_keeps_what_they_want_back() {
@@ -126,10 +198,94 @@ mod tests {
         let rules = "# nothing\n**/*.log\nnode_modules\n!keep/*.log\nDockerfile\n";
         fs::write(dir.path().join("app/.dockerignore"), rules).unwrap();
         let tar = dir.path().join("context.tar");
-        pack(&dir.path().join("app"), "Dockerfile", &tar, None).unwrap();
-        let mut archive = tar::Archive::new(File::open(tar).unwrap());
-        let names: Vec<String> =
-            archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
-        assert_eq!(names, [".dockerignore", "Dockerfile", "keep", "keep/a.log", "src", "src/main.c"]);
+        pack(&order(dir.path(), &CancellationToken::new()), "Dockerfile", &tar).unwrap();
+        assert_eq!(names(&tar), [".dockerignore", "Dockerfile", "keep", "keep/a.log", "src", "src/main.c"]);
+    }
+
+    #[test]
+    fn patterns_match_as_docker_matches_them() {
+        let rows = [
+            ("a", "a", true),
+            ("a", "a/b", true),
+            ("a", "b/a", false),
+            ("*/b", "a/b", true),
+            ("*/b", "b", false),
+            ("**", "a/b", true),
+            ("**/b", "b", true),
+            ("**/b", "a/x/b/c", true),
+            ("a/**/b", "a/b", true),
+            ("a/**/b", "a/x/y/b", true),
+            ("a/**/b", "x/a/b", false),
+            ("**/a/**/b", "a/a/x/b", true),
+            ("*.js", "a.js", true),
+            ("*.js", "a.jsx", false),
+            ("a*b*c", "aXbYbc", true),
+            ("a*b*c", "aXc", false),
+            ("?", "", false),
+            ("a?c", "abc", true),
+            ("***", "abc", true),
+        ];
+        for (pattern, path, wanted) in rows {
+            let pattern_parts: Vec<String> = pattern.split('/').map(str::to_owned).collect();
+            let parts: Vec<&str> = path.split('/').collect();
+            assert_eq!(matches(&pattern_parts, &parts), wanted, "{pattern} on {path}");
+        }
+    }
+
+    /// Matches as this file once did, by trying each way; `None` when that takes more steps than there are left.
+    fn tried(pattern: &[u8], text: &[u8], steps: &mut u32) -> Option<bool> {
+        *steps = steps.checked_sub(1)?;
+        Some(match (pattern.split_first(), text.split_first()) {
+            (None, None) => true,
+            (Some((b'*', rest)), below) => {
+                tried(rest, text, steps)?
+                    || match below {
+                        Some((_, below)) => tried(pattern, below, steps)?,
+                        None => false,
+                    }
+            }
+            (Some((one, rest)), Some((other, below))) => one == other && tried(rest, below, steps)?,
+            _ => false,
+        })
+    }
+
+    #[test]
+    fn a_rule_that_once_took_for_ever_is_decided() {
+        let (pattern, name) = (format!("{}*b", "*a".repeat(20)), "a".repeat(120));
+        assert_eq!(tried(pattern.as_bytes(), name.as_bytes(), &mut 10_000_000), None, "the attack is one");
+        assert!(!glob(pattern.as_bytes(), name.as_bytes()));
+        assert!(glob(format!("{}*", "*a".repeat(20)).as_bytes(), name.as_bytes()));
+        let deep = vec!["a"; 120];
+        let mut rule: Vec<String> = ["**", "a"].repeat(20).into_iter().map(str::to_owned).collect();
+        rule.push("b".to_owned());
+        assert!(!matches(&rule, &deep));
+
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("app")).unwrap();
+        fs::write(dir.path().join("app").join(&name), "").unwrap();
+        fs::write(dir.path().join("app/.dockerignore"), pattern).unwrap();
+        let tar = dir.path().join("context.tar");
+        pack(&order(dir.path(), &CancellationToken::new()), "Dockerfile", &tar).unwrap();
+        assert_eq!(names(&tar), [".dockerignore", &name]);
+    }
+
+    #[test]
+    fn packing_ends_with_its_build_and_refuses_what_is_too_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let (app, tar) = (dir.path().join("app"), dir.path().join("context.tar"));
+        fs::create_dir(&app).unwrap();
+        fs::write(app.join("a"), "").unwrap();
+        let cancel = CancellationToken::new();
+        let late = Order { deadline: Instant::now(), ..order(dir.path(), &cancel) };
+        assert!(matches!(pack(&late, "Dockerfile", &tar).unwrap_err(), PackError::Timeout));
+        fs::create_dir_all(app.join("d/".repeat(DEPTH_MAX + 1))).unwrap();
+        let error = pack(&order(dir.path(), &cancel), "Dockerfile", &tar).unwrap_err();
+        assert!(error.to_string().contains("nested deeper than 128 levels"), "{error}");
+        fs::write(app.join(".dockerignore"), "a\n".repeat(1 << 20)).unwrap();
+        let error = pack(&order(dir.path(), &cancel), "Dockerfile", &tar).unwrap_err();
+        assert!(error.to_string().contains("larger than 1 MiB"), "{error}");
+        cancel.cancel();
+        fs::remove_file(app.join(".dockerignore")).unwrap();
+        assert!(matches!(pack(&order(dir.path(), &cancel), "Dockerfile", &tar).unwrap_err(), PackError::Cancelled));
     }
 }

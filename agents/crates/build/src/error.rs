@@ -66,7 +66,7 @@ pub enum BuildError {
         doing: String,
     },
     /// It used more of the disk than it may.
-    #[error("The build wrote more than the {} MiB it may, while it {doing}. Let it write less, or give builds more room in the settings.", .limit_bytes >> 20)]
+    #[error("The build wrote more than the {} MiB that it and its cache may hold, while it {doing}. Let it write less, or give builds more room in the settings.", .limit_bytes >> 20)]
     TooLarge {
         /// Its bound.
         limit_bytes: u64,

@@ -30,11 +30,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fairlead_base::Trash;
 use fairlead_base::cgroup::Cgroups;
 use fairlead_engine::Engine;
 use fairlead_model::{Artifact, BuildLimits, Commit, LogLine, StepStatus};
 use fairlead_secret::{Redactor, SealingKey};
 
+pub use as_user::as_user;
 pub use build::{build, clear_abandoned};
 pub use container::prune_images;
 pub use error::BuildError;
@@ -52,6 +54,8 @@ pub struct BuildOptions {
     pub artifacts: PathBuf,
     /// What builds keep for the next one, a folder for each app in each environment.
     pub caches: PathBuf,
+    /// Takes the folders that nothing uses any more.
+    pub trash: Trash,
     /// User and group of everything that runs; `None`: those of the agent.
     pub user: Option<u32>,
     /// `PATH` of everything that runs.

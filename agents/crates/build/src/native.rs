@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::digest::{Context, Digest, SHA256};
 use fairlead_model::Step;
 
 use crate::as_user::as_user;
@@ -174,11 +174,11 @@ async fn has_own(workshop: &mut Workshop<'_>, folder: &Path, want: &Want) -> Res
 async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Result<(), BuildError> {
     let (lock, runtime) = (plan.lock_file.as_ref().map(|name| folder.join(name)), plan.runtime.clone());
     let (all, user) = (workshop.places.cache.clone(), workshop.options.user);
+    let trash = workshop.options.trash.clone();
     let (sender, receiver) = tokio::sync::oneshot::channel();
     blocking("preparing the cache", move || {
-        let made = as_user(user, || -> std::io::Result<PathBuf> {
-            let lock = lock.map(std::fs::read).transpose()?.unwrap_or_default();
-            let hash: String = digest(&SHA256, &lock).as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let (own, old) = as_user(user, || -> std::io::Result<_> {
+            let hash: String = hash(lock.as_deref())?.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             let own = all.join(format!("{runtime}-{hash}"));
             std::fs::create_dir_all(&own)?;
             // Its time is when it was last used.
@@ -192,13 +192,13 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
             }
             others.sort();
             others.truncate(others.len().saturating_sub(CACHES_MAX));
-            for (_, path) in others {
-                if path.is_dir() { make_removable(&path)? } else { std::fs::remove_file(path)? }
-            }
-            Ok(own)
-        })?;
+            Ok((own, others))
+        })??;
+        for (_, path) in old {
+            trash.set_aside(&path)?;
+        }
         // Whoever asked has gone only when the build has.
-        sender.send(made?).ok();
+        sender.send(own).ok();
         Ok::<(), std::io::Error>(())
     })
     .await?;
@@ -208,20 +208,20 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
     Ok(())
 }
 
-/// Go makes the folders of its modules read-only.
-fn make_removable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))?;
-        for entry in std::fs::read_dir(&folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
+/// Hashes a file in pieces, as a repository says how large it is; no file hashes as an empty one.
+fn hash(file: Option<&Path>) -> std::io::Result<Digest> {
+    let mut hash = Context::new(&SHA256);
+    if let Some(file) = file {
+        let mut file = std::fs::File::open(file)?;
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            match std::io::Read::read(&mut file, &mut piece)? {
+                0 => break,
+                count => hash.update(&piece[..count]),
             }
         }
     }
-    std::fs::remove_dir_all(path)
+    Ok(hash.finish())
 }
 
 async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: bool) -> Result<(), BuildError> {
@@ -258,7 +258,7 @@ async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: 
     };
     let done = workshop.run(&order).await?;
     if done.status.success() {
-        return Ok(());
+        return workshop.check_size(&format!("ran `{words}`")).await;
     }
     if done.disk_full() {
         return Err(BuildError::DiskFull);

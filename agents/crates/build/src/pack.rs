@@ -22,7 +22,7 @@ use crate::as_user::as_user;
 /// Fast, and as good as slow levels on JavaScript.
 const LEVEL: i32 = 3;
 /// Folders within folders: each holds a descriptor and a piece of the stack while it is packed.
-const DEPTH_MAX: usize = 128;
+pub(crate) const DEPTH_MAX: usize = 128;
 
 /// What was packed.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(crate) struct Order<'a> {
 }
 
 impl Order<'_> {
-    fn goes_on(&self) -> Result<(), PackError> {
+    pub(crate) fn goes_on(&self) -> Result<(), PackError> {
         if self.cancel.is_cancelled() {
             return Err(PackError::Cancelled);
         }
@@ -265,7 +265,7 @@ impl<W: Write> Packer<'_, W> {
 }
 
 /// The first `size` bytes; an error when there are fewer, or when packing must end.
-fn exactly<'a>(order: &'a Order<'a>, file: File, size: u64) -> impl io::Read + 'a {
+pub(crate) fn exactly<'a>(order: &'a Order<'a>, file: File, size: u64) -> impl io::Read + 'a {
     struct Exactly<'a> {
         order: &'a Order<'a>,
         file: File,

@@ -5,9 +5,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use fairlead_base::Trash;
 use fairlead_model::{AppId, BuildSpec, EnvironmentId};
 
-use crate::confine::{Mounts, write_passwd};
+use crate::confine::{Bind, write_passwd};
 use crate::{BuildError, BuildOptions};
 
 /// Less than this and a build would only fail later, with worse words.
@@ -21,6 +22,9 @@ pub(crate) struct Places {
     pub(crate) source: PathBuf,
     pub(crate) home: PathBuf,
     pub(crate) tmp: PathBuf,
+    /// Its `/var/tmp` and its `/dev/shm`, where it has namespaces of its own.
+    pub(crate) var_tmp: PathBuf,
+    pub(crate) shm: PathBuf,
     /// Keys of the source, gone before anything of a repository runs.
     pub(crate) keys: PathBuf,
     /// Of the app in one environment, for all its builds: whoever may deploy to another one must not leave anything here.
@@ -30,24 +34,52 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn new(options: &BuildOptions, spec: &BuildSpec) -> Self {
         let folder = options.builds.join(spec.deployment.as_str());
-        let place = |name: &str| folder.join(name);
-        let (source, home, tmp, keys) = (place("source"), place("home"), place("tmp"), place("keys"));
         let cache = options.caches.join(cache_name(&spec.app, spec.environment.as_ref()));
-        Self { source, home, tmp, keys, cache, folder }
+        Self::below(folder, cache)
     }
 
-    /// What its commands see in the place of the server's own.
-    pub(crate) fn mounts(&self) -> Mounts {
-        // A /tmp of its own would hide the build's own files from it.
-        let tmp = (!self.folder.starts_with("/tmp")).then(|| self.tmp.clone());
-        Mounts { tmp, passwd: self.folder.join("passwd") }
+    fn below(folder: PathBuf, cache: PathBuf) -> Self {
+        let place = |name: &str| folder.join(name);
+        Self {
+            source: place("source"),
+            home: place("home"),
+            tmp: place("tmp"),
+            var_tmp: place("var-tmp"),
+            shm: place("shm"),
+            keys: place("keys"),
+            cache,
+            folder,
+        }
+    }
+
+    /// Folders that every program of the server may write to, and what a build has in their place. All of these are counted and
+    /// go with the build.
+    pub(crate) fn shared(&self) -> [Bind; 3] {
+        [(&self.tmp, "/tmp"), (&self.var_tmp, "/var/tmp"), (&self.shm, "/dev/shm")]
+            .map(|(from, at)| Bind { from: from.clone(), at: at.into() })
+    }
+
+    /// Mounts of its commands, in namespaces of their own.
+    pub(crate) fn binds(&self) -> Vec<Bind> {
+        let passwd = Bind { from: self.folder.join("passwd"), at: "/etc/passwd".into() };
+        self.shared().into_iter().filter(|bind| self.is_private(bind)).chain([passwd]).collect()
+    }
+
+    /// False where what is mounted would hide the build's own files from it, or has no place on this server.
+    pub(crate) fn is_private(&self, bind: &Bind) -> bool {
+        !self.folder.starts_with(&bind.at) && !self.cache.starts_with(&bind.at) && bind.at.is_dir()
+    }
+
+    /// Folders of the build's user.
+    pub(crate) fn own(&self) -> [&Path; 7] {
+        [&self.source, &self.home, &self.tmp, &self.var_tmp, &self.shm, &self.keys, &self.cache]
     }
 
     /// Makes the folders of a build anew, owned by its user and closed to all others.
-    pub(crate) fn make(&self, user: Option<u32>, without_cache: bool) -> io::Result<()> {
-        remove(&self.folder)?;
+    pub(crate) fn make(&self, trash: &Trash, user: Option<u32>, without_cache: bool) -> io::Result<()> {
+        trash.set_aside(&self.folder)?;
         if without_cache {
-            remove(&self.cache)?;
+            trash.set_aside(&self.cache)?;
         }
         let parent = self.folder.parent().ok_or(io::ErrorKind::InvalidInput)?;
         let disk = rustix::fs::statvfs(parent)?;
@@ -56,7 +88,7 @@ impl Places {
         }
         // The folder stays the agent's: its user could move the others and have a link followed in their place.
         give(&self.folder, 0o711, None)?;
-        for path in [&self.source, &self.home, &self.tmp, &self.keys, &self.cache] {
+        for path in self.own() {
             give(path, 0o700, user)?;
         }
         user.map_or(Ok(()), |user| write_passwd(&self.folder.join("passwd"), user, &self.home))
@@ -89,13 +121,6 @@ pub(crate) fn owner(path: &Path) -> Option<u32> {
     fs::symlink_metadata(path).ok().map(|found| found.uid())
 }
 
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
 pub(crate) async fn blocking(
     what: &'static str,
     work: impl FnOnce() -> io::Result<()> + Send + 'static,
@@ -118,17 +143,16 @@ mod tests {
     #[test]
     fn a_build_owns_its_folders_but_never_the_one_that_holds_them() {
         let dir = tempfile::tempdir().unwrap();
+        let trash = Trash::new(&fairlead_base::Folders::new(dir.path()).unwrap());
         let folder = dir.path().join("builds/dep_1");
         fs::create_dir(dir.path().join("builds")).unwrap();
-        let place = |name: &str| folder.join(name);
-        let (source, home, tmp, keys) = (place("source"), place("home"), place("tmp"), place("keys"));
-        let places = Places { source, home, tmp, keys, cache: dir.path().join("caches/app_1"), folder: folder.clone() };
+        let places = Places::below(folder.clone(), dir.path().join("caches/app_1"));
         fs::create_dir(dir.path().join("caches")).unwrap();
         let root = rustix::process::geteuid().is_root();
         let user = if root { 71_234 } else { rustix::process::geteuid().as_raw() };
         for _ in 0..2 {
-            places.make(root.then_some(user), false).unwrap();
-            for path in [&places.source, &places.home, &places.tmp, &places.keys, &places.cache] {
+            places.make(&trash, root.then_some(user), false).unwrap();
+            for path in places.own() {
                 let found = fs::symlink_metadata(path).unwrap();
                 assert_eq!((found.uid(), found.mode() & 0o777), (user, 0o700), "{}", path.display());
             }
@@ -137,9 +161,9 @@ mod tests {
             assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
         }
         fs::write(places.cache.join("kept"), "").unwrap();
-        places.make(root.then_some(user), false).unwrap();
+        places.make(&trash, root.then_some(user), false).unwrap();
         assert!(places.cache.join("kept").exists());
-        places.make(root.then_some(user), true).unwrap();
+        places.make(&trash, root.then_some(user), true).unwrap();
         assert!(!places.cache.join("kept").exists());
     }
 }

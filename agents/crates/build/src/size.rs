@@ -1,46 +1,178 @@
-//! How much a build's folders hold. Never follows a link; counts what the disk gives, so that holes cost nothing.
+//! Disk space that a build's folders take. Never follows a link and never opens a path of more than one name, so that no
+//! path is too long to be counted.
 
-use std::fs;
+use std::collections::HashSet;
+use std::ffi::CStr;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-/// What is taken and what is left.
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::io::Errno;
+
+/// Most levels of folders; each takes one descriptor while it is counted. No build needs as many, and none is packed with more
+/// than half of them.
+pub(crate) const DEPTH_MAX: usize = 256;
+/// Least cost of a file or folder, also of an empty one: a disk runs out of them too.
+const ENTRY_BYTES: u64 = 4096;
+/// Most files with several names that are remembered, 16 MiB of them; what comes later counts once for each name.
+const LINKED_MAX: usize = 1 << 20;
+
+/// Space taken and space left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
+    /// Counting stops once this exceeds the limit.
     pub(crate) used_bytes: u64,
-    /// Of the disk, for everybody.
+    /// Left on the disk for everything on the server.
     pub(crate) free_bytes: u64,
+    /// Some folders are nested deeper than `DEPTH_MAX` and were not counted.
+    pub(crate) too_deep: bool,
 }
 
-/// Of a folder with all below it. Blocking. What goes away meanwhile is not counted.
-pub(crate) fn of(folder: &Path) -> io::Result<Size> {
-    let disk = rustix::fs::statvfs(folder)?;
-    let (mut used_bytes, mut folders) = (0, vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(found) = entry.metadata() else { continue };
-            used_bytes += found.blocks() * 512;
-            if found.is_dir() {
-                folders.push(entry.path());
+/// Counts the folders with all below them, until they exceed the limit. Blocking. What goes away meanwhile is not counted.
+pub(crate) fn of(folders: &[&Path], limit_bytes: u64) -> io::Result<Size> {
+    let mut count = Count { used_bytes: 0, limit_bytes, linked: HashSet::new(), too_deep: false };
+    let mut free_bytes = u64::MAX;
+    for folder in folders {
+        let disk = rustix::fs::statvfs(*folder)?;
+        free_bytes = free_bytes.min(disk.f_bavail.saturating_mul(disk.f_frsize));
+        count.add(folder)?;
+    }
+    Ok(Size { used_bytes: count.used_bytes, free_bytes, too_deep: count.too_deep })
+}
+
+struct Count {
+    used_bytes: u64,
+    limit_bytes: u64,
+    linked: HashSet<(u64, u64)>,
+    too_deep: bool,
+}
+
+impl Count {
+    fn add(&mut self, folder: &Path) -> io::Result<()> {
+        let top = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut ways = vec![open(top.as_fd(), c".")?];
+        while self.used_bytes <= self.limit_bytes
+            && let Some(folder) = ways.last_mut()
+        {
+            let Some(entry) = folder.read() else {
+                ways.pop();
+                continue;
+            };
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let found = match statat(folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                found => found?,
+            };
+            let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            self.take(&found, is_folder);
+            if is_folder && ways.len() == DEPTH_MAX {
+                self.too_deep = true;
+            } else if is_folder && let Some(folder) = ways.last() {
+                match open(folder.fd()?, name) {
+                    Ok(below) => ways.push(below),
+                    // Gone or replaced meanwhile. Root may read each folder; an agent that is not root has no walls around builds.
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
+        Ok(())
     }
-    Ok(Size { used_bytes, free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize) })
+
+    fn take(&mut self, found: &Stat, is_folder: bool) {
+        // Package managers link files of their cache into the app.
+        let has_names = !is_folder && found.st_nlink > 1;
+        if has_names && self.linked.len() < LINKED_MAX && !self.linked.insert((found.st_dev, found.st_ino)) {
+            return;
+        }
+        // Blocks, not the length, so that holes cost nothing.
+        let blocks = u64::try_from(found.st_blocks).unwrap_or_default();
+        self.used_bytes += blocks.saturating_mul(512).max(ENTRY_BYTES);
+    }
+}
+
+fn open(at: BorrowedFd<'_>, name: &CStr) -> Result<Dir, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(at, name, flags, Mode::empty()).and_then(Dir::new)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use rustix::fs::mkdirat;
+
     use super::*;
 
+    const MANY: u64 = u64::MAX;
+
     #[test]
-    fn all_below_counts_and_what_links_lead_to_does_not() {
+    fn all_below_counts_once_and_what_links_lead_to_does_not() {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("a")).unwrap();
-        fs::write(dir.path().join("a/b"), vec![1; 1 << 20]).unwrap();
-        std::os::unix::fs::symlink("/", dir.path().join("all")).unwrap();
-        let size = of(dir.path()).unwrap();
+        let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+        fs::create_dir_all(one.join("a")).unwrap();
+        fs::create_dir(&two).unwrap();
+        fs::write(one.join("a/b"), vec![1; 1 << 20]).unwrap();
+        fs::hard_link(one.join("a/b"), two.join("c")).unwrap();
+        std::os::unix::fs::symlink("/", one.join("all")).unwrap();
+        let size = of(&[&one, &two], MANY).unwrap();
         assert!((1 << 20..2 << 20).contains(&size.used_bytes), "{size:?}");
-        assert!(size.free_bytes > 0);
+        assert!(size.free_bytes > 0 && !size.too_deep);
+        fs::write(two.join("d"), vec![1; 1 << 20]).unwrap();
+        assert!(of(&[&one, &two], MANY).unwrap().used_bytes >= 2 << 20);
+    }
+
+    #[test]
+    fn empty_files_count_and_counting_stops_at_the_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in 0..1000 {
+            fs::write(dir.path().join(name.to_string()), "").unwrap();
+        }
+        assert_eq!(of(&[dir.path()], MANY).unwrap().used_bytes, 1000 * ENTRY_BYTES);
+        assert_eq!(of(&[dir.path()], 10 * ENTRY_BYTES).unwrap().used_bytes, 11 * ENTRY_BYTES);
+    }
+
+    /// Makes folders below one another, longer than any path, and writes a file into the last.
+    fn nest(folder: &Path, levels: usize, name: &str) {
+        let mut at = openat(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..levels {
+            mkdirat(&at, name, Mode::RWXU).unwrap();
+            at = openat(&at, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        let file = openat(at.as_fd(), "file", OFlags::WRONLY | OFlags::CREATE, Mode::RUSR | Mode::WUSR).unwrap();
+        rustix::io::write(&file, &[1; 1 << 20]).unwrap();
+    }
+
+    /// Counts as this file once did, by whole paths.
+    fn by_paths(folder: &Path) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let found = entry.metadata().unwrap();
+                bytes += found.blocks() * 512;
+                if found.is_dir() {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn no_path_is_too_long_to_be_counted_and_folders_that_are_too_deep_are_told() {
+        let dir = tempfile::tempdir().unwrap();
+        nest(dir.path(), 50, &"n".repeat(200));
+        assert!(by_paths(dir.path()) < 1 << 20, "paths do not reach the file");
+        let size = of(&[dir.path()], MANY).unwrap();
+        assert!(size.used_bytes >= 1 << 20 && !size.too_deep, "{size:?}");
+        let deep = tempfile::tempdir().unwrap();
+        nest(deep.path(), DEPTH_MAX + 1, "d");
+        assert!(of(&[deep.path()], MANY).unwrap().too_deep);
     }
 }

@@ -30,15 +30,7 @@ pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result
     let url = &spec.repository_url;
     if !url.starts_with("ssh://") {
         if let Some(password) = secrets::text(&given, "password")? {
-            let username = secrets::text(&given, "username")?.unwrap_or("git");
-            let login = Zeroizing::new(format!("{username}:{password}"));
-            let login = Zeroizing::new(base64::engine::general_purpose::STANDARD.encode(login.as_bytes()));
-            let value = |text: String| Zeroizing::new(text);
-            // Of its own host alone: a submodule elsewhere gets nothing.
-            let host = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-            environment.push(("GIT_CONFIG_COUNT", value("1".to_owned())));
-            environment.push(("GIT_CONFIG_KEY_0", value(format!("http.{host}/.extraHeader"))));
-            environment.push(("GIT_CONFIG_VALUE_0", value(format!("Authorization: Basic {}", login.as_str()))));
+            environment = login(url, secrets::text(&given, "username")?.unwrap_or("git"), password);
         }
         return Ok(Keys { environment });
     }
@@ -74,12 +66,98 @@ pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result
     Ok(Keys { environment })
 }
 
+/// Git's configuration for a password: it is sent to the host of `url` alone, so a submodule elsewhere gets nothing.
+fn login(url: &str, username: &str, password: &str) -> Vec<(&'static str, Zeroizing<String>)> {
+    let login = Zeroizing::new(format!("{username}:{password}"));
+    let login = Zeroizing::new(base64::engine::general_purpose::STANDARD.encode(login.as_bytes()));
+    let host = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+    [
+        ("GIT_CONFIG_COUNT", "2".to_owned()),
+        ("GIT_CONFIG_KEY_0", format!("http.{host}/.extraHeader")),
+        ("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {}", login.as_str())),
+        // After a redirect git sends the header of the first address to the new one, whatever host that is.
+        ("GIT_CONFIG_KEY_1", format!("http.{host}/.followRedirects")),
+        ("GIT_CONFIG_VALUE_1", "false".to_owned()),
+    ]
+    .map(|(name, value)| (name, Zeroizing::new(value)))
+    .into()
+}
+
 /// Takes the files away again.
 pub(crate) async fn remove(workshop: &Workshop<'_>) -> Result<(), BuildError> {
     let folder = workshop.places.keys.clone();
-    blocking("removing the key of the source", move || crate::places::remove(&folder)).await
+    blocking("removing the key of the source", move || fairlead_base::tree::remove(&folder)).await
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::net::{SocketAddr, TcpListener};
+    use std::process::Command;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+
+    /// A host that gives every request the same answers in turn by its method, and tells the heads that it got.
+    fn host(to_get: String, to_post: &'static str) -> (SocketAddr, Receiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (heads, received) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+                let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+                let answer = if head[0].starts_with("GET") { to_get.as_str() } else { to_post };
+                heads.send(head.join("\n").to_lowercase()).unwrap();
+                stream.write_all(answer.as_bytes()).ok();
+            }
+        });
+        (address, received)
+    }
+
+    /// Asks for the refs of a repository whose host redirects to another one; returns what the other one got.
+    fn redirected(without: Option<&str>) -> Vec<String> {
+        // The protocol's second version (gitprotocol-v2), so that git goes on with a request of its own.
+        let refs = "001e# service=git-upload-pack\n0000000eversion 2\n000cls-refs\n0000";
+        let found = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{refs}",
+            refs.len(),
+        );
+        let failed = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        let (other, received) = host(found, failed);
+        let moved = format!(
+            "HTTP/1.1 302 Found\r\nLocation: http://{other}/moved.git/info/refs?service=git-upload-pack\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        );
+        let (first, asked) = host(moved, failed);
+        let url = format!("http://{first}/shop.git");
+        let environment = login(&url, "ada", "open-sesame");
+        let environment = environment.iter().map(|(name, value)| match without {
+            Some(left_out) if value.contains(left_out) => (*name, "user.name"),
+            _ => (*name, value.as_str()),
+        });
+        let output = Command::new("git")
+            .args(["ls-remote", "--quiet", "--", &url])
+            .envs(environment)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("no_proxy", "*")
+            .output()
+            .unwrap();
+        assert!(!output.status.success());
+        assert!(asked.recv().unwrap().contains("authorization: basic"), "its own host gets the password");
+        received.try_iter().collect()
+    }
+
+    #[test]
+    fn a_redirect_takes_no_password_to_another_host() {
+        assert_eq!(redirected(None), Vec::<String>::new());
+        // Without the wall git does send it there.
+        let sent = redirected(Some(".followRedirects"));
+        assert!(sent.iter().any(|head| head.contains("authorization: basic")), "{sent:?}");
+    }
 }

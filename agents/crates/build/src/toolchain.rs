@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fairlead_base::{CancellationToken, file};
+use fairlead_base::{CancellationToken, file, tree};
 use fairlead_fetch::{Client, FetchError};
 use fairlead_model::Failure;
 use tokio::sync::Mutex;
@@ -117,12 +117,12 @@ impl Toolchains {
         self.client.file(what, digest, &archive, cancel).await.map_err(fetch(name))?;
         let (name, partial) = (name.to_owned(), self.folder.join(format!("{name}.partial")));
         let unpacked = tokio::task::spawn_blocking(move || {
-            remove(&partial).map_err(disk(&name))?;
+            tree::remove(&partial).map_err(disk(&name))?;
             archive::unpack(tool, &package, &archive, &partial)
                 .map_err(|why| ToolchainError::Package { name: name.clone(), why })?;
             (|| {
                 rustix::fs::syncfs(fs::File::open(&partial)?)?;
-                remove(&folder)?;
+                tree::remove(&folder)?;
                 fs::rename(&partial, &folder)?;
                 file::sync_folder(&folder)?;
                 fs::remove_file(&archive)
@@ -212,13 +212,6 @@ impl Tool {
 /// The toolchain that serves static sites.
 pub(crate) fn site_toolchain() -> String {
     SITE.to_owned()
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 fn disk(name: &str) -> impl Fn(io::Error) -> ToolchainError {

@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use fairlead_base::file;
+use fairlead_base::{file, tree};
 use fairlead_model::Failure;
 use tar::EntryType;
 
@@ -74,7 +74,7 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
         into.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?.to_string_lossy().into_owned();
     let partial = into.with_file_name(format!("{name}.partial"));
     // What a crash left of an earlier attempt.
-    remove(&partial)?;
+    tree::remove(&partial)?;
     let result = fill(file, digest, &partial).and_then(|()| {
         // Or a power cut after the rename could leave a whole folder of empty files.
         rustix::fs::syncfs(File::open(&partial)?).map_err(io::Error::from)?;
@@ -83,16 +83,9 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
         Ok(())
     });
     if result.is_err() {
-        remove(&partial)?;
+        tree::remove(&partial)?;
     }
     result
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {

@@ -28,7 +28,7 @@ const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET
 /// Open files, and processes of one user, where they can't be raised.
 const LOW_LIMITS: [(&str, i64); 2] = [("nofile", 16_384), ("nproc", 8_192)];
 /// Without a limit of its own, as for processes.
-const PIDS_MAX: u32 = 4096;
+pub(crate) const PIDS_MAX: u32 = 4096;
 /// The label by which a container is known to be one of Fairlead's.
 pub const OWNER_LABEL: &str = "dev.fairlead.owner";
 /// Between two looks at something that should end in a moment.
@@ -78,7 +78,7 @@ pub struct Bind {
 }
 
 /// How a container is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContainerState {
     /// Whether it runs.
     pub running: bool,

@@ -1,11 +1,8 @@
-//! Images: built from a context, pulled, saved to a file and loaded from one.
-
-use std::path::Path;
+//! Images: pulled, saved to a file and loaded from one.
 
 use bollard::auth::DockerCredentials;
 use bollard::query_parameters::{
-    BuildImageOptionsBuilder, CreateImageOptionsBuilder, ImportImageOptions, ListImagesOptions, RemoveImageOptions,
-    TagImageOptionsBuilder,
+    CreateImageOptionsBuilder, ImportImageOptions, ListImagesOptions, RemoveImageOptions, TagImageOptionsBuilder,
 };
 use bytes::Bytes;
 use fairlead_base::CancellationToken;
@@ -14,23 +11,6 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::container::found_or_none;
 use crate::{Engine, EngineError};
-
-/// A build from a Dockerfile.
-#[derive(Debug)]
-pub struct BuildOrder<'a> {
-    /// Tar of the folder; it is read as it is sent.
-    pub context: &'a Path,
-    /// Path of the Dockerfile in it.
-    pub dockerfile: &'a str,
-    /// `name:tag` of the image.
-    pub name: &'a str,
-    /// Of each of its containers; zero for none.
-    pub memory_bytes: u64,
-    /// 1000 = one core; zero for none.
-    pub cpu_millis: u32,
-    /// Whether to begin with an empty cache.
-    pub without_cache: bool,
-}
 
 /// Who asks a registry.
 #[derive(Clone, Default)]
@@ -59,43 +39,6 @@ pub struct NamedImage {
 }
 
 impl Engine {
-    /// Builds an image; its words go to `line` as they come.
-    pub async fn build(
-        &self,
-        order: BuildOrder<'_>,
-        line: &mut (dyn FnMut(String) + Send),
-        cancel: &CancellationToken,
-    ) -> Result<(), EngineError> {
-        const CPU_PERIOD_US: i32 = 100_000;
-        let mut options = BuildImageOptionsBuilder::new()
-            .dockerfile(order.dockerfile)
-            .t(order.name)
-            .nocache(order.without_cache)
-            .rm(true)
-            .forcerm(true);
-        if order.memory_bytes > 0 {
-            // The API's number has no room for more.
-            let bytes = i32::try_from(order.memory_bytes).unwrap_or(i32::MAX);
-            options = options.memory(bytes).memswap(bytes);
-        }
-        if order.cpu_millis > 0 {
-            let quota = i32::try_from(order.cpu_millis).unwrap_or(i32::MAX).saturating_mul(CPU_PERIOD_US / 1000);
-            options = options.cpuperiod(CPU_PERIOD_US).cpuquota(quota);
-        }
-        let (docker, context) = (self.api().await?, tokio::fs::File::open(order.context).await?);
-        let mut words =
-            std::pin::pin!(docker.build_image(options.build(), None, Some(bollard::body_try_stream(pieces(context)))));
-        while let Some(said) = next(&mut words, cancel).await? {
-            if let Some(detail) = said.error_detail {
-                return Err(EngineError::Refused(detail.message.unwrap_or_default()));
-            }
-            for text in said.stream.or(said.status).unwrap_or_default().lines().filter(|text| !text.trim().is_empty()) {
-                line(text.to_owned());
-            }
-        }
-        Ok(())
-    }
-
     /// Pulls an image; its digest in the registry, `sha256:<hex>`.
     pub async fn pull(
         &self,

@@ -1,6 +1,7 @@
 //! The container engine of a server, Docker or Podman, by the API they share. Owns the connection, what an image is made
 //! of, pulled to, saved to and loaded from, and containers. Never starts an engine, and never prunes what others made.
 
+mod builder;
 mod container;
 mod error;
 mod image;
@@ -13,9 +14,10 @@ use std::time::Duration;
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 pub use bollard;
+pub use builder::{BuildOrder, LOCAL_REGISTRY};
 pub use container::{Bind, ContainerOrder, ContainerState, ImageFacts, OWNER_LABEL, Words, Written};
 pub use error::EngineError;
-pub use image::{BuildOrder, Login, NamedImage};
+pub use image::{Login, NamedImage};
 
 /// Of one question; images take as long as they take.
 const TIMEOUT_SECONDS: u64 = 120;

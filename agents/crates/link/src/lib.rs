@@ -22,3 +22,11 @@ pub use session::LogRequest;
 pub use socket::SocketError;
 pub use spool::{Spool, SpoolLimits};
 pub use trust::TrustError;
+
+/// Saved files of the link that are damaged.
+pub fn damaged_files(
+    config: Option<&AgentConfig>,
+    folders: &fairlead_base::Folders,
+) -> Vec<fairlead_base::StateFileError> {
+    trust::Trust::damaged(config, folders)
+}

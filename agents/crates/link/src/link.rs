@@ -2,6 +2,7 @@
 //! Never applies a state and never waits for whoever does.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,8 +53,14 @@ pub struct LinkOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The key is missing or damaged.
-    #[error("the agent's key can't be used")]
-    Key(#[from] KeyError),
+    #[error("{path} can't be used")]
+    Key {
+        /// The key's file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: KeyError,
+    },
     /// The saved state can't be read.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -153,7 +160,8 @@ impl Link {
     /// Reads key, saved state and spool. Dials nothing yet.
     pub fn open(options: LinkOptions) -> Result<(Self, LinkEnds), LinkError> {
         let endpoint = Endpoint::new(&options.config.control_url, options.config.control_ca_file.as_deref())?;
-        let key = AgentKey::open(&options.folders.key())?;
+        let path = options.folders.key();
+        let key = AgentKey::open(&path).map_err(|source| LinkError::Key { path, source })?;
         let (trust, saved) = Trust::open(&options.config, &options.folders)?;
         let spool = Spool::open(&options.folders.spool(), options.spool)?;
         let (desired, desired_end) = watch::channel(Desired { state: saved.map(Arc::new), refused: None });

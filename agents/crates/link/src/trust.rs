@@ -1,11 +1,11 @@
 //! Whose desired state is accepted, and which: signed by a trusted key, for this server, never older than what was held.
-//! Owns `desired.bin` and `trust.toml`. Never applies a state.
+//! Owns `desired.bin`, `trust.toml` and `version.toml`. Never applies a state.
 
 use std::io;
 use std::path::PathBuf;
 
 use fairlead_base::config::ConfigError;
-use fairlead_base::{Folders, config, file};
+use fairlead_base::{Folders, StateFileError, config, file, state_file};
 use fairlead_model::{DesiredState, ServerId, StateError, Version};
 use fairlead_wire::agent;
 use prost::Message;
@@ -20,9 +20,12 @@ pub enum TrustError {
     /// A file can't be read or written.
     #[error("the saved state can't be read or written")]
     Io(#[from] io::Error),
-    /// The list of trusted keys is damaged.
+    /// A file can't be written.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A file is damaged that must not be guessed at.
+    #[error(transparent)]
+    Damaged(#[from] StateFileError),
 }
 
 /// What became of a state that was offered.
@@ -65,8 +68,11 @@ pub(crate) struct Trust {
     server: ServerId,
     keys: Vec<SigningKey>,
     held: Version,
+    /// Highest version that was ever accepted; kept apart from the state, so that damage to one file allows no downgrade.
+    highest: Version,
     state_path: PathBuf,
     keys_path: PathBuf,
+    version_path: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,38 +81,76 @@ struct TrustFile {
     signing_keys: Vec<SigningKey>,
 }
 
+/// The highest version accepted from one control plane; another server's id means another one.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VersionFile {
+    server_id: ServerId,
+    highest: Version,
+}
+
 impl Trust {
     /// Reads what is saved. A damaged or foreign state is logged and left out: the agent then starts with none and syncs.
     pub(crate) fn open(config: &AgentConfig, folders: &Folders) -> Result<(Self, Option<DesiredState>), TrustError> {
         let keys_path = folders.state().join("trust.toml");
-        let keys = if keys_path.exists() {
-            config::read::<TrustFile>(&keys_path)?.signing_keys
-        } else {
-            config.signing_keys.clone()
-        };
+        let keys = state_file::read_toml::<TrustFile>(&keys_path)?.map(|file| file.signing_keys);
+        let version_path = folders.state().join("version.toml");
+        let highest = state_file::read_toml::<VersionFile>(&version_path);
         let mut trust = Self {
             server: config.server_id.clone(),
-            keys,
+            keys: keys.unwrap_or_else(|| config.signing_keys.clone()),
             held: Version::default(),
+            highest: Version::default(),
             state_path: folders.desired_state(),
             keys_path,
+            version_path,
         };
-        let Some(bytes) = file::read_if_present(&trust.state_path)? else { return Ok((trust, None)) };
+        if let Ok(Some(file)) = &highest
+            && file.server_id == trust.server
+        {
+            trust.highest = file.highest;
+        }
+        let Some(bytes) = file::read_if_present(&trust.state_path)? else {
+            highest?;
+            return Ok((trust, None));
+        };
         let judged = agent::SignedState::decode(bytes.as_slice())
             .map_err(|error| StateError::Field { field: "saved".into(), reason: error.to_string() })
             .and_then(|signed| trust.judge(&signed));
         match judged {
             Ok((state, keys)) => {
-                trust.held = state.version;
-                // A crash between saving a state and its keys is repaired here.
+                // A crash between saving a state, its keys and its version is repaired here, as is a damaged version.
                 trust.save_keys(keys)?;
+                trust.save_highest(state.version)?;
+                trust.held = state.version;
                 Ok((trust, Some(state)))
             }
             Err(error) => {
-                tracing::error!(%error, "the saved desired state can't be used; waiting for the control plane");
+                let path = trust.state_path.display();
+                tracing::error!(%error, %path, "the saved desired state can't be used; waiting for the control plane");
+                // With both files damaged, nothing says which states are too old.
+                highest?;
                 Ok((trust, None))
             }
         }
+    }
+
+    /// Files that `open` can't use, or can't use whole.
+    pub(crate) fn damaged(config: Option<&AgentConfig>, folders: &Folders) -> Vec<StateFileError> {
+        let (keys_path, version_path) = (folders.state().join("trust.toml"), folders.state().join("version.toml"));
+        let keys = state_file::read_toml::<TrustFile>(&keys_path);
+        let state = state_file::read(&folders.desired_state(), |bytes| {
+            let signed = agent::SignedState::decode(bytes).map_err(|error| error.to_string())?;
+            let Some(config) = config else { return Ok(()) };
+            let trusted =
+                keys.as_ref().ok().and_then(Option::as_ref).map_or(&config.signing_keys, |file| &file.signing_keys);
+            let signer = trusted.iter().any(|key| {
+                key.key_id == signed.key_id && state_signature_valid(&key.public_key, &signed.state, &signed.signature)
+            });
+            if signer { Ok(()) } else { Err("no trusted key signed it".to_owned()) }
+        });
+        let version = state_file::read_toml::<VersionFile>(&version_path);
+        [keys.err(), version.err(), state.err()].into_iter().flatten().collect()
     }
 
     /// The version held; zero when none.
@@ -120,10 +164,12 @@ impl Trust {
         if state.version == self.held {
             return Ok(Verdict::Held);
         }
+        let version = state.version;
         file::replace(&self.state_path, &signed.encode_to_vec(), 0o600).map_err(|error| Refusal::Save(error.into()))?;
         self.save_keys(keys).map_err(Refusal::Save)?;
+        self.save_highest(version).map_err(Refusal::Save)?;
         // Last: a state that is held is handed out, and one that could not be saved whole is accepted when offered again.
-        self.held = state.version;
+        self.held = version;
         Ok(Verdict::Accepted(Box::new(state)))
     }
 
@@ -136,8 +182,9 @@ impl Trust {
             return Err(StateError::Signature { key_id: signed.key_id.chars().take(80).collect() });
         };
         let state = fairlead_wire::desired_state(&signed.state, &self.server)?;
-        if state.version < self.held {
-            return Err(StateError::Older { found: state.version, current: self.held });
+        let current = self.held.max(self.highest);
+        if state.version < current {
+            return Err(StateError::Older { found: state.version, current });
         }
         let mut keys = vec![signer.clone()];
         for announced in fairlead_wire::announced_keys(&signed.state)? {
@@ -154,6 +201,14 @@ impl Trust {
         if keys != self.keys {
             config::write(&self.keys_path, &TrustFile { signing_keys: keys.clone() })?;
             self.keys = keys;
+        }
+        Ok(())
+    }
+
+    fn save_highest(&mut self, version: Version) -> Result<(), TrustError> {
+        if version > self.highest {
+            config::write(&self.version_path, &VersionFile { server_id: self.server.clone(), highest: version })?;
+            self.highest = version;
         }
         Ok(())
     }

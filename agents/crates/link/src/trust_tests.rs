@@ -148,3 +148,55 @@ fn a_state_whose_keys_could_not_be_saved_is_accepted_when_it_comes_again() {
     assert!(accepted(&mut trust, &rotation));
     assert!(accepted(&mut trust, &new.sign(2, &[])));
 }
+
+/// Offers a state to a fresh `Trust` of this home.
+fn offered(home: &Home, signed: &agent::SignedState) -> Result<Verdict, Refusal> {
+    home.trust().0.offer(signed)
+}
+
+#[test]
+fn damage_to_the_saved_state_allows_no_older_one() {
+    let pinned = Signer::new("key_a", 1);
+    let home = Home::new(&pinned);
+    assert!(accepted(&mut home.trust().0, &pinned.sign(7, &[])));
+    let version = home.folders.state().join("version.toml");
+    for damage in [b"".as_slice(), b"half of a state", pinned.sign(6, &[]).encode_to_vec().as_slice()] {
+        std::fs::write(home.folders.desired_state(), damage).unwrap();
+        assert_eq!(home.trust().1, None, "a state that is older than the highest is not used either");
+        assert!(matches!(offered(&home, &pinned.sign(6, &[])), Err(Refusal::State(StateError::Older { .. }))));
+    }
+    // The same version again is no downgrade, and brings the state back.
+    assert!(matches!(offered(&home, &pinned.sign(7, &[])), Ok(Verdict::Accepted(_))));
+    assert_eq!(home.trust().1, Some(7));
+    // Without the second file the downgrade succeeds.
+    std::fs::remove_file(&version).unwrap();
+    std::fs::write(home.folders.desired_state(), b"half").unwrap();
+    assert!(matches!(offered(&home, &pinned.sign(6, &[])), Ok(Verdict::Accepted(_))));
+}
+
+#[test]
+fn a_damaged_version_is_written_anew_from_the_state_and_both_damaged_stop_the_start() {
+    let pinned = Signer::new("key_a", 1);
+    let home = Home::new(&pinned);
+    assert!(accepted(&mut home.trust().0, &pinned.sign(7, &[])));
+    let version = home.folders.state().join("version.toml");
+    std::fs::write(&version, b"half").unwrap();
+    assert_eq!(super::Trust::damaged(Some(&home.config), &home.folders).len(), 1);
+    assert_eq!(home.trust().1, Some(7));
+    assert!(super::Trust::damaged(Some(&home.config), &home.folders).is_empty());
+    std::fs::write(&version, b"half").unwrap();
+    std::fs::write(home.folders.desired_state(), b"half").unwrap();
+    let error = Trust::open(&home.config, &home.folders).unwrap_err().to_string();
+    assert!(error.contains("version.toml is damaged") && error.contains("check --repair"), "{error}");
+    let damaged = super::Trust::damaged(Some(&home.config), &home.folders);
+    assert_eq!(damaged.len(), 2, "{damaged:?}");
+    // Another control plane counts its own versions.
+    std::fs::remove_file(home.folders.desired_state()).unwrap();
+    let other = AgentConfig { server_id: ServerId::parse("srv_2").unwrap(), ..home.config.clone() };
+    std::fs::write(&version, "server_id = \"srv_1\"\n[highest]\nepoch = 9\nnumber = 9\n").unwrap();
+    assert_eq!(Trust::open(&other, &home.folders).unwrap().0.highest, Version::default());
+    assert_eq!(home.trust().0.highest, Version { epoch: 9, number: 9 });
+    std::fs::write(home.folders.state().join("trust.toml"), "signing_keys = [").unwrap();
+    let error = Trust::open(&home.config, &home.folders).unwrap_err().to_string();
+    assert!(error.contains("trust.toml is damaged"), "{error}");
+}

@@ -227,7 +227,7 @@ pub struct AppTraffic {
     pub sticky: Option<Sticky>,
     /// How long a new instance gets less than its share.
     pub slow_start_ms: u32,
-    /// Connections to one instance from one core.
+    /// Connections to one instance from one core; zero: as many as the instance makes use of.
     pub connections_per_instance: u32,
     /// Requests under way at one instance from one core; zero: as many as there are connections.
     pub in_flight_per_instance: u32,
@@ -257,13 +257,13 @@ impl Default for AppTraffic {
             balance: Balance::LeastInFlight,
             sticky: None,
             slow_start_ms: 0,
-            connections_per_instance: 64,
+            connections_per_instance: 0,
             in_flight_per_instance: 0,
             in_flight_max: 0,
             queue_max: 8192,
-            queue_timeout_ms: 10_000,
+            queue_timeout_ms: 60_000,
             response_timeout_ms: 120_000,
-            adaptive: true,
+            adaptive: false,
             retry_budget_percent: 20,
             ejection: Ejection::default(),
             health: None,

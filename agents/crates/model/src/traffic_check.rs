@@ -193,7 +193,7 @@ impl AppTraffic {
     /// Tells the first field that can't be used.
     pub fn check(&self) -> Checked {
         within("slow_start_ms", self.slow_start_ms, 0, MILLISECONDS_MAX)?;
-        within("connections_per_instance", self.connections_per_instance, 1, 10_000)?;
+        within("connections_per_instance", self.connections_per_instance, 0, 10_000)?;
         within("in_flight_per_instance", self.in_flight_per_instance, 0, COUNT_MAX)?;
         within("in_flight_max", self.in_flight_max, 0, COUNT_MAX)?;
         within("queue_max", self.queue_max, 0, 100_000)?;

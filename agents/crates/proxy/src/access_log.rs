@@ -75,7 +75,7 @@ impl AccessLog {
     }
 }
 
-/// What the writer goes by.
+/// Settings of the writer, which gets the file itself as a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogFile {
     /// Empty: nothing is written.

@@ -4,6 +4,7 @@ mod error;
 mod keeper;
 mod keys;
 mod link;
+mod log_file;
 mod merge;
 mod process;
 mod replace;

@@ -315,7 +315,12 @@ impl Exchange {
         downstream: &mut D,
         not: Option<&Rc<Instance>>,
     ) -> Result<Result<(Serving, Slot), Refusal>, ClientError> {
-        let asks = Asks { priority: self.priority, affinity: self.affinity.clone(), not: not.cloned() };
+        let asks = Asks {
+            client: client_key(self.journal.client),
+            priority: self.priority,
+            affinity: self.affinity.clone(),
+            not: not.cloned(),
+        };
         match self.app.acquire(asks) {
             Acquired::Here(serving, slot) => Ok(Ok((serving, slot))),
             Acquired::Refused(refusal) => Ok(Err(refusal)),

@@ -8,6 +8,7 @@
 mod access_log;
 mod client;
 mod compress;
+mod confine;
 mod control;
 mod core;
 mod exchange;
@@ -27,6 +28,7 @@ mod websocket;
 mod worker;
 
 pub use self::core::DrainOrder;
+pub use confine::confine;
 pub use control::{KeeperOptions, ListenerKind, OwnedListener, ProxyError, ProxyKeeper, Sockets};
 pub use limits::Limits;
 pub use run::{run, serve};

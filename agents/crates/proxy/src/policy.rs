@@ -180,6 +180,11 @@ impl Policy {
         RequestEdit { rules: self.request_rules.as_ref(), stripped }
     }
 
+    /// What is changed of the fields of a request.
+    pub(crate) fn request_rules(&self) -> Option<&HeaderRules> {
+        self.request_rules.as_ref()
+    }
+
     /// What is changed of the fields of a response.
     pub(crate) fn response_rules(&self) -> Option<&HeaderRules> {
         self.response_rules.as_ref()

@@ -15,9 +15,10 @@ use tokio::runtime::Builder;
 use tokio::time::timeout;
 
 use crate::access_log::LogWriter;
+use crate::confine::confine;
 use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
 use crate::core::Ports;
-use crate::h3::{self, Mail, QuicSettings};
+use crate::h3::{QuicSettings, Ways};
 use crate::health::Probes;
 use crate::limits::Limits;
 use crate::policy::Shared;
@@ -30,7 +31,8 @@ const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Descriptors kept free of clients: sockets to apps, listeners, the event loops' own.
 const DESCRIPTORS_APART: u64 = 256;
 
-/// Serves until SIGTERM, SIGINT or a command to drain. Makes its own threads and runtime: call it outside of any.
+/// Serves until SIGTERM, SIGINT or a command to drain, with the rights that serving needs and no others. Makes its own threads
+/// and runtime: call it outside of any.
 pub fn run(agent_version: &str) -> Result<(), ProxyError> {
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -47,7 +49,7 @@ pub fn run(agent_version: &str) -> Result<(), ProxyError> {
         let connections_max = descriptors.saturating_sub(DESCRIPTORS_APART) * 2 / 3 / cores;
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX).max(64);
         let limits = Limits { connections_max, ..Limits::default() };
-        serve_sockets(agent_version, limits, sockets, keys, Some(channel), &shutdown).await
+        serve_sockets(agent_version, limits, (sockets, keys), Some(channel), true, &shutdown).await
     })
 }
 
@@ -58,15 +60,15 @@ pub async fn serve(
     sockets: Sockets,
     shutdown: &CancellationToken,
 ) -> Result<(), ProxyError> {
-    serve_sockets(agent_version, limits, sockets, ProxyKeys::generate()?, None, shutdown).await
+    serve_sockets(agent_version, limits, (sockets, ProxyKeys::generate()?), None, false, shutdown).await
 }
 
 async fn serve_sockets(
     agent_version: &str,
     limits: Limits,
-    sockets: Sockets,
-    keys: ProxyKeys,
+    (sockets, keys): (Sockets, ProxyKeys),
     channel: Option<Channel>,
+    confined: bool,
     shutdown: &CancellationToken,
 ) -> Result<(), ProxyError> {
     let certificates = Arc::new(CertificateStore::default());
@@ -78,17 +80,20 @@ async fn serve_sockets(
     let mut workers = Vec::new();
     let listeners = share_out(&sockets).map_err(ProxyError::system("cannot duplicate the listening sockets"))?;
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
-    let quic = QuicSettings::new(&tls, &keys, &limits, control_path)?;
-    let mut mail: Vec<Vec<Mail>> = listeners.iter().map(|_| Vec::new()).collect();
-    for (number, _) in sockets.addresses(ListenerKind::Quic).into_iter().enumerate() {
-        mail.iter_mut().zip(h3::boxes(listeners.len(), number)).for_each(|(mail, of_core)| mail.push(of_core));
+    let quic = QuicSettings::new(&tls, &keys, &limits)?;
+    let ways = Ways::of_cores(&listeners, quic.generation, &control_path);
+    // The user who started this process commands it, also once it is another user's.
+    let owner = rustix::process::geteuid().as_raw();
+    if confined {
+        fairlead_tls::load_system_authorities();
+        confine().map_err(ProxyError::system("cannot give up the rights that serving does not need"))?;
     }
     let access_log = LogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
     let (wakes, called) = tokio::sync::mpsc::unbounded_channel();
-    for (index, (listeners, mail)) in listeners.into_iter().zip(mail).enumerate() {
+    for (index, (listeners, ways)) in listeners.into_iter().zip(ways).enumerate() {
         let (limits, tls, quic) = (limits.clone(), Arc::clone(&tls), quic.clone());
         let (access_log, wakes) = (access_log.clone(), wakes.clone());
-        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, mail, access_log, wakes };
+        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, ways, access_log, wakes };
         workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
     }
     let cores = workers.len();
@@ -109,6 +114,7 @@ async fn serve_sockets(
         shared,
         collected_at: Instant::now(),
         wakes: called,
+        owner,
     };
     if server.serve(shutdown).await? == ServeEnd::Cut {
         tracing::warn!("ended with exchanges in flight");
@@ -149,7 +155,8 @@ async fn receive_sockets(channel: &mut Channel) -> Result<(Sockets, ProxyKeys), 
         Some(proxy_command::Body::Serve(listeners)) => {
             // A `run` of a former version has none; then nobody's clients are known again.
             let keys = listeners.keys.as_ref().and_then(ProxyKeys::read).map_or_else(ProxyKeys::generate, Ok)?;
-            Ok((Sockets::adopt(&listeners, channel.take_descriptors())?, keys))
+            let descriptors = channel.take_descriptors(listeners.listeners.len());
+            Ok((Sockets::adopt(&listeners, descriptors)?, keys))
         }
         _ => Err(ProxyError::NotStartedByRun),
     }

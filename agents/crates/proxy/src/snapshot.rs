@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_model::{AppTraffic, ProxySettings, TrafficError, UpstreamAddress};
-use fairlead_route::{RouteTable, Trust};
+use fairlead_model::{AppTraffic, ProxySettings, RoutePolicy, TrafficError, UpstreamAddress};
+use fairlead_route::{Guard, RouteTable, Trust};
 use fairlead_tls::{CertificateSet, CertificateSource};
 use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot};
 use fairlead_wire::{app_traffic, proxy_settings, redirect, route_policy};
@@ -121,8 +121,9 @@ impl Snapshot {
         let mut routes = Vec::with_capacity(message.routes.len());
         let mut keys = Vec::with_capacity(message.routes.len());
         for (position, route) in (0u32..).zip(&message.routes) {
-            routes.push(read_route(route, &index, shared)?);
-            keys.push((route.host.as_str(), route.path_prefix.as_str(), position));
+            let (entry, guard) = read_route(route, &index, shared)?;
+            routes.push(entry);
+            keys.push((route.host.as_str(), route.path_prefix.as_str(), position, guard));
         }
         let sources = message.certificates.iter().map(|certificate| CertificateSource {
             hosts: &certificate.hosts,
@@ -132,7 +133,7 @@ impl Snapshot {
         let settings = proxy_settings(message.settings.as_ref()).map_err(SnapshotError::Settings)?;
         Ok(Self {
             generation: message.generation,
-            table: RouteTable::build(keys)?,
+            table: RouteTable::guarded(keys)?,
             routes,
             apps,
             certificates: Arc::new(CertificateSet::build(sources, certificates)?),
@@ -151,7 +152,7 @@ fn read_route(
     route: &ProxyRoute,
     apps: &HashMap<&str, u32>,
     shared: &Arc<Shared>,
-) -> Result<RouteEntry, SnapshotError> {
+) -> Result<(RouteEntry, Guard), SnapshotError> {
     let policy_error =
         |error| SnapshotError::Policy { host: route.host.clone(), path_prefix: route.path_prefix.clone(), error };
     let app = match &route.redirect {
@@ -169,10 +170,29 @@ fn read_route(
     };
     let redirect = route.redirect.as_ref().map(redirect).transpose().map_err(policy_error)?;
     let policy = route.policy.as_ref().map(route_policy).transpose().map_err(policy_error)?.unwrap_or_default();
+    let guard = Guard { rules: guard_rules(&policy, shared), app: app.filter(|_| !policy.strip_prefix) };
     let policy = Policy::compile(&route.host, &route.path_prefix, &policy, redirect, shared).map_err(policy_error)?;
     let prefix = route.path_prefix.strip_suffix('/').unwrap_or(&route.path_prefix);
     let key = format!("{}{prefix}/", route.host).into();
-    Ok(RouteEntry { key, app, policy: policy.map(Arc::new) })
+    Ok((RouteEntry { key, app, policy: policy.map(Arc::new) }, guard))
+}
+
+/// Stands for the rules of a route that keep requests from its app or decide what it believes; zero for none.
+fn guard_rules(policy: &RoutePolicy, shared: &Shared) -> u64 {
+    let open = RoutePolicy::default();
+    let rules = RoutePolicy {
+        http: open.http,
+        strip_prefix: open.strip_prefix,
+        response_headers: open.response_headers.clone(),
+        error_pages: open.error_pages.clone(),
+        priority: open.priority,
+        compress: open.compress,
+        ..policy.clone()
+    };
+    // Its Debug leaves passwords out, so two routes with other passwords would look the same.
+    let users =
+        rules.basic_auth.iter().flat_map(|auth| &auth.users).map(|user| &user.password_hash).collect::<Vec<_>>();
+    if rules == open { 0 } else { shared.hash(&(format!("{rules:?}"), users)) | 1 }
 }
 
 fn read_app<'a>(app: &'a ProxyApp, instances: &mut HashSet<&'a str>) -> Result<AppSpec, SnapshotError> {

@@ -11,7 +11,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairlead_route::instance_key;
+use fairlead_route::{ConcurrencyLimit, InstanceLoad, instance_key};
 
 use crate::core::{Served, Standing, Window};
 use crate::limits::Limits;
@@ -31,6 +31,11 @@ pub(crate) struct Instance {
     in_flight: Cell<u32>,
     /// Of those in flight, the ones that it is at work on.
     busy: Cell<u32>,
+    /// Requests that it was done with since the core began; wraps around.
+    completed: Cell<u32>,
+    /// Requests that it works on at most.
+    slots: Cell<u32>,
+    concurrency: Cell<ConcurrencyLimit>,
     draining: Cell<bool>,
     /// When it drains: when its WebSockets are told.
     tell: Cell<Option<Window>>,
@@ -47,6 +52,9 @@ impl Instance {
             standing: Standing::default(),
             in_flight: Cell::new(0),
             busy: Cell::new(0),
+            completed: Cell::new(0),
+            slots: Cell::new(0),
+            concurrency: Cell::default(),
             draining: Cell::new(false),
             tell: Cell::new(None),
             connections: Connections::new(connector),
@@ -68,6 +76,7 @@ impl Instance {
         self.in_flight.set(self.in_flight.get() - 1);
     }
 
+    #[cfg(test)]
     pub(crate) fn busy(&self) -> u32 {
         self.busy.get()
     }
@@ -80,6 +89,30 @@ impl Instance {
     /// It works on one less.
     pub(crate) fn give_slot(&self) {
         self.busy.set(self.busy.get() - 1);
+        self.completed.set(self.completed.get().wrapping_add(1));
+    }
+
+    /// Requests that it works on at most.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots.get()
+    }
+
+    /// Whether it may get another request to work on.
+    pub(crate) fn has_slot(&self) -> bool {
+        self.busy.get() < self.slots.get()
+    }
+
+    /// Bounds the requests that it works on: by `most`, and below that by what it has shown when `adapts`.
+    pub(crate) fn set_slots(&self, most: u32, adapts: bool) {
+        self.slots.set(if adapts { most.min(self.concurrency.get().get()) } else { most });
+    }
+
+    /// Time has passed: a limit that adapts may change.
+    pub(crate) fn adapt(&self, now_ms: u64, most: u32, queued: bool) {
+        let mut concurrency = self.concurrency.get();
+        concurrency.step(now_ms, InstanceLoad { busy: self.busy.get(), completed: self.completed.get(), queued });
+        self.concurrency.set(concurrency);
+        self.set_slots(most, true);
     }
 
     /// A draining instance gets nothing new and keeps nothing idle.

@@ -17,7 +17,7 @@ use crate::access_log::{AccessLog, Message};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
 use crate::core::{Core, CoreStats, DrainOrder, Ports, WakeCalls};
-use crate::h3::{self, Mail, QuicSettings};
+use crate::h3::{self, QuicSettings, Ways};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
@@ -49,7 +49,7 @@ pub(crate) struct WorkerOptions {
     pub(crate) listeners: Vec<OwnedListener>,
     pub(crate) quic: QuicSettings,
     /// One for each of QUIC's listeners, in their order.
-    pub(crate) mail: Vec<Mail>,
+    pub(crate) ways: Vec<Ways>,
     pub(crate) access_log: SyncSender<Message>,
     /// Who is told of requests for apps that sleep.
     pub(crate) wakes: WakeCalls,
@@ -97,13 +97,11 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
     let laps = Rc::clone(&core);
     spawn(async move { laps.handshakes.count_laps(Instant::now).await });
     let mut accepting = Vec::new();
-    let mut mail = options.mail.into_iter();
+    let mut ways = options.ways.into_iter();
     for listener in options.listeners {
         if listener.kind == ListenerKind::Quic {
-            if let Some(mail) = mail.next() {
-                let core_number = u8::try_from(options.index % 256).unwrap_or_default();
-                let served = h3::serve(Rc::clone(&core), listener, options.quic.clone(), mail, core_number);
-                spawn(served);
+            if let Some(ways) = ways.next() {
+                spawn(h3::serve(Rc::clone(&core), listener, options.quic.clone(), ways));
             }
             continue;
         }
@@ -307,12 +305,12 @@ pub(crate) mod tests {
         let tls = server_config(Arc::new(CertificateStore::default()), tickets).unwrap();
         let worker = Worker::spawn(WorkerOptions {
             index: 0,
-            quic: QuicSettings::new(&tls, &keys, &limits, folder.path().join("a.sock")).unwrap(),
+            quic: QuicSettings::new(&tls, &keys, &limits).unwrap(),
             limits,
             ports: Ports { https: None, quic: None },
             tls,
             listeners: sockets.listeners,
-            mail: Vec::new(),
+            ways: Vec::new(),
             access_log: LogWriter::start().unwrap(),
             wakes: mpsc::unbounded_channel().0,
         })

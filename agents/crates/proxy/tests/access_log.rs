@@ -42,6 +42,7 @@ async fn every_request_has_its_line_and_a_sample_of_none_leaves_only_failures() 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("access.log");
     let mut proxy = Proxy::bare(quick()).await;
+    proxy.pass_log(&std::fs::File::create(&path).unwrap()).await;
     let upstreams = || vec![upstream("ins_1", app.address)];
     let snapshot = logged(&proxy, upstreams(), &path, 1000);
     proxy.apply(snapshot).await.unwrap();

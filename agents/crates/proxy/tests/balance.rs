@@ -13,6 +13,7 @@ use support::app::App;
 use support::client::{self, get};
 use support::{HOST, Proxy, quick, upstream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -117,6 +118,86 @@ async fn a_request_in_line_goes_to_whichever_instance_is_free_first() {
     for client in &mut clients {
         assert_eq!(client.response(false).await.unwrap().status, 200);
     }
+}
+
+/// A slow app: it answers nobody before it has all requests at once, as one with a thousand open calls to a model does.
+#[tokio::test]
+async fn a_slow_app_gets_all_requests_and_none_is_refused() {
+    const REQUESTS: usize = 400;
+    let ask_all = async |proxy: &Proxy| {
+        let mut responses = JoinSet::new();
+        for _ in 0..4 {
+            let send = support::http2::connect(proxy).await;
+            for _ in 0..REQUESTS / 4 {
+                let send = send.clone();
+                responses.spawn(async move { support::http2::get(&send, "/").await.0 });
+            }
+        }
+        responses
+    };
+    let (app, gate, at_app) = gated().await;
+    let proxy = Proxy::with(quick(), vec![upstream("ins_1", app.address)]).await;
+    let responses = ask_all(&proxy).await;
+    while at_app.load(Ordering::SeqCst) < REQUESTS {
+        tokio::task::yield_now().await;
+    }
+    gate.add_permits(REQUESTS);
+    assert_eq!(responses.join_all().await, [200; REQUESTS]);
+
+    // The control: 64 connections that are asked for stay 64 from each of two cores.
+    let (app, gate, at_app) = gated().await;
+    let traffic = AppTraffic { connections_per_instance: 64, admission_off: true, ..AppTraffic::default() };
+    let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
+    let responses = ask_all(&proxy).await;
+    let waiting = |stats: &ProxyStats| balance(stats).waiting as usize;
+    proxy.stats_until(|stats| waiting(stats) + at_app.load(Ordering::SeqCst) == REQUESTS).await;
+    assert!(at_app.load(Ordering::SeqCst) <= 128);
+    gate.add_permits(REQUESTS);
+    assert_eq!(responses.join_all().await, [200; REQUESTS]);
+}
+
+/// One client sends 20 × 128 requests to an app that does one at a time from each of two cores; another one sends one request.
+/// Returns how many requests the app does until it has done that one, up to `most`.
+async fn answers_until_served(from: &str, most: usize) -> usize {
+    const CROWD: usize = 20 * 128;
+    let (app, gate, at_app) = gated().await;
+    let traffic = AppTraffic { connections_per_instance: 1, admission_off: true, ..AppTraffic::default() };
+    let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
+    let mut crowd = JoinSet::new();
+    for _ in 0..20 {
+        let send = support::http2::connect(&proxy).await;
+        for _ in 0..128 {
+            let send = send.clone();
+            crowd.spawn(async move { support::http2::get(&send, "/crowd").await });
+        }
+    }
+    let here = |stats: &ProxyStats| balance(stats).waiting as usize + at_app.load(Ordering::SeqCst);
+    proxy.stats_until(|stats| here(stats) == CROWD).await;
+    let mut polite = client::handshake_from(from, &proxy, &proxy.tls(&["http/1.1"]), HOST).await.unwrap();
+    polite.send(&get("/polite")).await;
+    proxy.stats_until(|stats| here(stats) == CROWD + 1).await;
+    let mut answered = tokio::spawn(async move { polite.response(false).await.unwrap().status });
+    for done in 1..=most {
+        let begun = at_app.load(Ordering::SeqCst);
+        gate.add_permits(1);
+        // Another request is begun when one is done.
+        while at_app.load(Ordering::SeqCst) == begun && !answered.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        if answered.is_finished() {
+            assert_eq!((&mut answered).await.unwrap(), 200);
+            return done;
+        }
+    }
+    most
+}
+
+#[tokio::test]
+async fn one_client_with_thousands_of_requests_does_not_shut_an_app_for_another() {
+    let served = answers_until_served("127.0.0.2", 100).await;
+    assert!(served <= 10, "{served}");
+    // The control: from the address of the crowd it waits behind the crowd.
+    assert_eq!(answers_until_served("127.0.0.1", 100).await, 100);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlead_proxy::Limits;
-use fairlead_wire::traffic::RoutePolicy;
+use fairlead_wire::traffic::{HeaderAction, HeaderRule, RoutePolicy};
 use h3::error::Code;
 use http::HeaderMap;
 use quic::{Quic, ask, connect, get, read, request};
@@ -99,6 +99,41 @@ async fn bodies_without_a_length_stream_both_ways_with_their_trailers() {
     assert_eq!(stream.recv_response().await.unwrap().status(), 200);
     assert_eq!(read(&mut stream).await.unwrap(), b"2000000 x-t: 1");
     assert_eq!(stream.recv_trailers().await.unwrap().unwrap()["x-sum"], "9");
+}
+
+#[tokio::test]
+async fn header_rules_hold_for_trailers_both_ways() {
+    let app = App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let text = request.trailers.trim().to_owned();
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            peer.write(&format!("{head}{:x}\r\n{text}\r\n0\r\nX-Secret: 1\r\nX-Sum: 9\r\n\r\n", text.len())).await;
+        }
+    })
+    .await;
+    let mut proxy = Proxy::before(app.address).await;
+    let mut snapshot = proxy.snapshot(vec![upstream("ins_1", app.address)]);
+    let rule = |name: &str| HeaderRule {
+        action: HeaderAction::Set.into(),
+        name: name.to_owned(),
+        value: "of the route".to_owned(),
+    };
+    let (request_headers, response_headers) = (vec![rule("x-user")], vec![rule("x-secret")]);
+    snapshot.routes[0].policy = Some(RoutePolicy { request_headers, response_headers, ..RoutePolicy::default() });
+    proxy.apply(snapshot).await.unwrap();
+    let client = connect(&proxy).await;
+    let mut stream = client.send.clone().send_request(request("POST", "/")).await.unwrap();
+    stream.send_data("x".into()).await.unwrap();
+    let mut trailers = HeaderMap::new();
+    trailers.insert("x-user", "red".parse().unwrap());
+    trailers.insert("x-forwarded-for", "6.6.6.6".parse().unwrap());
+    trailers.insert("x-keep", "1".parse().unwrap());
+    stream.send_trailers(trailers).await.unwrap();
+    stream.finish().await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().headers()["x-secret"], "of the route");
+    assert_eq!(read(&mut stream).await.unwrap(), b"x-keep: 1");
+    let trailers = stream.recv_trailers().await.unwrap().unwrap();
+    assert_eq!((trailers.len(), trailers["x-sum"].as_bytes()), (1, &b"9"[..]));
 }
 
 #[tokio::test]

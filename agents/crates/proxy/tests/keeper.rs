@@ -6,7 +6,9 @@
 
 mod support;
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,8 +18,10 @@ use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
-    ProxyApp, ProxyCommand, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot, ProxyStats, proxy_event,
+    Listener, Listeners, ProxyApp, ProxyCommand, ProxyEvent, ProxyHello, ProxyRoute, ProxySnapshot, ProxyStats,
+    proxy_command, proxy_event,
 };
+use fairlead_wire::traffic::{AccessLog, ProxySettings};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use rustls::HandshakeKind;
 use support::app::App;
@@ -34,10 +38,21 @@ fn main() {
     }
     let runtime = tokio::runtime::Runtime::new().unwrap();
     if std::env::args().nth(1).as_deref() == Some("stranger") {
-        runtime.block_on(stranger(std::env::args().nth(2).unwrap().as_ref()));
+        runtime.block_on(stranger(std::env::args().nth(2).unwrap().as_ref(), 99, std::process::id()));
+        return;
+    }
+    if std::env::args().nth(1).as_deref() == Some("liar") {
+        let named = std::env::args().nth(3).unwrap().parse().unwrap();
+        runtime.block_on(stranger(std::env::args().nth(2).unwrap().as_ref(), 1, named));
         return;
     }
     runtime.block_on(async {
+        a_proxy_serves_without_any_right_beyond_serving().await;
+        println!("ok: a proxy serves without any right beyond serving");
+        a_proxy_that_names_another_process_is_not_believed().await;
+        println!("ok: a proxy that names another process is not believed");
+        the_access_log_is_rotated_for_a_proxy_that_opens_no_file().await;
+        println!("ok: the access log is rotated for a proxy that opens no file");
         a_killed_proxy_is_followed_at_once_and_refuses_nobody().await;
         println!("ok: a killed proxy is followed at once and refuses nobody");
         a_new_run_adopts_the_proxy_that_serves().await;
@@ -53,12 +68,13 @@ fn main() {
         used_up_descriptors_pause_accepting_and_it_recovers().await;
         println!("ok: used-up descriptors pause accepting, and it recovers");
     });
-    println!("test result: ok. 7 passed; 0 failed; 0 ignored");
+    println!("test result: ok. 10 passed; 0 failed; 0 ignored");
 }
 
 fn options(folder: &Path) -> KeeperOptions {
     KeeperOptions {
-        program: std::env::current_exe().unwrap(),
+        // An ordinary user may start it too, in whatever folder it lies.
+        program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],
@@ -110,6 +126,81 @@ async fn until(condition: impl AsyncFn() -> bool) {
     while !condition().await {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// The fields of a thread's status (proc_pid_status(5)).
+fn status(task: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(task.join("status")).unwrap();
+    let fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.map(|(name, value)| (name.to_owned(), value.split_whitespace().collect::<Vec<_>>().join(" "))).collect()
+}
+
+async fn a_proxy_serves_without_any_right_beyond_serving() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    discard(stats);
+    keeper.apply(snapshot(app.address)).await.unwrap();
+    assert_eq!(ask(keeper.http_address().unwrap()).await, Some(200));
+    let root = rustix::process::geteuid().is_root();
+    let user =
+        if root { fairlead_base::accounts::proxy_user().unwrap().uid } else { rustix::process::geteuid().as_raw() };
+    let mut threads = 0;
+    for task in std::fs::read_dir(format!("/proc/{}/task", keeper.pid())).unwrap() {
+        let status = status(&task.unwrap().path());
+        for capabilities in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+            assert_eq!(status[capabilities], "0".repeat(16), "{capabilities}");
+        }
+        if root {
+            assert_eq!((&*status["CapBnd"], &*status["Groups"]), (&*"0".repeat(16), ""));
+        }
+        assert_eq!((&*status["NoNewPrivs"], &*status["Seccomp"]), ("1", "2"));
+        assert_eq!(status["Uid"], [user; 4].map(|user| user.to_string()).join(" "));
+        threads += 1;
+    }
+    assert!(threads > 2, "the control thread and each core");
+    keeper.stop(Duration::from_secs(5)).await;
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    // Nobody but its owner gets to it.
+    std::fs::set_permissions(&logs, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
+    discard(stats);
+    let access_log =
+        AccessLog { sample_permille: Some(1000), file_bytes_max: 64 * 1024, files_max: 3, ..AccessLog::default() };
+    let table = ProxySnapshot {
+        settings: Some(ProxySettings { access_log: Some(access_log), ..ProxySettings::default() }),
+        access_log_path: logs.join("access.log").to_string_lossy().into_owned(),
+        ..snapshot(app.address)
+    };
+    keeper.apply(table).await.unwrap();
+    let address = keeper.http_address().unwrap();
+    let written = |name: &str| std::fs::metadata(logs.join(name)).map_or(0, |file| file.len());
+    // A successor is passed the file too.
+    for (name, pid) in [("access.log", 0), ("access.log.1", keeper.pid())] {
+        if pid != 0 {
+            kill(pid, Signal::KILL);
+            until(async || keeper.pid() != pid).await;
+        }
+        until(async || {
+            assert_eq!(ask(address).await, Some(200));
+            written(name) >= 64 * 1024
+        })
+        .await;
+    }
+    until(async || {
+        assert_eq!(ask(address).await, Some(200));
+        (1..64 * 1024).contains(&written("access.log"))
+    })
+    .await;
+    keeper.stop(Duration::from_secs(5)).await;
 }
 
 async fn a_killed_proxy_is_followed_at_once_and_refuses_nobody() {
@@ -258,30 +349,67 @@ async fn a_hung_proxy_is_replaced_on_the_same_sockets() {
     second.stop(Duration::from_secs(5)).await;
 }
 
-/// Holds a proxy's sockets and speaks a version that nobody knows.
-async fn stranger(control_path: &Path) {
-    let listener = tokio::net::UnixListener::bind(control_path).unwrap();
+/// Holds a proxy's control socket, and says that it speaks this version and is this process.
+async fn stranger(control_path: &Path, protocol_version: u32, pid: u32) {
+    let control = std::os::unix::net::UnixListener::bind(control_path).unwrap();
+    control.set_nonblocking(true).unwrap();
+    let listener = tokio::net::UnixListener::from_std(control.try_clone().unwrap()).unwrap();
+    let (https, http) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let named = |kind: &str, address: String| Listener { kind: kind.to_owned(), address };
+    let listeners = Listeners {
+        listeners: vec![
+            named("https", https.local_addr().unwrap().to_string()),
+            named("http", http.local_addr().unwrap().to_string()),
+            named("control", String::new()),
+        ],
+        keys: None,
+    };
     println!("ready");
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        let channel = LocalChannel::<ProxyEvent, ProxyCommand>::new(stream);
-        let hello = ProxyHello { protocol_version: 99, agent_version: "99".to_owned(), pid: std::process::id() };
-        let event = ProxyEvent { body: Some(proxy_event::Body::Hello(hello)) };
-        channel.send(&event, &[]).await.unwrap();
+        let mut channel = LocalChannel::<ProxyEvent, ProxyCommand>::new(stream);
+        let hello = ProxyHello { protocol_version, agent_version: "99".to_owned(), pid };
+        let event = |body| ProxyEvent { body: Some(body) };
+        channel.send(&event(proxy_event::Body::Hello(hello)), &[]).await.unwrap();
+        while let Ok(Some(command)) = channel.receive().await {
+            if matches!(command.body, Some(proxy_command::Body::TakeListeners(_))) {
+                let sockets = [https.as_fd(), http.as_fd(), control.as_fd()];
+                channel.send(&event(proxy_event::Body::Listeners(listeners.clone())), &sockets).await.unwrap();
+            }
+        }
     }
 }
 
-async fn a_proxy_of_another_version_is_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = options(folder.path());
+/// Starts one that is in the way, and waits until it is.
+async fn start_stranger(options: &KeeperOptions, arguments: &[&str]) -> tokio::process::Child {
     let mut stranger = tokio::process::Command::new(&options.program)
-        .arg("stranger")
+        .arg(arguments[0])
         .arg(&options.control_path)
+        .args(&arguments[1..])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     let mut ready = [0; 6];
     tokio::io::AsyncReadExt::read_exact(stranger.stdout.as_mut().unwrap(), &mut ready).await.unwrap();
+    stranger
+}
+
+async fn a_proxy_that_names_another_process_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let mut victim = tokio::process::Command::new("sleep").arg("1000").kill_on_drop(true).spawn().unwrap();
+    let mut liar = start_stranger(&options, &["liar", &victim.id().unwrap().to_string()]).await;
+    let (keeper, stats) = ProxyKeeper::start(options).await.unwrap();
+    discard(stats);
+    assert!(!liar.wait().await.unwrap().success());
+    keeper.stop(Duration::from_secs(5)).await;
+    assert_eq!(victim.try_wait().unwrap(), None, "it was ended in the place of the liar");
+}
+
+async fn a_proxy_of_another_version_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let mut stranger = start_stranger(&options, &["stranger"]).await;
     let (keeper, stats) = ProxyKeeper::start(options).await.unwrap();
     discard(stats);
     assert!(!stranger.wait().await.unwrap().success());

@@ -142,6 +142,82 @@ async fn header_rules_hold_both_ways_and_the_prefix_is_taken_off() {
     }
 }
 
+/// Some apps merge trailers into the headers: a trailer must not say what a rule sets or removes.
+#[tokio::test]
+async fn header_rules_hold_for_trailers_both_ways() {
+    let app = App::new(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let text = request.trailers;
+            let trailers = "X-Sum: 9\r\nX-Secret: 1\r\nx_tag: 2\r\nForwarded: for=6.6.6.6\r\n";
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            peer.write(&format!("{head}{:x}\r\n{text}\r\n0\r\n{trailers}\r\n", text.len())).await;
+        }
+    })
+    .await;
+    let ruled = RoutePolicy {
+        request_headers: vec![rule(HeaderAction::Set, "x-user", "ann"), rule(HeaderAction::Remove, "x-debug", "")],
+        response_headers: vec![rule(HeaderAction::Remove, "x-secret", ""), rule(HeaderAction::Set, "x-tag", "1")],
+        ..RoutePolicy::default()
+    };
+    // The control: without rules the fields pass, but for those that only the proxy may say.
+    for (policy, at_app, at_client) in [
+        (ruled, "x-keep: 1", &["x-sum"][..]),
+        (RoutePolicy::default(), "x-user: red x_user: red x-debug: 1 x-keep: 1", &["x-sum", "x-secret", "x_tag"][..]),
+    ] {
+        let proxy = with_policy(&app, policy).await;
+        let trailers = "X-User: red\r\nX_User: red\r\nX-Debug: 1\r\nX-Forwarded-For: 6.6.6.6\r\nX-Keep: 1\r\n";
+        let head = format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let mut http1 = client::tls(&proxy).await;
+        let response = http1.ask(&format!("{head}1\r\nx\r\n0\r\n{trailers}\r\n")).await;
+        let flat = |text: &str| text.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(flat(response.text()), at_app);
+        let names = response.trailers.to_ascii_lowercase();
+        let names: Vec<_> = names.lines().filter_map(|line| Some(line.split_once(": ")?.0)).collect();
+        assert_eq!(names, at_client, "{}", response.trailers);
+
+        let send = support::http2::connect(&proxy).await;
+        let (response, mut stream) = send.clone().send_request(support::http2::request("POST", "/"), false).unwrap();
+        stream.send_data("x".into(), false).unwrap();
+        let fields = trailers.lines().filter_map(|line| line.split_once(": "));
+        let fields = fields.map(|(name, value)| (name.to_ascii_lowercase().parse().unwrap(), value.parse().unwrap()));
+        stream.send_trailers(fields.collect::<http::HeaderMap>()).unwrap();
+        let mut body = response.await.unwrap().into_body();
+        let text = String::from_utf8(support::http2::read(&mut body).await.unwrap()).unwrap();
+        assert_eq!(flat(&text), at_app);
+        let trailers = body.trailers().await.unwrap().unwrap();
+        assert_eq!(trailers.keys().map(http::HeaderName::as_str).collect::<Vec<_>>(), at_client);
+    }
+}
+
+#[tokio::test]
+async fn a_guarded_path_is_not_reached_by_another_spelling() {
+    let app = App::echo().await;
+    for (deny, refused, format) in [(vec!["0.0.0.0/0".parse().unwrap()], 400, 403), (vec![], 200, 200)] {
+        let policy = RoutePolicy { deny, ..RoutePolicy::default() };
+        let proxy = proxy(&app, |snapshot| {
+            let admin = ProxyRoute {
+                path_prefix: "/admin".to_owned(),
+                policy: route_policy_message(&policy),
+                ..snapshot.routes[0].clone()
+            };
+            snapshot.routes.push(admin);
+        })
+        .await;
+        // The control, without addresses that are denied: each spelling reaches the app.
+        for mut client in Asker::both(&proxy).await {
+            for path in ["/ADMIN", "/%2561dmin", "/admin%20", "/admin%00", "/admin%09", "/admin.", "/Admin/x"] {
+                assert_eq!(client.get(path).await.status, refused, "{path}");
+            }
+            for path in ["/admin.json", "/Admin.css"] {
+                assert_eq!(client.get(path).await.status, format, "{path}");
+            }
+            for path in ["/", "/Other", "/administrator", "/x.json", "/a%20b"] {
+                assert_eq!(client.get(path).await.status, 200, "{path}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn redirects_lead_where_they_say_and_plain_http_is_served_where_that_is_wanted() {
     let app = App::echo().await;

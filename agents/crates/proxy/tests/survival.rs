@@ -1,6 +1,7 @@
 //! Faults under steady load, with a real keeper and real proxy processes: each counts its requests, and none fails where none
 //! is due. This program is the test and, as `PROGRAM proxy` and `PROGRAM run FOLDER APP`, what the test starts and kills.
 //! Prints a line of JSON for each fault. `FAIRLEAD_FAULTS=long` does as much as is promised; a fault's name runs it alone.
+//! Root runs all faults with the proxy as a user of its own, then those of `AS_ORDINARY_USER` as an ordinary user.
 
 // Not `cfg(test)` to the lints, because it has its own `main`.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
@@ -15,6 +16,9 @@ mod survival {
     pub mod stand;
     pub mod strain;
 }
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use survival::stand::Scale;
 use survival::{change, death, strain};
@@ -39,6 +43,10 @@ const FAULTS: [&str; 10] = [
     "idle-connections",
     "descriptors-used-up",
 ];
+
+/// Faults in which processes end and find one another again.
+const AS_ORDINARY_USER: [&str; 3] = ["upgrades", "run-killed", "proxy-killed"];
+const ORDINARY_USER: u32 = 65_534;
 
 async fn run(fault: &str, scale: &Scale) -> Outcome {
     match fault {
@@ -73,15 +81,21 @@ fn main() {
         if std::env::var("FAIRLEAD_FAULTS").is_ok_and(|kind| kind == "long") { Scale::LONG } else { Scale::SHORT };
     // Cargo hands on its own arguments too, such as `--quiet`.
     let named: Vec<&str> = FAULTS.into_iter().filter(|fault| arguments.iter().any(|name| name == fault)).collect();
-    let faults = if named.is_empty() { FAULTS.to_vec() } else { named };
+    let faults = if named.is_empty() { FAULTS.to_vec() } else { named.clone() };
     let mut failed = 0;
+    let as_user = if rustix::process::geteuid().is_root() { "" } else { " (ordinary user)" };
     for fault in &faults {
         let outcome = runtime.block_on(run(fault, &scale));
         failed += u32::from(outcome.failed > 0 || outcome.requests == 0);
         println!(
-            "{{\"fault\":\"{fault}\",\"requests\":{},\"failed\":{},\"note\":\"{}\"}}",
+            "{{\"fault\":\"{fault}{as_user}\",\"requests\":{},\"failed\":{},\"note\":\"{}\"}}",
             outcome.requests, outcome.failed, outcome.note
         );
+    }
+    if named.is_empty() && rustix::process::geteuid().is_root() {
+        let again =
+            Command::new("/proc/self/exe").args(AS_ORDINARY_USER).uid(ORDINARY_USER).gid(ORDINARY_USER).status();
+        failed += u32::from(!again.unwrap().success());
     }
     println!(
         "test result: {}. {} passed; {failed} failed; 0 ignored",

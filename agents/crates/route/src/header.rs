@@ -84,7 +84,7 @@ pub(crate) fn is(name: &[u8], lower: &[u8]) -> bool {
 pub fn trailer_forwards(name: &[u8]) -> bool {
     let private: [&[u8]; 6] =
         [b"authorization", b"set-cookie", b"content-encoding", b"content-range", b"content-type", b"trailer"];
-    matches!(role(name), Role::EndToEnd) && !private.iter().any(|other| name.eq_ignore_ascii_case(other))
+    matches!(role(name), Role::EndToEnd) && !private.iter().any(|other| is(name, other))
 }
 
 /// What Connection said: its options, and the headers it names as belonging to this hop.

@@ -26,6 +26,25 @@ pub fn lenient_path(path: &[u8]) -> Option<Vec<u8>> {
     if plain {
         return None;
     }
+    Some(resolve(&unescape(path), without_parameters))
+}
+
+/// The path that a careless app may take this one for: as `lenient_path`, with escapes read twice and without blanks, dots and
+/// control characters around segments. `None` for one that has nothing of that. The case of letters is kept.
+///
+/// For comparisons with guarded routes only: more apps than not tell `/%2561dmin` and `/admin%20` from `/admin`.
+pub fn loose_path(path: &[u8]) -> Option<Vec<u8>> {
+    let after = path.iter().skip(1).chain(&[0]);
+    let plain = path.iter().zip(after).all(|(byte, next)| match byte {
+        b'%' | b'\\' | b';' | ..=b' ' => false,
+        b'/' => !matches!(next, b'/' | b'.'),
+        b'.' => !matches!(next, b'/' | 0),
+        _ => true,
+    });
+    if plain { None } else { Some(resolve(&unescape(&unescape(path)), trimmed)) }
+}
+
+fn unescape(path: &[u8]) -> Vec<u8> {
     let mut read = Vec::with_capacity(path.len());
     let mut rest = path;
     while let Some((byte, after)) = rest.split_first() {
@@ -37,10 +56,14 @@ pub fn lenient_path(path: &[u8]) -> Option<Vec<u8>> {
         read.push(if byte == b'\\' { b'/' } else { byte });
         rest = if escaped.is_some() { &after[2..] } else { after };
     }
+    read
+}
+
+/// Resolves dot segments and empty ones; `clean` tells what counts of a segment.
+fn resolve(read: &[u8], clean: fn(&[u8]) -> &[u8]) -> Vec<u8> {
     let mut segments: Vec<&[u8]> = Vec::new();
     let mut ends_in_folder = false;
-    for segment in read.split(|byte| *byte == b'/') {
-        let segment = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+    for segment in read.split(|byte| *byte == b'/').map(clean) {
         ends_in_folder = matches!(segment, b"" | b"." | b"..");
         match segment {
             b"" | b"." => {}
@@ -48,15 +71,33 @@ pub fn lenient_path(path: &[u8]) -> Option<Vec<u8>> {
             segment => segments.push(segment),
         }
     }
-    let mut lenient = Vec::with_capacity(read.len());
+    let mut resolved = Vec::with_capacity(read.len());
     for segment in segments {
-        lenient.push(b'/');
-        lenient.extend_from_slice(segment);
+        resolved.push(b'/');
+        resolved.extend_from_slice(segment);
     }
     if ends_in_folder {
-        lenient.push(b'/');
+        resolved.push(b'/');
     }
-    Some(lenient)
+    resolved
+}
+
+fn without_parameters(segment: &[u8]) -> &[u8] {
+    segment.split(|byte| *byte == b';').next().unwrap_or_default()
+}
+
+/// A segment up to its parameters or a NUL, without the blanks around it and the dots behind it.
+fn trimmed(segment: &[u8]) -> &[u8] {
+    let is_blank = |byte: &u8| *byte <= b' ' || *byte == 0x7f;
+    let end = segment.iter().position(|byte| matches!(byte, b';' | 0)).unwrap_or(segment.len());
+    let start = segment[..end].iter().position(|byte| !is_blank(byte)).unwrap_or(end);
+    let end = segment[..end].iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last + 1);
+    let segment = &segment[start..end];
+    if matches!(segment, b"." | b"..") {
+        return segment;
+    }
+    let last = segment.iter().rposition(|byte| *byte != b'.' && !is_blank(byte));
+    &segment[..last.map_or(0, |last| last + 1)]
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -140,6 +181,30 @@ mod tests {
         }
         for path in ["/", "/admin", "/a.b/c..d/e.", "/a-b_c~d", "*", ""] {
             assert_eq!(lenient_path(path.as_bytes()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_loose_path_is_read_twice_and_trimmed() {
+        for (path, read) in [
+            ("/%2561dmin", "/admin"),
+            ("/admin%20", "/admin"),
+            ("/admin%09/x", "/admin/x"),
+            ("/admin%00", "/admin"),
+            ("/admin%00.png", "/admin"),
+            ("/admin%2500", "/admin"),
+            ("/admin.", "/admin"),
+            ("/admin.%20./x", "/admin/x"),
+            ("/%20admin", "/admin"),
+            ("/x/%252e%252e/admin", "/admin"),
+            ("/admin;x", "/admin"),
+            ("/.../admin", "/admin"),
+            ("/admin%2ejson", "/admin.json"),
+        ] {
+            assert_eq!(loose_path(path.as_bytes()).as_deref(), Some(read.as_bytes()), "{path}");
+        }
+        for path in ["/", "/admin", "/ADMIN", "/admin.json", "/a.b/c..d/e.f", "/a-b_c~d", "*", ""] {
+            assert_eq!(loose_path(path.as_bytes()), None, "{path}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Header rules: what a route changes of the fields that pass. Compiled once, so that a request only compares names.
 
+use std::borrow::Cow;
+
 use fairlead_model::{HeaderAction, HeaderRule};
 
 use crate::header::is;
@@ -77,7 +79,19 @@ impl HeaderRules {
 
     /// Whether any rule is about a field.
     pub fn names(&self, name: &[u8]) -> bool {
-        self.drops(name) || self.added.iter().any(|added| name.eq_ignore_ascii_case(&added.name))
+        self.drops(name) || self.added.iter().any(|added| is(name, &added.name))
+    }
+
+    /// Trailer lines without the fields that any rule is about: some apps merge trailers into the headers, where they would
+    /// undo what a rule set or removed.
+    pub fn trailers<'a>(&self, lines: &'a [u8]) -> Cow<'a, [u8]> {
+        let kept = |line: &&[u8]| !self.names(line.split(|byte| *byte == b':').next().unwrap_or_default());
+        let all = || lines.split_inclusive(|byte| *byte == b'\n');
+        if all().all(|line| kept(&line)) {
+            lines.into()
+        } else {
+            all().filter(kept).collect::<Vec<_>>().concat().into()
+        }
     }
 
     /// Fields to send after those of the message.
@@ -144,6 +158,24 @@ mod tests {
             }
             prop_assert_eq!(by_name(found), by_name(slow(&rules, fields)));
         }
+    }
+
+    #[test]
+    fn trailers_have_nothing_that_a_rule_is_about() {
+        let rule = |action, name: &str| HeaderRule { action, name: name.into(), value: "v".into() };
+        let rules = [
+            rule(HeaderAction::Set, "x-user"),
+            rule(HeaderAction::Remove, "x-debug"),
+            rule(HeaderAction::Append, "x-tag"),
+        ];
+        let rules = HeaderRules::of_requests(&rules, &["authorization"]).unwrap();
+        for dropped in ["X-User: red\r\n", "x_user: red\r\n", "X-Debug: 1\r\n", "X_Tag: 1\r\n", "authorization: a\r\n"]
+        {
+            let lines = format!("a: 1\r\n{dropped}b: x-user\r\n");
+            assert_eq!(&*rules.trailers(lines.as_bytes()), b"a: 1\r\nb: x-user\r\n", "{dropped}");
+        }
+        assert!(matches!(rules.trailers(b"a: 1\r\n"), Cow::Borrowed(b"a: 1\r\n")));
+        assert!(rules.trailers(b"").is_empty());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 
 use fairlead_model::{RouteError, route_key, wildcard_of};
 
-use crate::lenient_path;
+use crate::path::{lenient_path, loose_path};
 
 /// What a look-up found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,21 @@ pub struct RouteTable<T> {
     wildcard_labels: u128,
 }
 
-type Hosts<T> = HashMap<Box<[u8]>, Vec<Prefix<T>>, RandomState>;
+type Hosts<T> = HashMap<Box<[u8]>, Host<T>, RandomState>;
+
+#[derive(Debug, Clone)]
+struct Host<T> {
+    /// The longest first.
+    prefixes: Vec<Prefix<T>>,
+    /// Some of them are guarded.
+    guarded: bool,
+}
+
+impl<T> Default for Host<T> {
+    fn default() -> Self {
+        Self { prefixes: Vec::new(), guarded: false }
+    }
+}
 
 #[derive(Debug, Clone)]
 struct Prefix<T> {
@@ -43,31 +57,53 @@ struct Prefix<T> {
     path: Box<[u8]>,
     /// As an app may read it; `None` when that is the same.
     lenient: Option<Box<[u8]>>,
+    /// As a careless app may read it.
+    loose: Box<[u8]>,
     target: T,
+    guard: Guard,
+}
+
+/// What keeps requests from a route's app: they must not reach it by another route that keeps fewer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// Stands for the rules; zero for none. Routes with the same rules have the same number.
+    pub rules: u64,
+    /// The app that the route leads to, as the path came; `None` when it changes the path or leads to no app.
+    pub app: Option<u32>,
 }
 
 impl<T: Copy + PartialEq> RouteTable<T> {
-    /// Builds a table of (host, path prefix, target). A final slash of a prefix means nothing: `/api/` is `/api`.
+    /// Builds a table of (host, path prefix, target) without guards.
     pub fn build<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T)>) -> Result<Self, RouteError> {
-        let (mut hosts, mut wildcards) = (Hosts::default(), Hosts::default());
+        Self::guarded(
+            routes.into_iter().map(|(host, path_prefix, target)| (host, path_prefix, target, Guard::default())),
+        )
+    }
+
+    /// Builds a table of (host, path prefix, target, guard). A final slash of a prefix means nothing: `/api/` is `/api`.
+    pub fn guarded<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T, Guard)>) -> Result<Self, RouteError> {
+        let (mut hosts, mut wildcards) = (Hosts::<T>::default(), Hosts::<T>::default());
         let mut wildcard_labels = 0;
-        for (host, path_prefix, target) in routes {
+        for (host, path_prefix, target, guard) in routes {
             let path = route_key(host, path_prefix)?.as_bytes();
-            let prefixes: &mut Vec<Prefix<T>> = match wildcard_of(host) {
+            let of_host: &mut Host<T> = match wildcard_of(host) {
                 Some(name) => {
                     wildcard_labels |= label_bit(name.split('.').count());
                     wildcards.entry(name.as_bytes().into()).or_default()
                 }
                 None => hosts.entry(host.as_bytes().into()).or_default(),
             };
-            if prefixes.iter().any(|prefix| *prefix.path == *path) {
+            if of_host.prefixes.iter().any(|prefix| *prefix.path == *path) {
                 return Err(RouteError::Duplicate { host: host.to_owned(), path_prefix: path_prefix.to_owned() });
             }
-            let lenient = lenient_path(path).map(|path| path.strip_suffix(b"/").unwrap_or(&path).into());
-            prefixes.push(Prefix { path: path.into(), lenient, target });
+            let without_slash = |path: Vec<u8>| -> Box<[u8]> { path.strip_suffix(b"/").unwrap_or(&path).into() };
+            let lenient = lenient_path(path).map(without_slash);
+            let loose = loose_path(path).map_or_else(|| path.into(), without_slash);
+            of_host.prefixes.push(Prefix { path: path.into(), lenient, loose, target, guard });
+            of_host.guarded |= guard.rules != 0;
         }
-        for prefixes in hosts.values_mut().chain(wildcards.values_mut()) {
-            prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.path.len()));
+        for host in hosts.values_mut().chain(wildcards.values_mut()) {
+            host.prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.path.len()));
         }
         Ok(Self { hosts, wildcards, wildcard_labels })
     }
@@ -79,35 +115,75 @@ impl<T: Copy + PartialEq> RouteTable<T> {
     /// set for `/admin`. It costs nothing where a host leads to one place only, and a look at each byte elsewhere.
     pub fn find(&self, host: &[u8], path: &[u8]) -> RouteMatch<T> {
         let own = self.hosts.get(host);
-        if let Some([only]) = own.map(Vec::as_slice)
+        if let Some([only]) = own.map(|host| host.prefixes.as_slice())
             && only.path.is_empty()
         {
             return RouteMatch::Found(only.target);
         }
-        let found = self.find_by(own, host, |prefix| (&prefix.path, path));
-        let Some(lenient) = lenient_path(path).filter(|_| found != RouteMatch::NoHost) else { return found };
-        let other =
-            self.find_by(own, host, |prefix| (prefix.lenient.as_ref().unwrap_or(&prefix.path), lenient.as_slice()));
-        if other == found { found } else { RouteMatch::Ambiguous }
+        let found = match self.find_by(own, host, |prefix| begins(path, &prefix.path)) {
+            Ok(found) => found,
+            Err(miss) => {
+                let lenient = lenient_path(path).filter(|_| miss == RouteMatch::NoPath);
+                let other = lenient.map(|path| self.find_leniently(own, host, &path));
+                return if matches!(other, Some(RouteMatch::Found(_))) { RouteMatch::Ambiguous } else { miss };
+            }
+        };
+        let exact = RouteMatch::Found(found.target);
+        if let Some(lenient) = lenient_path(path)
+            && self.find_leniently(own, host, &lenient) != exact
+        {
+            return RouteMatch::Ambiguous;
+        }
+        let guarded = own.is_some_and(|host| host.guarded) || self.wildcards_of(host).any(|host| host.guarded);
+        if guarded { self.find_guarded(own, host, path, found) } else { exact }
     }
 
+    fn find_leniently(&self, own: Option<&Host<T>>, host: &[u8], lenient: &[u8]) -> RouteMatch<T> {
+        let found = self.find_by(own, host, |prefix| begins(lenient, prefix.lenient.as_ref().unwrap_or(&prefix.path)));
+        found.map_or_else(|miss| miss, |found| RouteMatch::Found(found.target))
+    }
+
+    /// Keeps a request from passing by a guard: a careless app reads `/ADMIN`, `/%2561dmin` and `/admin%20` as `/admin`. Only
+    /// readings with stricter rules than those of `found` count. `/admin.json` is the guarded route's own when the app is the
+    /// same: many frameworks take a final `.json` for a format.
+    fn find_guarded(&self, own: Option<&Host<T>>, host: &[u8], path: &[u8], found: &Prefix<T>) -> RouteMatch<T> {
+        let loose = loose_path(path);
+        let loose = loose.as_deref().unwrap_or(path);
+        let is_stricter = |other: &Prefix<T>| other.guard.rules != 0 && other.guard.rules != found.guard.rules;
+        let read = |format: bool| {
+            let other = self.find_by(own, host, |prefix| begins_loosely(loose, &prefix.loose, format));
+            other.ok().filter(|other| is_stricter(other))
+        };
+        if read(false).is_some() {
+            return RouteMatch::Ambiguous;
+        }
+        match read(true) {
+            None => RouteMatch::Found(found.target),
+            Some(other) if other.guard.app.is_some() && other.guard.app == found.guard.app => {
+                RouteMatch::Found(other.target)
+            }
+            Some(_) => RouteMatch::Ambiguous,
+        }
+    }
+
+    /// The first prefix that fits, among the host's own and then those of wildcards.
     fn find_by<'a>(
         &'a self,
-        own: Option<&'a Vec<Prefix<T>>>,
+        own: Option<&'a Host<T>>,
         host: &[u8],
-        compared: impl Fn(&'a Prefix<T>) -> (&'a [u8], &'a [u8]),
-    ) -> RouteMatch<T> {
-        if let Some(target) = own.and_then(|prefixes| longest(prefixes, &compared)) {
-            return RouteMatch::Found(target);
+        fits: impl Fn(&Prefix<T>) -> bool,
+    ) -> Result<&'a Prefix<T>, RouteMatch<T>> {
+        if let Some(found) = own.and_then(|host| host.prefixes.iter().find(|prefix| fits(prefix))) {
+            return Ok(found);
         }
         let mut known = own.is_some();
-        for prefixes in self.wildcards_of(host) {
-            if let Some(target) = longest(prefixes, &compared) {
-                return RouteMatch::Found(target);
+        for wildcard in self.wildcards_of(host) {
+            if let Some(found) = wildcard.prefixes.iter().find(|prefix| fits(prefix)) {
+                return Ok(found);
             }
             known = true;
         }
-        if known { RouteMatch::NoPath } else { RouteMatch::NoHost }
+        Err(if known { RouteMatch::NoPath } else { RouteMatch::NoHost })
     }
 
     /// Whether any route has this host.
@@ -116,7 +192,7 @@ impl<T: Copy + PartialEq> RouteTable<T> {
     }
 
     /// The wildcards that take a host, longest first.
-    fn wildcards_of(&self, host: &[u8]) -> impl Iterator<Item = &Vec<Prefix<T>>> {
+    fn wildcards_of(&self, host: &[u8]) -> impl Iterator<Item = &Host<T>> {
         // Nothing is counted, nor looked up, where there are no wildcards.
         let host = if self.wildcard_labels == 0 { &[] } else { host };
         let mut labels = memchr::memchr_iter(b'.', host).count();
@@ -134,18 +210,22 @@ fn label_bit(labels: usize) -> u128 {
     1 << labels.min(127)
 }
 
-/// `compared` tells which spellings of a prefix and of the path are held against each other.
-fn longest<'a, T: Copy>(
-    prefixes: &'a [Prefix<T>],
-    compared: impl Fn(&'a Prefix<T>) -> (&'a [u8], &'a [u8]),
-) -> Option<T> {
-    let fits = |prefix: &&'a Prefix<T>| {
-        let (prefix, path) = compared(prefix);
-        path.starts_with(prefix) && matches!(path.get(prefix.len()), None | Some(b'/'))
-            // `*` of OPTIONS belongs to the whole host.
-            || prefix.is_empty()
+/// Whether `path` is below `prefix`: begins with it and goes on with another segment, if at all.
+fn begins(path: &[u8], prefix: &[u8]) -> bool {
+    path.starts_with(prefix) && matches!(path.get(prefix.len()), None | Some(b'/'))
+        // `*` of OPTIONS belongs to the whole host.
+        || prefix.is_empty()
+}
+
+/// The same in any case of letters; with `format` also where the last segment goes on with a dot and an extension.
+fn begins_loosely(path: &[u8], prefix: &[u8], format: bool) -> bool {
+    let Some((start, rest)) = path.split_at_checked(prefix.len()) else { return false };
+    let goes_on = match rest.split_first() {
+        None | Some((b'/', _)) => true,
+        Some((b'.', extension)) => format && !extension.iter().any(|byte| matches!(byte, b'/' | b'.')),
+        Some(_) => false,
     };
-    prefixes.iter().find(fits).map(|prefix| prefix.target)
+    goes_on && start.eq_ignore_ascii_case(prefix) || prefix.is_empty()
 }
 
 #[cfg(test)]
@@ -230,6 +310,87 @@ mod tests {
             RouteMatch::Found(1),
             "whatever it means, it means the same route"
         );
+    }
+
+    const OPEN: Guard = Guard { rules: 0, app: Some(1) };
+    const GUARDED: Guard = Guard { rules: 7, app: Some(1) };
+
+    #[test]
+    fn a_spelling_that_a_careless_app_may_understand_does_not_slip_past_a_guard() {
+        const WAYS: [&str; 15] = [
+            "/ADMIN",
+            "/Admin/users",
+            "/%2561dmin",
+            "/admin%20",
+            "/admin%09",
+            "/admin%00",
+            "/admin%00.png",
+            "/admin./x",
+            "/admin.",
+            "/%41dmin%20",
+            "/admin%2500",
+            "/a/%252e%252e/admin",
+            "/admin%20/x",
+            "/%2561dmin.json%20",
+            "/%20admin",
+        ];
+        let with = |guard| RouteTable::guarded([("h.test", "/", 1, OPEN), ("h.test", "/admin", 2, guard)]).unwrap();
+        let (guarded, open) = (with(GUARDED), with(OPEN));
+        for path in WAYS {
+            let found = guarded.find(b"h.test", path.as_bytes());
+            let expected = if path.contains(".json") { RouteMatch::Found(2) } else { RouteMatch::Ambiguous };
+            assert_eq!(found, expected, "{path}");
+            // The control: without a guard each of them is the app's own matter.
+            assert_eq!(open.find(b"h.test", path.as_bytes()), RouteMatch::Found(1), "{path}");
+        }
+        // A format is guarded as the path without it.
+        for path in ["/admin.json", "/ADMIN.css", "/admin.%6Ason"] {
+            assert_eq!(guarded.find(b"h.test", path.as_bytes()), RouteMatch::Found(2), "{path}");
+        }
+        for (path, target) in [
+            ("/admin", 2),
+            ("/admin/x.json", 2),
+            ("/admin/A%20", 2),
+            ("/administrator", 1),
+            ("/x/admin", 1),
+            ("/Other", 1),
+            ("/admin.min.css", 1),
+            ("/admin.d/x", 1),
+            ("/a%20b", 1),
+            ("/", 1),
+            ("/.well-known/x", 1),
+            ("/adm%20in", 1),
+        ] {
+            assert_eq!(guarded.find(b"h.test", path.as_bytes()), RouteMatch::Found(target), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_stricter_rules_than_those_of_the_route_found_count() {
+        let strict = Guard { rules: 9, app: Some(1) };
+        let table = RouteTable::guarded([
+            ("h.test", "/", 1, GUARDED),
+            ("h.test", "/same", 2, GUARDED),
+            ("h.test", "/public", 3, OPEN),
+            ("h.test", "/strict", 4, strict),
+            ("h.test", "/strict/public", 5, OPEN),
+            ("h.test", "/strict.css", 6, OPEN),
+        ])
+        .unwrap();
+        for (path, target) in [("/SAME", 1), ("/PUBLIC", 1), ("/strict.css", 6), ("/strict/public", 5)] {
+            assert_eq!(table.find(b"h.test", path.as_bytes()), RouteMatch::Found(target), "{path}");
+        }
+        for path in ["/STRICT", "/strict/../STRICT", "/strict%20/x"] {
+            assert_eq!(table.find(b"h.test", path.as_bytes()), RouteMatch::Ambiguous, "{path}");
+        }
+        // Another app, or one that gets another path, can't be given what it does not expect.
+        for app in [Some(2), None] {
+            let guard = Guard { rules: 7, app };
+            let table = RouteTable::guarded([("*.test", "/", 1, OPEN), ("*.test", "/admin", 2, guard)]).unwrap();
+            assert_eq!(table.find(b"a.test", b"/admin.json"), RouteMatch::Ambiguous);
+            assert_eq!(table.find(b"a.test", b"/Admin"), RouteMatch::Ambiguous);
+            assert_eq!(table.find(b"a.test", b"/other"), RouteMatch::Found(1));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairlead_base::Folders;
+use fairlead_base::{Folders, tree};
 use fairlead_engine::{Engine, EngineError};
 use fairlead_model::InstanceId;
 use rustix::fs::{FlockOperation, flock};
@@ -56,8 +56,7 @@ pub(crate) async fn contained(folder: &InstanceFolder) -> Contained {
 /// Ends and removes what is left of an instance's container, and its secrets.
 pub(crate) async fn clean(spec: &InstanceSpec, container: &ContainerSpec) {
     if let Some(folder) = &container.secrets
-        && let Err(error) = std::fs::remove_dir_all(folder)
-        && error.kind() != std::io::ErrorKind::NotFound
+        && let Err(error) = tree::remove(folder)
     {
         tracing::warn!(instance = %spec.instance, %error, "its secrets could not be removed");
     }

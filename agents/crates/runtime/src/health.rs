@@ -18,6 +18,7 @@ use tokio::time::timeout;
 
 use crate::listening;
 use crate::rollout::ProbeFailure;
+use crate::socket::let_proxy_in;
 
 /// Bytes of an answer that are looked at: the status line comes first.
 const HEAD_BYTES_MAX: usize = 1024;
@@ -171,10 +172,11 @@ async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>>
         UpstreamAddress::Unix { path: socket, owner } => {
             let stream = UnixStream::connect(socket).await?;
             // The folder is the app's: a link in it could lead the agent, who may do more, to somebody else's socket.
-            if let Some(owner) = owner
-                && stream.peer_cred()?.uid() != *owner
-            {
-                return Err(io::ErrorKind::PermissionDenied.into());
+            if let Some(owner) = owner {
+                if stream.peer_cred()?.uid() != *owner {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                let_proxy_in(socket, *owner)?;
             }
             ask(stream, path, "localhost").await
         }

@@ -1,6 +1,8 @@
 //! A user of its own for each app in an environment and for its builds there. Owns the list of who has which, which must never be given
 //! to another: files on disk belong to it. Makes no accounts: numbers are enough for the kernel.
 
+mod rebuild;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::RangeInclusive;
@@ -8,7 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use fairlead_base::{Folders, file};
+use fairlead_base::{Folders, StateFileError, accounts, file, state_file};
+
+pub use rebuild::RebuiltUsers;
 
 /// Above what Debian, systemd's dynamic users (61184 to 65519) and nobody use, below the first subordinate ids (100000).
 const USERS: RangeInclusive<u32> = 70_000..=89_999;
@@ -23,12 +27,10 @@ pub struct Identities {
 
 impl Identities {
     /// Reads the list.
-    pub fn open(folders: &Folders) -> io::Result<Self> {
+    pub fn open(folders: &Folders) -> Result<Self, StateFileError> {
         let path = folders.state().join("users.json");
-        let users = match file::read_if_present(&path)? {
-            Some(bytes) => serde_json::from_slice(&bytes)?,
-            None => BTreeMap::new(),
-        };
+        let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
+        let users = state_file::read(&path, parse)?.unwrap_or_default();
         Ok(Self { path, root: rustix::process::geteuid().is_root(), users: Mutex::new(users) })
     }
 
@@ -41,7 +43,7 @@ impl Identities {
         if let Some(user) = users.get(name) {
             return Ok(Some(*user));
         }
-        let accounts = accounts()?;
+        let accounts = accounts::users()?;
         // Two data folders on one server begin apart: the end of a build ends everything of its user.
         let (size, start) = (USERS.end() - USERS.start() + 1, self.start());
         let mut candidates = (0..size).map(|step| USERS.start() + (start + step) % size);
@@ -60,13 +62,6 @@ impl Identities {
         let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         self.path.as_os_str().as_bytes().iter().fold(0x811c_9dc5, step) % (USERS.end() - USERS.start() + 1)
     }
-}
-
-/// Users the server knows by name, whoever made them.
-fn accounts() -> io::Result<Vec<u32>> {
-    let text =
-        String::from_utf8_lossy(&file::read_if_present("/etc/passwd".as_ref())?.unwrap_or_default()).into_owned();
-    Ok(text.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect())
 }
 
 #[cfg(test)]

@@ -95,6 +95,9 @@ fn web() -> String {
 pub struct Sandbox {
     /// Where its own /dev is made; `None`: it sees the server's.
     pub devices: Option<PathBuf>,
+    /// Its own /proc shows it no processes of others.
+    #[serde(default)]
+    pub own_processes: bool,
     /// Only what is below `readable` and `writable` can be opened.
     pub files: bool,
     /// Files and folders it may read and run.
@@ -140,8 +143,9 @@ pub struct ContainerSpec {
 pub(crate) struct Contained {
     /// Its first process, as this server counts.
     pub(crate) pid: u32,
-    /// Where this server reaches it.
-    pub(crate) host: IpAddr,
+    /// Where this server reaches it; none when it had ended before it was asked for, or nothing of it listens.
+    #[serde(default)]
+    pub(crate) host: Option<IpAddr>,
     /// Where it should listen; zero for what has no port.
     pub(crate) port: u16,
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fairlead_base::Folders;
 use fairlead_base::cgroup::{APPS_UNIT, Cgroups};
+use fairlead_base::sandbox::{LANDLOCK_SCOPES, landlock_version, seccomp_known};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -15,6 +17,8 @@ pub struct Isolation {
     pub(crate) private_tmp: bool,
     /// And a /dev.
     pub(crate) private_dev: bool,
+    /// And a /proc that shows them their own processes.
+    pub(crate) private_proc: bool,
     /// The kernel can keep them to their files.
     pub(crate) landlock: bool,
     /// And from system calls they have no use for.
@@ -53,10 +57,22 @@ impl Isolation {
                 "The agent can't be started again while apps run, because systemd's unit {APPS_UNIT} does not run: start it, then restart the agent while no app runs."
             ));
         }
-        let (landlock, seccomp) = (landlock_version() > 0, seccomp_known());
-        if !landlock {
+        let private_proc = root && private_proc_possible();
+        if !private_proc {
+            let why =
+                if root { "a /proc of their own can't be mounted here" } else { "the agent does not run as root" };
+            off.push(format!("Apps see the names and arguments of all processes of the server, because {why}."));
+        }
+        let (landlock, seccomp) = (landlock_version(), seccomp_known());
+        if landlock == 0 {
             off.push(
                 "Apps can read every file that all users of this server may, because this kernel has no Landlock."
+                    .to_owned(),
+            );
+        }
+        if landlock < LANDLOCK_SCOPES {
+            off.push(
+                "Apps can connect to abstract Unix sockets of other programs, because this kernel is older than Linux 6.12."
                     .to_owned(),
             );
         }
@@ -69,7 +85,7 @@ impl Isolation {
                 closed.display()
             ));
         }
-        Self { cgroups, private_tmp, private_dev: root, landlock, seccomp, off }
+        Self { cgroups, private_tmp, private_dev: root, private_proc, landlock: landlock > 0, seccomp, off }
     }
 
     /// The version of the control groups that limit apps, or why there are none.
@@ -88,16 +104,17 @@ impl Isolation {
     }
 }
 
-/// What is asked for here is the number alone (landlock_create_ruleset(2)); 0 without Landlock.
-#[allow(unsafe_code)]
-fn landlock_version() -> i64 {
-    const VERSION: u32 = 1;
-    // SAFETY: without attributes and with this flag the call reads no memory and makes nothing.
-    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) }.max(0)
-}
-
-fn seccomp_known() -> bool {
-    Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
+/// Whether each app can be given a `/proc` that shows no processes but its own. Older kernels (before 5.8) know no such
+/// mount, and a container may forbid it.
+fn private_proc_possible() -> bool {
+    let mounted = || {
+        let proc = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(&proc, "hidepid", "invisible")?;
+        fsconfig_create(&proc)?;
+        // Never attached: it goes with its descriptor.
+        fsmount(&proc, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+    };
+    mounted().is_ok()
 }
 
 /// Differs between data folders, so that two agents on one server don't meet (FNV-1a).

@@ -16,6 +16,7 @@ pub mod rollout;
 mod runtime;
 mod secrets;
 pub mod shim;
+mod socket;
 mod supervisor;
 mod volumes;
 mod workers;
@@ -24,11 +25,12 @@ pub use app_logs::{FoundLine, LogFilter, LogFilterError, LogFollower, LogLevel, 
 pub use container::owner;
 pub use fairlead_base::cgroup::{CgroupFolders, Cgroups};
 pub use health::{Check, HealthCommand, HealthTarget, probe};
-pub use identity::Identities;
+pub use identity::{Identities, RebuiltUsers};
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
 pub use runtime::{
     IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,
+    damaged_files,
 };
 pub use secrets::redactor;
-pub use volumes::{bytes_below, remove_set_aside_volumes, set_aside_volume, volumes_used};
+pub use volumes::{bytes_below, set_aside_renamed_volumes, set_aside_volume, volumes_used};

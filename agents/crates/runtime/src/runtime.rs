@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairlead_base::Folders;
+use fairlead_base::{Folders, StateFileError, Trash};
 use fairlead_engine::Engine;
 use fairlead_model::{
     AppKey, AppSpec, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine, ReleaseSpec, RolloutStatus,
@@ -56,6 +56,8 @@ pub trait PrepareRelease: Send + Sync + 'static {
 pub struct RuntimeOptions {
     /// The data folder.
     pub folders: Folders,
+    /// Takes the folders that nothing uses any more.
+    pub trash: Trash,
     /// The agent's own binary, whose `shim` subcommand parents the instances.
     pub program: PathBuf,
     /// Ports that apps are given.
@@ -78,14 +80,8 @@ pub struct RuntimeOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// Its record can't be read.
-    #[error("{path} can't be used: {source}")]
-    Record {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Record(#[from] StateFileError),
     /// The folder of instances can't be read.
     #[error("the instances of the last run can't be listed in {path}: {source}")]
     Instances {
@@ -134,6 +130,17 @@ pub struct Wakes {
     pub count: u64,
     /// From the first request to routes that lead to a healthy instance, all together.
     pub total: Duration,
+}
+
+/// Saved files of the runtime that are damaged.
+pub fn damaged_files(folders: &Folders) -> Vec<StateFileError> {
+    let records = files::Records::open(apps_file(folders)).err();
+    Identities::open(folders).err().into_iter().chain(records).collect()
+}
+
+/// The record of all apps.
+fn apps_file(folders: &Folders) -> PathBuf {
+    folders.state().join("apps.json")
 }
 
 /// What comes out of the runtime.

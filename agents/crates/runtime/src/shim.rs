@@ -10,7 +10,6 @@ mod devices;
 mod launch;
 pub mod log;
 mod parent;
-mod sandbox;
 mod serve;
 
 use std::ffi::OsString;

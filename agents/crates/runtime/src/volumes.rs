@@ -1,18 +1,17 @@
 //! Persistent folders of apps: one a name, an app and an environment; its user's alone. Owns their place and the only way
-//! they are ever removed: by name, on an order, in two steps. Never removes one that nobody named.
+//! they are ever removed: by name, on an order, through the trash. Never removes one that nobody named.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use fairlead_base::{Folders, random};
+use fairlead_base::{Folders, Trash, tree};
 use fairlead_model::{AppId, AppKey, EnvironmentId, VolumeKey};
 
 /// The variable that names the folder of an app's volumes.
 pub(crate) const FOLDER_VARIABLE: &str = "FAIRLEAD_VOLUMES";
-/// What is renamed to this is on its way out.
-const TRASH: &str = ".trash-";
+/// Beginning of the names that older agents gave to volumes on their way out.
+const RENAMED: &str = ".trash-";
 
 /// Where an app's volumes lie in one environment.
 pub(crate) fn folder_of(folders: &Folders, key: &AppKey) -> PathBuf {
@@ -25,23 +24,17 @@ pub(crate) fn path_of(folders: &Folders, key: &AppKey, name: &str) -> Option<Pat
     (letters && !name.is_empty() && name.len() <= 63).then(|| folder_of(folders, key).join(name))
 }
 
-/// Takes a volume out of reach in one step and returns what is left to remove; `None` when there is none of this name.
-pub fn set_aside_volume(folders: &Folders, volume: &VolumeKey) -> io::Result<Option<PathBuf>> {
-    let Some(path) = path_of(folders, &volume.key, &volume.name) else { return Ok(None) };
-    let aside = folders.volumes().join(format!("{TRASH}{}", random::alphanumeric(16)));
-    match fs::rename(&path, &aside) {
-        Ok(()) => Ok(Some(aside)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+/// Moves a volume into the trash; false when there is none of this name.
+pub fn set_aside_volume(folders: &Folders, trash: &Trash, volume: &VolumeKey) -> io::Result<bool> {
+    path_of(folders, &volume.key, &volume.name).map_or(Ok(false), |path| trash.set_aside(&path))
 }
 
-/// Removes what was set aside, also by a former run that was ended meanwhile.
-pub fn remove_set_aside_volumes(folders: &Folders) -> io::Result<()> {
+/// Moves volumes that an older agent renamed, and did not remove yet, into the trash.
+pub fn set_aside_renamed_volumes(folders: &Folders, trash: &Trash) -> io::Result<()> {
     for entry in fs::read_dir(folders.volumes())? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(TRASH)) {
-            fs::remove_dir_all(entry.path())?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(RENAMED)) {
+            trash.set_aside(&entry.path())?;
         }
     }
     Ok(())
@@ -64,20 +57,14 @@ pub fn volumes_used(folders: &Folders) -> io::Result<Vec<(VolumeKey, u64)>> {
     Ok(found)
 }
 
-fn key_of(name: &str) -> Option<AppKey> {
+pub(crate) fn key_of(name: &str) -> Option<AppKey> {
     let (app, environment) = name.split_once('-')?;
     Some(AppKey { app: AppId::parse(app).ok()?, environment: EnvironmentId::parse(environment).ok()? })
 }
 
-/// What a file or a folder with all below it takes of the disk. Follows no link; what vanishes meanwhile counts nothing.
+/// Allocated bytes of a file, or of a folder with everything below it. What vanishes meanwhile counts nothing.
 pub fn bytes_below(path: &Path) -> u64 {
-    let Ok(found) = fs::symlink_metadata(path) else { return 0 };
-    let own = found.blocks().saturating_mul(512);
-    if !found.is_dir() {
-        return own;
-    }
-    let below = fs::read_dir(path).into_iter().flatten().flatten();
-    below.map(|entry| bytes_below(&entry.path())).fold(own, u64::saturating_add)
+    tree::size(path, |_| false).map_or(0, |size| size.bytes)
 }
 
 #[cfg(test)]
@@ -105,12 +92,13 @@ mod tests {
         };
         assert_eq!(names(), ["app_a/data", "app_a/other", "app_b/data"]);
         let volume = VolumeKey { key: key("app_a"), name: "data".into() };
-        let aside = set_aside_volume(&folders, &volume).unwrap().unwrap();
-        assert!(aside.exists(), "what takes long is done later");
+        let trash = Trash::new(&folders);
+        assert!(set_aside_volume(&folders, &trash, &volume).unwrap());
         assert_eq!(names(), ["app_a/other", "app_b/data"]);
-        assert_eq!(set_aside_volume(&folders, &volume).unwrap(), None, "an order that comes again finds nothing");
-        remove_set_aside_volumes(&folders).unwrap();
-        assert!(!aside.exists());
+        assert!(!set_aside_volume(&folders, &trash, &volume).unwrap(), "an order that comes again finds nothing");
+        fs::create_dir(folders.volumes().join(".trash-0123456789abcdef")).unwrap();
+        set_aside_renamed_volumes(&folders, &trash).unwrap();
+        assert_eq!(trash.entries().unwrap().len(), 2);
         assert_eq!(names(), ["app_a/other", "app_b/data"]);
     }
 

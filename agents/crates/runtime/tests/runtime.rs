@@ -23,7 +23,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_base::Folders;
+use fairlead_base::{Folders, Trash};
 use fairlead_engine::Engine;
 use fairlead_model::{
     AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceState, InstanceStatus,
@@ -180,6 +180,7 @@ async fn start(folders: &Folders) -> (Runtime, RuntimeOutput) {
 async fn start_with(folders: &Folders, prepare: Arc<dyn PrepareRelease>, engine: Engine) -> (Runtime, RuntimeOutput) {
     let options = RuntimeOptions {
         folders: folders.clone(),
+        trash: Trash::new(folders),
         program: PathBuf::from(env!("CARGO_BIN_EXE_fairlead-test-shim")),
         ports: 21_000..=29_999,
         path: "/usr/bin:/bin".into(),

@@ -44,6 +44,13 @@ fn own_roots(pem: &str) -> Result<RootCertStore, ClientConfigError> {
     if roots.is_empty() { Err(ClientConfigError::Authorities) } else { Ok(roots) }
 }
 
+/// Reads the system's authorities, for a process that opens no files later.
+pub fn load_system_authorities() {
+    if system_roots().is_err() {
+        tracing::debug!("the system has no certificate authorities");
+    }
+}
+
 fn system_roots() -> Result<Arc<RootCertStore>, ClientConfigError> {
     static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     let roots = ROOTS.get_or_init(|| {

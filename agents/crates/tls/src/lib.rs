@@ -11,7 +11,7 @@ mod store;
 mod ticket;
 
 pub use authority::{AuthorityError, Certificate, LocalAuthority};
-pub use client::{ClientConfigError, client_config};
+pub use client::{ClientConfigError, client_config, load_system_authorities};
 pub use files::{CertificateFile, CertificateFileError, read_certificate};
 pub use password::{PasswordHash, PasswordHashError, hash_password};
 pub use record::{Opened, RECORD_DATA_BYTES_MAX, RECORD_OVERHEAD_BYTES, RecordError, RecordLayer};

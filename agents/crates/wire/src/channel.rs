@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use bytes::{Buf, BufMut, BytesMut};
-use fairlead_base::descriptor;
+use fairlead_base::descriptor::{self, Ancillary};
 use prost::Message;
 use tokio::net::UnixStream;
 
@@ -38,14 +38,14 @@ pub enum ChannelError {
 pub struct LocalChannel<Out, In> {
     stream: UnixStream,
     unread: BytesMut,
-    descriptors: Vec<OwnedFd>,
+    ancillary: Ancillary,
     messages: PhantomData<fn(Out) -> In>,
 }
 
 impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
     /// Takes over a connected socket.
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, unread: BytesMut::new(), descriptors: Vec::new(), messages: PhantomData }
+        Self { stream, unread: BytesMut::new(), ancillary: Ancillary::default(), messages: PhantomData }
     }
 
     /// Sends one message, descriptors beside it. Not cancel-safe: a dropped send ends the channel's use.
@@ -67,7 +67,7 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
                 return Ok(Some(message));
             }
             let mut bytes = [0u8; 16 * 1024];
-            let count = descriptor::receive(&self.stream, &mut bytes, &mut self.descriptors).await?;
+            let count = descriptor::receive(&self.stream, &mut bytes, &mut self.ancillary).await?;
             match count {
                 0 if self.unread.is_empty() => return Ok(None),
                 0 => return Err(ChannelError::Truncated),
@@ -76,9 +76,21 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
         }
     }
 
-    /// The descriptors that arrived since the last call, in the order they were sent.
-    pub fn take_descriptors(&mut self) -> Vec<OwnedFd> {
-        std::mem::take(&mut self.descriptors)
+    /// The process that sent the last message; `None` unless the socket was made to ask the kernel for it.
+    pub fn sender(&self) -> Option<u32> {
+        self.ancillary.sender
+    }
+
+    /// The first `count` descriptors that arrived and were not taken yet, in the order they were sent. Those of the next
+    /// message may have arrived already.
+    pub fn take_descriptors(&mut self, count: usize) -> Vec<OwnedFd> {
+        let arrived = &mut self.ancillary.descriptors;
+        arrived.drain(..count.min(arrived.len())).collect()
+    }
+
+    /// Closes descriptors that arrived beside messages which carry none.
+    pub fn drop_descriptors(&mut self) {
+        self.ancillary.descriptors.clear();
     }
 
     fn buffered(&mut self) -> Result<Option<In>, ChannelError> {
@@ -142,8 +154,8 @@ mod tests {
         let hello = proxy_command::Body::Hello(ProxyHello::default());
         near.send(&ProxyCommand { body: Some(hello) }, &[file.as_fd(), file.as_fd()]).await.unwrap();
         far.receive().await.unwrap().unwrap();
-        assert_eq!(far.take_descriptors().len(), 2);
-        assert!(far.take_descriptors().is_empty());
+        assert_eq!((far.take_descriptors(1).len(), far.take_descriptors(2).len()), (1, 1));
+        assert!(far.take_descriptors(1).is_empty());
     }
 
     #[tokio::test]

@@ -208,7 +208,7 @@ pub fn app_traffic(message: Option<&wire::AppTraffic>) -> Parsed<model::AppTraff
             Some(wire::sticky::By::Client(true)) => Some(model::Sticky::Client),
         },
         slow_start_ms: message.slow_start_ms,
-        connections_per_instance: or(message.connections_per_instance, default.connections_per_instance),
+        connections_per_instance: message.connections_per_instance,
         in_flight_per_instance: message.in_flight_per_instance,
         in_flight_max: message.in_flight_max,
         queue_max: message.queue_max.unwrap_or(default.queue_max),

@@ -122,6 +122,8 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
         return drain(response, () =>
           response.writeHead(409, { 'upload-offset': result.offset, 'content-length': 0 }).end(),
         );
+      case 'no_room':
+        return drain(response, () => refuse(response, 'artifact.no_room'));
       case 'wrong_digest':
         response.writeHead(422, { 'content-length': 0 }).end();
         return;

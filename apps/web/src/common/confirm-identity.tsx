@@ -1,111 +1,176 @@
 'use client';
-// What only a fresh session may do: tries it, and when the API asks who sits there, asks for the password or a passkey and
-// tries again.
+// Answers the API when it asks who is there: tries a call, shows the question that its refusal asks, and tries again. The
+// questions are "confirm your identity" (session.not_fresh) and "confirm your second factor".
 import { authClient, hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
-import { useMutation } from '@tanstack/react-query';
+import { type UseMutationOptions, type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { createContext, type FormEvent, type ReactNode, useCallback, useContext, useId, useState } from 'react';
 import { readFailure } from '../api/failure.ts';
 import { useTRPC } from '../api/trpc.tsx';
 
-type Freshly = <T>(work: () => Promise<T>) => Promise<T>;
+/** What the API may ask for before it does what was called. */
+type Proof = 'session.not_fresh' | 'session.second_factor_required';
 
-/** Thrown by work that is no procedure, when identity answered session.not_fresh. */
-export class NotFresh extends Error {
-  readonly data = { errorCode: 'session.not_fresh' };
+interface Prover {
+  /** Runs work that may need a proof. Rejects with the API's refusal when the person closes the question. */
+  readonly freshly: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Shows a question; false when the person closed it. */
+  readonly ask: (proof: Proof) => Promise<boolean>;
 }
 
-const FreshlyContext = createContext<Freshly | null>(null);
+const SENTENCE: Readonly<Record<Proof, string>> = {
+  'session.not_fresh': "Confirm that it's you, then try again.",
+  'session.second_factor_required': 'Confirm with a passkey or a code first, then try again.',
+};
 
-/** Runs work that may need a fresh session. Rejects with the API's refusal when the person closes the question. */
-export function useFreshly(): Freshly {
-  const freshly = useContext(FreshlyContext);
-  if (freshly === null) throw new Error('useFreshly needs a ConfirmIdentityProvider above it');
-  return freshly;
+function isProof(code: string | null): code is Proof {
+  return code !== null && Object.hasOwn(SENTENCE, code);
+}
+
+/** Identity's refusal outside the API's procedures, in the API's shape; null when it asks for no proof. */
+export function proofNeeded(code: string): Error | null {
+  return isProof(code) ? Object.assign(new Error(SENTENCE[code]), { data: { errorCode: code } }) : null;
+}
+
+const ProverContext = createContext<Prover | null>(null);
+
+export function useProver(): Prover {
+  const prover = useContext(ProverContext);
+  if (prover === null) throw new Error('useProver needs a ConfirmIdentityProvider above it');
+  return prover;
+}
+
+/** A mutation whose procedure may ask for a fresh session; every procedure that declares `fresh` is called by it. */
+export function useFreshMutation<Output, Failure, Input, Context>(
+  options: UseMutationOptions<Output, Failure, Input, Context>,
+): UseMutationResult<Output, Failure, Input, Context> {
+  const { freshly } = useProver();
+  const { mutationFn } = options;
+  if (mutationFn === undefined) throw new TypeError('a mutation needs its function');
+  return useMutation({ ...options, mutationFn: (input, context) => freshly(() => mutationFn(input, context)) });
 }
 
 interface Question {
+  readonly proof: Proof;
   readonly answer: (isConfirmed: boolean) => void;
 }
 
 /** Needs an ApiProvider above it. */
 export function ConfirmIdentityProvider({ children }: { readonly children: ReactNode }) {
   const [question, setQuestion] = useState<Question | null>(null);
-  const freshly = useCallback<Freshly>(async (work) => {
-    try {
-      return await work();
-    } catch (error) {
-      if (readFailure(error).code !== 'session.not_fresh') throw error;
-      const isConfirmed = await new Promise<boolean>((answer) => setQuestion({ answer }));
-      setQuestion(null);
-      if (!isConfirmed) throw error;
-      return work();
-    }
+  const ask = useCallback(async (proof: Proof): Promise<boolean> => {
+    const isConfirmed = await new Promise<boolean>((answer) => setQuestion({ proof, answer }));
+    setQuestion(null);
+    return isConfirmed;
   }, []);
+  const freshly = useCallback(
+    async <T,>(work: () => Promise<T>): Promise<T> => {
+      const asked = new Set<Proof>();
+      for (;;) {
+        try {
+          return await work();
+        } catch (error) {
+          const { code } = readFailure(error);
+          // Each question once: an answer that the API does not accept must not be asked for again and again.
+          if (!isProof(code) || asked.has(code) || !(await ask(code))) throw error;
+          asked.add(code);
+        }
+      }
+    },
+    [ask],
+  );
   return (
-    <FreshlyContext value={freshly}>
+    <ProverContext value={{ freshly, ask }}>
       {children}
-      <ConfirmIdentityDialog question={question} />
-    </FreshlyContext>
+      <ConfirmDialog question={question} />
+    </ProverContext>
   );
 }
 
-function ConfirmIdentityDialog({ question }: { readonly question: Question | null }) {
+const DIALOG = {
+  'session.not_fresh': {
+    title: "Confirm that it's you",
+    detail: 'You signed in a while ago, and this is not for a screen left open.',
+    label: 'Password',
+    refused: "That passkey didn't confirm it. Try again, or type your password.",
+  },
+  'session.second_factor_required': {
+    title: 'Confirm your second factor',
+    detail: 'Your account has a second factor, and this session was opened by the password alone.',
+    label: 'Code',
+    refused: "That passkey didn't confirm it. Try again, or enter a code.",
+  },
+} as const;
+
+function ConfirmDialog({ question }: { readonly question: Question | null }) {
+  const words = question === null ? null : DIALOG[question.proof];
   return (
     <Dialog
       open={question !== null}
       onClose={() => question?.answer(false)}
-      title="Confirm that it's you"
-      detail="You signed in a while ago, and this is not for a screen left open."
+      title={words?.title ?? ''}
+      detail={words?.detail}
     >
-      {question === null ? null : <ConfirmIdentityForm onConfirmed={() => question.answer(true)} />}
+      {question === null ? null : (
+        <ConfirmForm key={question.proof} proof={question.proof} onConfirmed={() => question.answer(true)} />
+      )}
     </Dialog>
   );
 }
 
-function ConfirmIdentityForm({ onConfirmed }: { readonly onConfirmed: () => void }) {
+function ConfirmForm({ proof, onConfirmed }: { readonly proof: Proof; readonly onConfirmed: () => void }) {
   const formId = useId();
-  const confirm = useMutation(useTRPC().account.confirm.mutationOptions());
+  const trpc = useTRPC();
+  const byPassword = useMutation(trpc.account.confirm.mutationOptions());
+  const byCode = useMutation(trpc.account.confirmSecondFactor.mutationOptions());
   const byPasskey = useMutation({ mutationFn: () => authClient.confirmByPasskey() });
+  const isFactor = proof === 'session.second_factor_required';
+  const typed = isFactor ? byCode : byPassword;
+  const problem = typed.error === null ? null : readFailure(typed.error);
+  const fieldProblem = problem?.fields.code ?? problem?.fields.password;
   const refusal = byPasskey.data?.ok === false || byPasskey.error !== null;
-  const failure =
-    confirm.error !== null
-      ? readFailure(confirm.error).message
-      : refusal
-        ? "That passkey didn't confirm it. Try again, or type your password."
-        : null;
+  const failure = problem !== null && fieldProblem === undefined ? problem.message : null;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     byPasskey.reset();
-    const password = String(new FormData(event.currentTarget).get('password'));
-    confirm.mutate({ password }, { onSuccess: onConfirmed });
+    const value = String(new FormData(event.currentTarget).get('proof'));
+    if (isFactor) byCode.mutate({ code: value }, { onSuccess: onConfirmed });
+    else byPassword.mutate({ password: value }, { onSuccess: onConfirmed });
   };
   return (
     <form id={formId} onSubmit={submit} className="flex flex-col gap-4">
-      <Field label="Password">
-        {(control) => (
-          <Input {...control} name="password" type="password" autoComplete="current-password" autoFocus required />
-        )}
+      <Field
+        label={DIALOG[proof].label}
+        error={fieldProblem}
+        {...(isFactor ? { hint: 'Six digits from your authenticator app, or a recovery code.' } : {})}
+      >
+        {(control) =>
+          isFactor ? (
+            <Input {...control} mono name="proof" autoComplete="one-time-code" autoFocus required />
+          ) : (
+            <Input {...control} name="proof" type="password" autoComplete="current-password" autoFocus required />
+          )
+        }
       </Field>
-      {failure === null ? null : <ErrorNote>{failure}</ErrorNote>}
+      {failure === null && !refusal ? null : <ErrorNote>{failure ?? DIALOG[proof].refused}</ErrorNote>}
       <div className="flex flex-wrap justify-end gap-2">
         {hasPasskeys() ? (
           <Button
             icon={<KeyRound size={15} />}
             pending={byPasskey.isPending}
             onClick={() => {
-              confirm.reset();
+              typed.reset();
               byPasskey.mutate(undefined, { onSuccess: ({ ok }) => (ok ? onConfirmed() : undefined) });
             }}
           >
             Use a passkey
           </Button>
         ) : null}
-        <Button type="submit" variant="accent" pending={confirm.isPending}>
+        <Button type="submit" variant="accent" pending={typed.isPending}>
           Confirm
         </Button>
       </div>

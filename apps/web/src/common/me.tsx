@@ -52,19 +52,35 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
 
 export interface MePlaceProps {
   readonly place: Place;
+  /** Deployments wait for approval here; other changes need the right to approve them. */
+  readonly isProtected?: boolean;
   readonly children: ReactNode;
 }
 
-/** Within it, what may be done is asked about this place unless another one is named. */
-export function MePlace({ place: { projectId, environmentId }, children }: MePlaceProps) {
+const changesBesideDeployments: ReadonlySet<Permission> = new Set([
+  'app.write',
+  'app.delete',
+  'benchmark.write',
+  'domain.write',
+  'environment.write',
+  'secret.write',
+]);
+
+/** Within it, permissions are judged for this place unless another one is named. */
+export function MePlace({ place: { projectId, environmentId }, isProtected = false, children }: MePlaceProps) {
   const me = useMe();
   const view = useMemo<MeView>(() => {
     const here: Place = {
       ...(projectId === undefined ? {} : { projectId }),
       ...(environmentId === undefined ? {} : { environmentId }),
     };
-    return { ...me, can: (permission, place = here) => me.can(permission, place) };
-  }, [me, projectId, environmentId]);
+    const mayChange = !isProtected || me.can('deployment.approve', here);
+    return {
+      ...me,
+      can: (permission, place = here) =>
+        (mayChange || !changesBesideDeployments.has(permission)) && me.can(permission, place),
+    };
+  }, [me, projectId, environmentId, isProtected]);
   return <MeContext value={view}>{children}</MeContext>;
 }
 

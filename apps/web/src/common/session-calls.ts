@@ -40,6 +40,7 @@ async function outcomeOf(call: Promise<AuthResult>): Promise<SignInOutcome> {
     case null:
       return 'passkey_closed';
     case 'request.too_many':
+    case 'request.rate_limited':
       return 'too_many';
     case 'session.credentials_wrong':
     case 'input.invalid':

@@ -2,7 +2,7 @@
 // `next build` loads every route without having any of them.
 import { join } from 'node:path';
 import 'server-only';
-import type { ApiParts } from '@fairlead/api';
+import { type ApiParts, createOpenStreams } from '@fairlead/api';
 import { createAuth } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
@@ -13,16 +13,18 @@ import { createOutbound } from '@fairlead/outbound';
 import { agentDownload, agentOffers } from './agent-download.ts';
 import type { WebEnv } from './env.ts';
 import { ownOrigins, webEnv } from './env-of-process.ts';
+import { createHealthCheck, type HealthCheck } from './health-check.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
 import { createLiveSource } from './live/live-source.ts';
 import { createLog } from './log.ts';
 import { openMailer } from './mailer.ts';
-import { rateLimit } from './rate-limit.ts';
+import { startRateLimit } from './rate-limit.ts';
 import { readSecret } from './read-secret.ts';
 
 export interface WebParts extends ApiParts {
   readonly env: WebEnv;
   readonly binaries: AgentBinaries;
+  readonly health: HealthCheck;
 }
 
 // Next may load this module once for pages and once for route handlers; the parts are still one set a process.
@@ -84,7 +86,12 @@ async function createParts(): Promise<WebParts> {
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
     secretKeys,
-    rateLimit: rateLimit(),
+    rateLimit: startRateLimit(database, secret),
+    streams: createOpenStreams({ database, log }),
+    health: createHealthCheck({
+      ask: () => database.system('answer a health check', (tx) => tx.$queryRaw`SELECT 1`),
+      onFailure: (error) => log.warn({ err: error }, 'the health check found no database'),
+    }),
     config: {
       publicUrl: env.FAIRLEAD_PUBLIC_URL,
       trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,

@@ -1,14 +1,39 @@
 // Jobs of the artifact store.
-import { pruneArtifacts } from '@fairlead/core/artifact';
-import type { Handler } from './handler.ts';
+import { findOrphans, pruneArtifacts, type StoredFile } from '@fairlead/core/artifact';
+import type { Handler, HandlerParts } from './handler.ts';
 
 // A sender may come again after a day offline.
 const unfinishedMs = 2 * 24 * 60 * 60_000;
 
-export const pruneArtifactsHandler: Handler<'artifact.prune'> = async ({ database, artifacts, clock, log }) => {
+export const pruneArtifactsHandler: Handler<'artifact.prune'> = async (parts) => {
+  const { database, artifacts, clock, log } = parts;
   const gone = await database.system('artifact.prune', (tx) => pruneArtifacts({ tx, clock, log }));
   // The rows went first: an object without a row is nobody's, and comes to no harm when it is sent again.
   for (const key of gone) await artifacts.delete(key);
   const unfinished = await artifacts.pruneUnfinished(new Date(clock.now().getTime() - unfinishedMs));
-  if (gone.length + unfinished > 0) log.info({ artifacts: gone.length, unfinished }, 'artifacts were pruned');
+  const orphans = await pruneOrphans(parts);
+  if (gone.length + unfinished + orphans > 0) {
+    log.info({ artifacts: gone.length, unfinished, orphans }, 'artifacts were pruned');
+  }
 };
+
+const batchSize = 500;
+
+/** A crash between a file and its row, or at the end of an organization, leaves files that nobody asks for. */
+async function pruneOrphans({ database, artifacts, clock, log }: HandlerParts): Promise<number> {
+  let pruned = 0;
+  const prune = async (files: readonly StoredFile[]): Promise<void> => {
+    const orphans = await database.system('artifact.prune', (tx) => findOrphans({ tx, clock, log }, files));
+    for (const key of orphans) await artifacts.delete(key);
+    pruned += orphans.length;
+  };
+  let batch: StoredFile[] = [];
+  for await (const file of artifacts.list()) {
+    batch.push(file);
+    if (batch.length < batchSize) continue;
+    await prune(batch);
+    batch = [];
+  }
+  if (batch.length > 0) await prune(batch);
+  return pruned;
+}

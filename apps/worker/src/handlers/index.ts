@@ -6,6 +6,7 @@ import { advanceDeploymentHandler, sweepDeploymentsHandler } from './deployment.
 import type { Handlers } from './handler.ts';
 import { pruneMetricsHandler, rollUpMetricsHandler } from './metric.ts';
 import { sweepOrganizationsHandler } from './organization.ts';
+import { pruneRequestsHandler } from './request.ts';
 import { remindSecretsHandler, rotateSecretsHandler } from './secret.ts';
 
 export const handlers: Handlers = {
@@ -17,6 +18,7 @@ export const handlers: Handlers = {
   'metric.prune': pruneMetricsHandler,
   'metric.roll_up': rollUpMetricsHandler,
   'organization.sweep': sweepOrganizationsHandler,
+  'request.prune': pruneRequestsHandler,
   'secret.remind': remindSecretsHandler,
   'secret.rotate': rotateSecretsHandler,
 };

@@ -17,7 +17,10 @@ export const sweepOrganizationsHandler: Handler<'organization.sweep'> = async (p
   }
 };
 
-async function end({ database, clock, log, logs }: HandlerParts, organizationId: OrganizationId): Promise<void> {
+async function end(
+  { database, artifacts, clock, log, logs }: HandlerParts,
+  organizationId: OrganizationId,
+): Promise<void> {
   const actor = { kind: 'system', reason: 'organization.sweep' } as const;
   for (;;) {
     const objectKeys = await database.tenant(organizationId, (tx) =>
@@ -27,4 +30,6 @@ async function end({ database, clock, log, logs }: HandlerParts, organizationId:
     await deleteLogs(logs, objectKeys);
   }
   await database.system('organization.sweep', (tx) => endOrganization({ tx, clock, log }, { organizationId }));
+  // A crash before this leaves files without rows, which artifact.prune finds.
+  await artifacts.deleteAll(organizationId);
 }

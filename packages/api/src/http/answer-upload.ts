@@ -1,6 +1,7 @@
 // Owns taking an uploaded folder: a tar.gz in the body, its digest out, which deployment.create then names. Streamed to the
 // store, never held in memory; the same permission and place as of the deployment that is going to use it.
-import { artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
+import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
+import { placeSchema } from '@fairlead/core/config';
 import { AppError } from '@fairlead/core/kernel';
 import { z } from 'zod';
 import { requireAccess } from '../access.ts';
@@ -33,8 +34,9 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
   const place = { appId: query.get('appId') ?? '', environmentId: query.get('environmentId') ?? undefined };
   const core = { organizationId, clock: ctx.clock, log: ctx.log };
   await ctx.database.tenant(organizationId, async (tx) => {
-    const scope = await byPlacement.find({ ...core, tx }, place);
-    if (scope === null || !access.may('deployment.write', scope)) {
+    const parsed = placeSchema.safeParse(place);
+    const [scope] = parsed.success ? await byPlacement.find({ ...core, tx }, parsed.data) : [];
+    if (scope === undefined || !access.may('deployment.write', scope)) {
       if (!access.may('deployment.write')) throw new AppError('permission.denied', { permission: 'deployment.write' });
       throw new AppError('app.not_found', { appId: place.appId });
     }
@@ -44,16 +46,30 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
   }
   const announced = request.headers.get('content-length');
   const wanted = digestHeader.safeParse(request.headers.get('x-fairlead-digest'));
-  const added = await ctx.artifacts.add(organizationId, gzipOnly(request.body));
-  if (added === null) throw new AppError('request.too_large', { bytesMax: artifactBytesMax });
+  // An upload that broke off looks like a shorter folder: its length or its digest tells so here, not after a build.
+  const added = await ctx.artifacts.add(organizationId, gzipOnly(request.body), {
+    hex: wanted.data?.slice('sha256:'.length),
+    sizeBytes: announced === null ? undefined : Number(announced),
+  });
+  if (added.kind !== 'whole') throw refusalOf(added);
   const digest = `sha256:${added.hex}`;
-  // What broke off looks like a shorter folder: whoever tells its length or its digest finds out here, not after a build.
-  if (announced !== null && Number(announced) !== added.sizeBytes) throw new AppError('artifact.incomplete');
-  if (wanted.success && wanted.data !== digest) throw new AppError('artifact.digest_wrong', { digest });
   await ctx.database.tenant(organizationId, (tx) =>
     recordArtifact({ ...core, tx }, { digest, kind: 'upload', sizeBytes: added.sizeBytes }),
   );
   return { digest, sizeBytes: added.sizeBytes };
+}
+
+function refusalOf(added: Exclude<AddResult, { readonly kind: 'whole' }>): AppError {
+  switch (added.kind) {
+    case 'too_large':
+      return new AppError('request.too_large', { bytesMax: artifactBytesMax });
+    case 'incomplete':
+      return new AppError('artifact.incomplete');
+    case 'wrong_digest':
+      return new AppError('artifact.digest_wrong', { digest: `sha256:${added.hex}` });
+    case 'no_room':
+      return new AppError('artifact.no_room');
+  }
 }
 
 async function* gzipOnly(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {

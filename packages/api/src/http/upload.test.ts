@@ -40,6 +40,25 @@ test('what was uploaded is deployed by its digest', async () => {
   expect(await api.tokenCaller(token).deployment.get(deployed)).toMatchObject({ trigger: 'upload' });
 });
 
+/** Whole files of the organization, whatever the tables say. */
+async function stored(): Promise<string[]> {
+  const digests: string[] = [];
+  for await (const { hex } of api.parts.artifacts.list()) digests.push(`sha256:${hex}`);
+  return digests;
+}
+
+test('what is refused for its digest or its length leaves nothing on the disk', async () => {
+  const other = gzipSync('another folder');
+  expect(await upload(other, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).toMatchObject({
+    status: 400,
+    body: { code: 'artifact.digest_wrong' },
+  });
+  expect(await upload(other, { headers: { 'content-length': `${other.length + 1}` } })).toMatchObject({ status: 400 });
+  expect(await stored()).toEqual([digest]);
+  expect((await upload(other)).status).toBe(200);
+  expect(await stored()).toHaveLength(2);
+});
+
 test('what is no tar.gz, broke off, or is for nobody’s app is refused', async () => {
   expect((await upload(Buffer.from('plain'))).status).toBe(400);
   expect((await upload(body, { headers: { 'x-fairlead-digest': `sha256:${'0'.repeat(64)}` } })).status).toBe(400);

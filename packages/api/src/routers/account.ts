@@ -7,6 +7,7 @@ import {
   codeInputSchema,
   confirmInputSchema,
   emailInputSchema,
+  factorCodeInputSchema,
   linkInputSchema,
   passkeyRefSchema,
   recoveryCodesSchema,
@@ -48,6 +49,15 @@ export const accountRouter = router({
     .output(nothing)
     .mutation(async ({ ctx, input }) => {
       await ctx.auth.account.confirm(await askerOf(ctx), input);
+      return {};
+    }),
+
+  /** Proves a second factor in this session: what answers session.second_factor_required may be tried again afterwards. */
+  confirmSecondFactor: signedInProcedure
+    .input(factorCodeInputSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.confirmSecondFactor(await askerOf(ctx), input);
       return {};
     }),
 

@@ -27,51 +27,63 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement } from '../scopes.ts';
+import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
+import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement, deploysNewApp } from '../scopes.ts';
 
 export const appRouter = router({
-  list: memberProcedure('app.read', { lists: 'environment' })
-    .input(listAppsInputSchema)
+  list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
     .output(appPageSchema)
     .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
-  get: memberProcedure('app.read', { scope: bySeenPlacement })
-    .input(getAppInputSchema)
+  get: memberProcedure('app.read', { input: getAppInputSchema, scope: bySeenPlacement })
     .output(appDetailSchema)
     .query(({ ctx, input }) => getApp(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
 
-  create: memberProcedure('app.write')
-    .input(createAppInputSchema)
+  create: memberProcedure('app.write', {
+    input: createAppInputSchema,
+    also: deploysNewApp,
+    protection: approverOfNewApp,
+  })
     .output(createAppOutputSchema)
     .mutation(({ ctx, input }) => createApp(ctx.core, input, ctx.config, ctx.access.reach('domain.write'))),
 
-  update: memberProcedure('app.write', { scope: byApp })
-    .input(updateAppInputSchema)
+  update: memberProcedure('app.write', { input: updateAppInputSchema, scope: byApp, protection: approverOfAppChange })
     .output(appIdentitySchema)
     .mutation(({ ctx, input }) => updateApp(ctx.core, input)),
 
-  scale: memberProcedure('app.write', { scope: byPlacement })
-    .input(scaleAppInputSchema)
+  scale: memberProcedure('app.write', {
+    input: scaleAppInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
     .output(appIdentitySchema)
     .mutation(({ ctx, input }) => scaleApp(ctx.core, input)),
 
-  attachServer: memberProcedure('app.write', { scope: byEnvironmentOfApp })
-    .input(attachServerInputSchema)
+  attachServer: memberProcedure('app.write', {
+    input: attachServerInputSchema,
+    scope: byEnvironmentOfApp,
+    protection: approverOfTarget,
+  })
     .output(placedServerSchema)
     .mutation(({ ctx, input }) => attachServer(ctx.core, input)),
 
-  detachServer: memberProcedure('app.write', { scope: byPlacement })
-    .input(detachServerInputSchema)
+  detachServer: memberProcedure('app.write', {
+    input: detachServerInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
     .output(placedServerSchema)
     .mutation(({ ctx, input }) => detachServer(ctx.core, input)),
 
-  detachEnvironment: memberProcedure('app.delete', { scope: byPlacement })
-    .input(detachEnvironmentInputSchema)
+  detachEnvironment: memberProcedure('app.delete', {
+    input: detachEnvironmentInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
     .output(placeRefSchema)
     .mutation(({ ctx, input }) => detachEnvironment(ctx.core, input)),
 
-  delete: memberProcedure('app.delete', { scope: byApp })
-    .input(deleteAppInputSchema)
+  delete: memberProcedure('app.delete', { input: deleteAppInputSchema, scope: byApp, protection: approverOfApp })
     .output(appIdentitySchema)
     .mutation(async ({ ctx, input }) => {
       const objectKeys = await listAppLogs(ctx.core, input);

@@ -10,13 +10,11 @@ import {
 import { memberProcedure, router } from '../ladder.ts';
 
 export const auditRouter = router({
-  list: memberProcedure('audit.read')
-    .input(listAuditInputSchema)
+  list: memberProcedure('audit.read', { input: listAuditInputSchema })
     .output(auditPageSchema)
     .query(({ ctx, input }) => listAudit(ctx.core, input)),
 
-  verify: memberProcedure('audit.read')
-    .input(verifyAuditInputSchema)
+  verify: memberProcedure('audit.read', { input: verifyAuditInputSchema })
     .output(auditVerdictSchema)
     .query(({ ctx, input }) => verifyAudit(ctx.core, input)),
 });

@@ -11,21 +11,23 @@ import {
   updateConfigInputSchema,
 } from '@fairlead/core/config';
 import { memberProcedure, router } from '../ladder.ts';
+import { approverIn } from '../protection.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const configRouter = router({
-  get: memberProcedure('app.read', { scope: byPlacement })
-    .input(placeSchema)
+  get: memberProcedure('app.read', { input: placeSchema, scope: byPlacement })
     .output(configSchema)
     .query(({ ctx, input }) => getConfig(ctx.core, input)),
 
-  list: memberProcedure('app.read', { scope: byPlacement })
-    .input(listConfigsInputSchema)
+  list: memberProcedure('app.read', { input: listConfigsInputSchema, scope: byPlacement })
     .output(configPageSchema)
     .query(({ ctx, input }) => listConfigs(ctx.core, input)),
 
-  update: memberProcedure('app.write', { scope: byPlacement })
-    .input(updateConfigInputSchema)
+  update: memberProcedure('app.write', {
+    input: updateConfigInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
     .output(configRefSchema)
     .mutation(({ ctx, input }) => updateConfig(ctx.core, input)),
 });

@@ -26,87 +26,111 @@ import {
   rollbackApp,
   rollbackAppInputSchema,
 } from '@fairlead/core/deployment';
-import { AppError } from '@fairlead/core/kernel';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { byDeployment, byDeploymentTarget, byEnvironment, byPlacement, byRelease } from '../scopes.ts';
+import { approverIn, approverOfRunning, open, waitsForApproval } from '../protection.ts';
+import { byDeployment, byDeploymentTarget, byEnvironment, byPlacement, seesRelease } from '../scopes.ts';
 
 export const deploymentRouter = router({
-  list: memberProcedure('deployment.read', { lists: 'environment' })
-    .input(listDeploymentsInputSchema)
+  list: memberProcedure('deployment.read', { input: listDeploymentsInputSchema, lists: 'environment' })
     .output(deploymentPageSchema)
     .query(({ ctx, input }) => listDeployments(ctx.core, input, ctx.access.reach('deployment.read'))),
 
-  get: memberProcedure('deployment.read', { scope: byDeployment })
-    .input(deploymentRefSchema)
+  get: memberProcedure('deployment.read', { input: deploymentRefSchema, scope: byDeployment })
     .output(deploymentDetailSchema)
     .query(({ ctx, input }) => getDeployment(ctx.core, input)),
 
-  create: memberProcedure('deployment.write', { scope: byPlacement })
-    .input(createDeploymentInputSchema)
+  create: memberProcedure('deployment.write', {
+    input: createDeploymentInputSchema,
+    scope: byPlacement,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => createDeployment(ctx.core, input)),
 
-  redeploy: memberProcedure('deployment.write', { scope: byDeploymentTarget })
-    .input(redeployInputSchema)
+  redeploy: memberProcedure('deployment.write', {
+    input: redeployInputSchema,
+    scope: byDeploymentTarget,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => redeploy(ctx.core, input)),
 
-  retry: memberProcedure('deployment.write', { scope: byDeploymentTarget })
-    .input(deploymentRefSchema)
+  retry: memberProcedure('deployment.write', {
+    input: deploymentRefSchema,
+    scope: byDeploymentTarget,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => retryDeployment(ctx.core, input)),
 
-  promote: memberProcedure('deployment.write', { scope: byEnvironment })
-    .input(promoteReleaseInputSchema)
+  promote: memberProcedure('deployment.write', {
+    input: promoteReleaseInputSchema,
+    scope: byEnvironment,
+    also: seesRelease,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
-    .mutation(async ({ ctx, input }) => {
-      // Held where it goes to; where it comes from, the release must be theirs to see or to roll out.
-      const source = (await byRelease.find(ctx.core, input)) ?? undefined;
-      const { access } = ctx;
-      if (!access.may('deployment.read', source) && !access.may('deployment.write', source)) {
-        throw new AppError('permission.denied', { permission: 'deployment.read' });
-      }
-      return promoteRelease(ctx.core, input);
-    }),
+    .mutation(({ ctx, input }) => promoteRelease(ctx.core, input)),
 
-  pause: memberProcedure('deployment.write', { scope: byPlacement })
-    .input(pauseDeploysInputSchema)
+  pause: memberProcedure('deployment.write', {
+    input: pauseDeploysInputSchema,
+    scope: byPlacement,
+    protection: approverIn(byPlacement),
+  })
     .output(pauseDeploysOutputSchema)
     .mutation(({ ctx, input }) => pauseDeploys(ctx.core, input)),
 
-  rollback: memberProcedure('deployment.write', { scope: byPlacement })
-    .input(rollbackAppInputSchema)
+  rollback: memberProcedure('deployment.write', {
+    input: rollbackAppInputSchema,
+    scope: byPlacement,
+    also: seesRelease,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => rollbackApp(ctx.core, input)),
 
-  deploySecrets: memberProcedure('deployment.write', { scope: byPlacement })
-    .input(deploySecretsInputSchema)
+  deploySecrets: memberProcedure('deployment.write', {
+    input: deploySecretsInputSchema,
+    scope: byPlacement,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => deploySecrets(ctx.core, input)),
 
-  restart: memberProcedure('deployment.write', { scope: byPlacement })
-    .input(restartAppInputSchema)
+  restart: memberProcedure('deployment.write', {
+    input: restartAppInputSchema,
+    scope: byPlacement,
+    protection: waitsForApproval,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => restartApp(ctx.core, input)),
 
-  cancel: memberProcedure('deployment.write', { scope: byDeployment })
-    .input(deploymentRefSchema)
+  cancel: memberProcedure('deployment.write', {
+    input: deploymentRefSchema,
+    scope: byDeployment,
+    protection: approverOfRunning,
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => cancelDeployment(ctx.core, input)),
 
-  approve: memberProcedure('deployment.approve', { scope: byDeployment })
-    .input(deploymentRefSchema)
+  approve: memberProcedure('deployment.approve', {
+    input: deploymentRefSchema,
+    scope: byDeployment,
+    protection: open('it is the approval'),
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => approveDeployment(ctx.core, input)),
 
-  refuse: memberProcedure('deployment.approve', { scope: byDeployment })
-    .input(deploymentRefSchema)
+  refuse: memberProcedure('deployment.approve', {
+    input: deploymentRefSchema,
+    scope: byDeployment,
+    protection: open('it is the refusal'),
+  })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => refuseDeployment(ctx.core, input)),
 
-  log: memberProcedure('deployment.read', { scope: byDeployment })
-    .input(readLogInputSchema)
+  log: memberProcedure('deployment.read', { input: readLogInputSchema, scope: byDeployment })
     .output(logPageSchema)
     .query(({ ctx, input }) => readLog(ctx.core, input, ctx.logs)),
 });

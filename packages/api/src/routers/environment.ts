@@ -12,6 +12,7 @@ import {
 } from '@fairlead/core/environment';
 import { deleteLogs, listEnvironmentLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
+import { approverIn, open } from '../protection.ts';
 import { byEnvironment } from '../scopes.ts';
 
 export const environmentRouter = router({
@@ -19,18 +20,27 @@ export const environmentRouter = router({
     .output(environmentListSchema)
     .query(({ ctx }) => listEnvironments(ctx.core, ctx.access.reach('app.read'))),
 
-  create: memberProcedure('environment.write')
-    .input(createEnvironmentInputSchema)
+  create: memberProcedure('environment.write', {
+    input: createEnvironmentInputSchema,
+    protection: open('a new environment has no visitors'),
+  })
     .output(environmentRefSchema)
     .mutation(({ ctx, input }) => createEnvironment(ctx.core, input)),
 
-  update: memberProcedure('environment.write', { scope: byEnvironment })
-    .input(updateEnvironmentInputSchema)
+  update: memberProcedure('environment.write', {
+    input: updateEnvironmentInputSchema,
+    scope: byEnvironment,
+    fresh: true,
+    protection: approverIn(byEnvironment),
+  })
     .output(environmentRefSchema)
     .mutation(({ ctx, input }) => updateEnvironment(ctx.core, input)),
 
-  delete: memberProcedure('environment.write', { scope: byEnvironment })
-    .input(deleteEnvironmentInputSchema)
+  delete: memberProcedure('environment.write', {
+    input: deleteEnvironmentInputSchema,
+    scope: byEnvironment,
+    protection: approverIn(byEnvironment),
+  })
     .output(environmentRefSchema)
     .mutation(async ({ ctx, input }) => {
       const objectKeys = await listEnvironmentLogs(ctx.core, input);

@@ -9,21 +9,24 @@ import {
   listGrantsInputSchema,
 } from '@fairlead/core/role';
 import { memberProcedure, router } from '../ladder.ts';
+import { isRights } from '../protection.ts';
 import { byGrant, byGrantScope } from '../scopes.ts';
 
 export const grantRouter = router({
-  list: memberProcedure('role.read')
-    .input(listGrantsInputSchema)
+  list: memberProcedure('role.read', { input: listGrantsInputSchema })
     .output(grantListSchema)
     .query(({ ctx, input }) => listGrants(ctx.core, input)),
 
-  create: memberProcedure('member.write', { scope: byGrantScope })
-    .input(createGrantInputSchema)
+  create: memberProcedure('member.write', {
+    input: createGrantInputSchema,
+    scope: byGrantScope,
+    fresh: true,
+    protection: isRights,
+  })
     .output(grantRefSchema)
     .mutation(({ ctx, input }) => createGrant(ctx.core, input, ctx.access.rights)),
 
-  delete: memberProcedure('member.write', { scope: byGrant })
-    .input(grantRefSchema)
+  delete: memberProcedure('member.write', { input: grantRefSchema, scope: byGrant, protection: isRights })
     .output(grantRefSchema)
     .mutation(({ ctx, input }) => deleteGrant(ctx.core, input, ctx.access.rights)),
 });

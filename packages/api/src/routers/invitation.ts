@@ -25,6 +25,7 @@ import type { Ctx } from '@fairlead/core/kernel';
 import { AppError } from '@fairlead/core/kernel';
 import type { ApiContext } from '../context.ts';
 import { memberProcedure, publicProcedure, router, signedInProcedure } from '../ladder.ts';
+import { isRights } from '../protection.ts';
 import { inSystemScope } from '../system-scope.ts';
 
 export const invitationRouter = router({
@@ -32,16 +33,14 @@ export const invitationRouter = router({
     .output(invitationListSchema)
     .query(async ({ ctx }) => ({ items: await listInvitations(ctx.core), mailAvailable: ctx.mail !== null })),
 
-  create: memberProcedure('member.invite')
-    .input(createInvitationInputSchema)
+  create: memberProcedure('member.invite', { input: createInvitationInputSchema, fresh: true, protection: isRights })
     .output(mintedInvitationSchema)
     .mutation(async ({ ctx, input }) => {
       if (input.email !== undefined) requireMail(ctx);
       return deliver(ctx, await createInvitation(ctx.core, input, ctx.access.rights));
     }),
 
-  rotate: memberProcedure('member.invite')
-    .input(invitationInputSchema)
+  rotate: memberProcedure('member.invite', { input: invitationInputSchema, fresh: true, protection: isRights })
     .output(mintedInvitationSchema)
     .mutation(async ({ ctx, input }) => {
       const minted = await rotateInvitation(ctx.core, input, ctx.access.rights);
@@ -49,8 +48,7 @@ export const invitationRouter = router({
       return deliver(ctx, minted);
     }),
 
-  revoke: memberProcedure('member.invite')
-    .input(invitationInputSchema)
+  revoke: memberProcedure('member.invite', { input: invitationInputSchema, protection: isRights })
     .output(invitationInputSchema)
     .mutation(({ ctx, input }) => revokeInvitation(ctx.core, input)),
 

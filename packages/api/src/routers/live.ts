@@ -4,29 +4,21 @@ import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { requireTopics } from '@fairlead/core/live';
 import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
-import { type Access, readAccess } from '../access.ts';
-import { toTrpcError } from '../errors.ts';
+import type { Access } from '../access.ts';
 import { memberStream, router } from '../ladder.ts';
 import { watchInputSchema, watchOutputSchema } from '../live-schema.ts';
-import { byDeployment, byRun, bySeenPlacement } from '../scopes.ts';
-
-/** How long somebody who lost access may go on watching. */
-const recheckMs = 15_000;
+import { type StreamSide, streamWhileAllowed } from '../open-streams.ts';
+import { byDeployment, byRun, findSeenPlacement } from '../scopes.ts';
 
 export const liveRouter = router({
   watch: memberStream('app.read')
     .input(watchInputSchema)
     .output(watchOutputSchema)
-    .subscription(async function* ({ ctx, input, signal }): AsyncGenerator<LiveEvent, void> {
-      const { access } = ctx;
-      const { organizationId } = access;
-      const { topics } = input;
-      const ended = new AbortController();
-      const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
-      let timer: NodeJS.Timeout | undefined;
-      let current = access;
-      // The ladder maps what a procedure throws before it answers; a stream throws after that, so it maps by itself.
-      try {
+    .subscription(({ ctx, input, signal }) =>
+      streamWhileAllowed<LiveEvent>(ctx, { path: 'live.watch', signal }, async (side) => {
+        const { access } = ctx;
+        const { organizationId } = access;
+        const { topics } = input;
         const needs = await ctx.database.tenant(organizationId, async (tx) => {
           const core = { tx, organizationId, clock: ctx.clock, log: ctx.log };
           const found: Need[] = [];
@@ -35,27 +27,19 @@ export const liveRouter = router({
           await requireTopics(core, { topics });
           return found;
         });
-        timer = setInterval(() => {
-          readAccess(ctx, access)
-            .then((now) => {
-              requireNeeds(now, needs);
-              current = now;
-            })
-            .catch((error: unknown) => ended.abort(error));
-        }, recheckMs);
-        for await (const event of ctx.live.subscribe({ organizationId, topics, signal: stop })) {
-          if (mayShow(current, event, needs)) yield event;
-        }
-        ended.signal.throwIfAborted();
-      } catch (error) {
-        if (signal?.aborted) return;
-        throw toTrpcError(ended.signal.aborted ? ended.signal.reason : error, ctx.log, 'live.watch');
-      } finally {
-        clearInterval(timer);
-        ended.abort();
-      }
-    }),
+        const events = ctx.live.subscribe({ organizationId, topics, signal: side.signal });
+        return { requireStill: (now) => requireNeeds(now, needs), items: shownOf(events, side, needs) };
+      }),
+    ),
 });
+
+async function* shownOf(
+  events: AsyncIterable<LiveEvent>,
+  { access }: StreamSide,
+  needs: readonly Need[],
+): AsyncGenerator<LiveEvent, void> {
+  for await (const event of events) if (mayShow(access(), event, needs)) yield event;
+}
 
 /** What one must be allowed, and where, to watch a topic. */
 interface Need {
@@ -70,16 +54,16 @@ async function needsOf(core: OrganizationCtx, topic: LiveTopic, access: Access):
     case 'app': {
       const permissions = ['app.read', 'metric.read'] as const;
       const may = (there: Scope) => permissions.every((permission) => access.may(permission, there));
-      const scope = await bySeenPlacement.find(core, { appId: topic.id }, may);
+      const scope = await findSeenPlacement(core, { id: topic.id }, may);
       return { topicId, permissions, scope: scope ?? wholeOrganization };
     }
     case 'deployment': {
-      const scope = await byDeployment.find(core, { deploymentId: topic.id });
-      return { topicId, permissions: ['deployment.read'], scope: scope ?? wholeOrganization };
+      const [scope = wholeOrganization] = await byDeployment.find(core, { deploymentId: topic.id });
+      return { topicId, permissions: ['deployment.read'], scope };
     }
     case 'benchmark': {
-      const scope = await byRun.find(core, { runId: topic.id });
-      return { topicId, permissions: ['benchmark.read'], scope: scope ?? wholeOrganization };
+      const [scope = wholeOrganization] = await byRun.find(core, { runId: topic.id });
+      return { topicId, permissions: ['benchmark.read'], scope };
     }
     case 'server':
       return { topicId, permissions: ['server.read', 'metric.read'], scope: wholeOrganization };

@@ -9,18 +9,16 @@ import {
   tailLogInputSchema,
   toLogQuery,
 } from '@fairlead/core/log';
-import { wholeOrganization } from '@fairlead/core/role';
+import { type Scope, wholeOrganization } from '@fairlead/core/role';
 import { z } from 'zod';
-import { type Access, readAccess } from '../access.ts';
+import type { Access } from '../access.ts';
 import type { ApiContext } from '../context.ts';
-import { toTrpcError } from '../errors.ts';
 import { memberStream, router } from '../ladder.ts';
+import { streamWhileAllowed } from '../open-streams.ts';
 import { byPlacement } from '../scopes.ts';
 
 /** A server that has not answered by then is told to be slow; its lines may be many. */
 const searchTimeoutMs = 20_000;
-/** How long somebody who lost access may go on watching. */
-const recheckMs = 15_000;
 
 const batchesSchema = z
   .custom<AsyncIterable<AppLogBatch>>(
@@ -34,49 +32,47 @@ export const logRouter = router({
     .input(tailLogInputSchema)
     .output(logResultSchema)
     .query(async ({ ctx, input, signal }) => {
-      const query = await prepare(ctx, ctx.access, input, false);
+      const { query } = await prepare(ctx, ctx.access, input, false);
       const timeout = AbortSignal.timeout(searchTimeoutMs);
       const stop = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-      return collect(query, ctx.live.searchLogs(query, stop));
+      // It holds a stream of the gateway open too, until the slowest server answered.
+      const close = await ctx.streams.claim(ctx.access);
+      try {
+        return await collect(query, ctx.live.searchLogs(query, stop));
+      } finally {
+        await close();
+      }
     }),
 
   tail: memberStream('log.read')
     .input(tailLogInputSchema)
     .output(batchesSchema)
-    .subscription(async function* ({ ctx, input, signal }): AsyncGenerator<AppLogBatch, void> {
-      const { access } = ctx;
-      const ended = new AbortController();
-      const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
-      let timer: NodeJS.Timeout | undefined;
-      try {
-        const query = await prepare(ctx, access, input, true);
-        timer = setInterval(() => {
-          readAccess(ctx, access)
-            .then((now) => prepare(ctx, now, input, true))
-            .catch((error: unknown) => ended.abort(error));
-        }, recheckMs);
-        yield* ctx.live.searchLogs(query, stop);
-        ended.signal.throwIfAborted();
-      } catch (error) {
-        if (signal?.aborted) return;
-        throw toTrpcError(ended.signal.aborted ? ended.signal.reason : error, ctx.log, 'log.tail');
-      } finally {
-        clearInterval(timer);
-        ended.abort();
-      }
-    }),
+    .subscription(({ ctx, input, signal }) =>
+      streamWhileAllowed<AppLogBatch>(ctx, { path: 'log.tail', signal }, async (side) => {
+        const { query, scope } = await prepare(ctx, ctx.access, input, true);
+        const items = ctx.live.searchLogs(query, side.signal);
+        return { requireStill: (now) => requireLogs(now, scope), items };
+      }),
+    ),
 });
 
-async function prepare(ctx: ApiContext, access: Access, input: TailLogInput, follow: boolean): Promise<AppLogQuery> {
+interface Prepared {
+  readonly query: AppLogQuery;
+  readonly scope: Scope;
+}
+
+async function prepare(ctx: ApiContext, access: Access, input: TailLogInput, follow: boolean): Promise<Prepared> {
   const { organizationId } = access;
   return ctx.database.tenant(organizationId, async (tx) => {
     const core = { tx, organizationId, clock: ctx.clock, log: ctx.log };
-    const scope = await byPlacement.find(core, { appId: input.appId, environmentId: input.environmentId });
-    if (!access.may('log.read', scope ?? wholeOrganization)) {
-      throw new AppError('permission.denied', { permission: 'log.read' });
-    }
-    return toLogQuery(core, input, follow);
+    const [scope = wholeOrganization] = await byPlacement.find(core, input);
+    requireLogs(access, scope);
+    return { query: await toLogQuery(core, input, follow), scope };
   });
+}
+
+function requireLogs(access: Access, scope: Scope): void {
+  if (!access.may('log.read', scope)) throw new AppError('permission.denied', { permission: 'log.read' });
 }
 
 /** A server that said nothing at all is told as one that could not answer. */

@@ -10,19 +10,18 @@ import {
 } from '@fairlead/core/member';
 import { listMemberTokens, memberTokenListSchema, revokeMemberToken, tokenRefSchema } from '@fairlead/core/token';
 import { memberProcedure, router } from '../ladder.ts';
+import { isRights } from '../protection.ts';
 
 export const memberRouter = router({
   list: memberProcedure('member.read')
     .output(memberListSchema)
     .query(({ ctx }) => listMembers(ctx.core)),
 
-  update: memberProcedure('member.write')
-    .input(updateMemberInputSchema)
+  update: memberProcedure('member.write', { input: updateMemberInputSchema, fresh: true, protection: isRights })
     .output(memberIdentitySchema)
     .mutation(({ ctx, input }) => updateMember(ctx.core, input, ctx.access.rights)),
 
-  delete: memberProcedure('member.write')
-    .input(deleteMemberInputSchema)
+  delete: memberProcedure('member.write', { input: deleteMemberInputSchema, protection: isRights })
     .output(memberIdentitySchema)
     .mutation(({ ctx, input }) => deleteMember(ctx.core, input, ctx.access.rights)),
 
@@ -31,8 +30,7 @@ export const memberRouter = router({
     .output(memberTokenListSchema)
     .query(({ ctx }) => listMemberTokens(ctx.core)),
 
-  revokeToken: memberProcedure('member.write')
-    .input(tokenRefSchema)
+  revokeToken: memberProcedure('member.write', { input: tokenRefSchema, protection: isRights })
     .output(tokenRefSchema)
     .mutation(({ ctx, input }) => revokeMemberToken(ctx.core, input)),
 });

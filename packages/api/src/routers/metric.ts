@@ -13,19 +13,16 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const metricRouter = router({
-  app: memberProcedure('metric.read', { scope: byPlacement })
-    .input(appMetricInputSchema)
+  app: memberProcedure('metric.read', { input: appMetricInputSchema, scope: byPlacement })
     .output(appMetricSchema)
     .query(({ ctx, input }) => getAppMetric(ctx.core, input)),
 
   // Shown beside the app's own charts, so opened by the same grants.
-  routes: memberProcedure('metric.read', { scope: byPlacement })
-    .input(appMetricInputSchema)
+  routes: memberProcedure('metric.read', { input: appMetricInputSchema, scope: byPlacement })
     .output(routeMetricsSchema)
     .query(({ ctx, input }) => listRouteMetrics(ctx.core, input)),
 
-  server: memberProcedure('metric.read')
-    .input(serverMetricInputSchema)
+  server: memberProcedure('metric.read', { input: serverMetricInputSchema })
     .output(serverMetricSchema)
     .query(({ ctx, input }) => getServerMetric(ctx.core, input)),
 });

@@ -1,5 +1,4 @@
 // Owns the procedures of organizations themselves.
-import { requireFresh } from '@fairlead/auth';
 import { AppError } from '@fairlead/core/kernel';
 import { leaveOrganization, memberIdentitySchema, transferOrganization } from '@fairlead/core/member';
 import {
@@ -19,6 +18,7 @@ import {
 } from '@fairlead/core/organization';
 import { requireSession } from '../access.ts';
 import { memberProcedure, router, signedInProcedure } from '../ladder.ts';
+import { isOrganization, open } from '../protection.ts';
 import { inSystemScope } from '../system-scope.ts';
 
 export const organizationRouter = router({
@@ -31,29 +31,37 @@ export const organizationRouter = router({
       ),
     ),
 
-  update: memberProcedure('organization.write')
-    .input(updateOrganizationInputSchema)
+  update: memberProcedure('organization.write', {
+    input: updateOrganizationInputSchema,
+    fresh: true,
+    protection: isOrganization,
+  })
     .output(organizationIdentitySchema)
     .mutation(async ({ ctx, input }) => {
       const { user } = await requireSession(ctx);
       return updateOrganization(ctx.core, input, { hasSecondFactor: user.hasSecondFactor });
     }),
 
-  transfer: memberProcedure('organization.transfer')
-    .input(transferOrganizationInputSchema)
+  transfer: memberProcedure('organization.transfer', {
+    input: transferOrganizationInputSchema,
+    fresh: true,
+    protection: isOrganization,
+  })
     .output(memberIdentitySchema)
     .mutation(async ({ ctx, input }) => {
-      requireFresh(await requireSession(ctx), ctx.clock.now());
       await transferOrganization(ctx.core, input);
       return { memberId: input.memberId };
     }),
 
-  delete: memberProcedure('organization.delete')
-    .input(deleteOrganizationInputSchema)
+  delete: memberProcedure('organization.delete', {
+    input: deleteOrganizationInputSchema,
+    fresh: true,
+    protection: open('only an owner may, who may approve everywhere'),
+  })
     .output(organizationDeletionSchema)
     .mutation(({ ctx, input }) => deleteOrganization(ctx.core, input)),
 
-  restore: memberProcedure('organization.delete')
+  restore: memberProcedure('organization.delete', { protection: isOrganization })
     .output(organizationDeletionSchema)
     .mutation(({ ctx }) => restoreOrganization(ctx.core)),
 

@@ -11,13 +11,11 @@ import { memberProcedure, router } from '../ladder.ts';
 import { byPlacement } from '../scopes.ts';
 
 export const releaseRouter = router({
-  list: memberProcedure('deployment.read', { scope: byPlacement })
-    .input(listReleasesInputSchema)
+  list: memberProcedure('deployment.read', { input: listReleasesInputSchema, scope: byPlacement })
     .output(releasePageSchema)
     .query(({ ctx, input }) => listReleases(ctx.core, input)),
 
-  diff: memberProcedure('deployment.read', { scope: byPlacement })
-    .input(diffReleasesInputSchema)
+  diff: memberProcedure('deployment.read', { input: diffReleasesInputSchema, scope: byPlacement })
     .output(releaseDiffSchema)
     .query(({ ctx, input }) => diffReleases(ctx.core, input)),
 });

@@ -1,5 +1,4 @@
 // Owns the procedures of secrets. One answer holds a value, that of `reveal`, and it asks for a fresh sign-in.
-import { requireFresh } from '@fairlead/auth';
 import {
   appSecretsInputSchema,
   appSecretsSchema,
@@ -27,71 +26,86 @@ import {
   updateSecretsInputSchema,
   updateSecretsOutputSchema,
 } from '@fairlead/core/secret';
-import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
-import { byPlacement, byProject, bySecret, bySecretGroup, bySecretOwner } from '../scopes.ts';
+import { approverOfApp, approverOfGroup, approverOfSecret, approverOfSecretOwner, open } from '../protection.ts';
+import { byPlacement, byProject, bySecret, bySecretGroup, bySecretGroupApp, bySecretOwner } from '../scopes.ts';
 
 export const secretRouter = router({
-  list: memberProcedure('secret.read', { scope: byPlacement })
-    .input(appSecretsInputSchema)
+  list: memberProcedure('secret.read', { input: appSecretsInputSchema, scope: byPlacement })
     .output(appSecretsSchema)
     .query(({ ctx, input }) => listSecrets(ctx.core, input)),
 
-  versions: memberProcedure('secret.read', { scope: bySecret })
-    .input(secretRefSchema)
+  versions: memberProcedure('secret.read', { input: secretRefSchema, scope: bySecret })
     .output(secretHistorySchema)
     .query(({ ctx, input }) => listSecretVersions(ctx.core, input)),
 
-  update: memberProcedure('secret.write', { scope: bySecretOwner })
-    .input(updateSecretsInputSchema)
+  update: memberProcedure('secret.write', {
+    input: updateSecretsInputSchema,
+    scope: bySecretOwner,
+    protection: approverOfSecretOwner,
+  })
     .output(updateSecretsOutputSchema)
     .mutation(({ ctx, input }) => updateSecrets(ctx.core, input, ctx.secretKeys)),
 
-  delete: memberProcedure('secret.write', { scope: bySecret })
-    .input(secretRefSchema)
+  delete: memberProcedure('secret.write', { input: secretRefSchema, scope: bySecret, protection: approverOfSecret })
     .output(secretRefSchema)
     .mutation(({ ctx, input }) => deleteSecret(ctx.core, input)),
 
-  restore: memberProcedure('secret.write', { scope: bySecret })
-    .input(secretVersionRefSchema)
+  restore: memberProcedure('secret.write', {
+    input: secretVersionRefSchema,
+    scope: bySecret,
+    protection: approverOfSecret,
+  })
     .output(secretVersionRefSchema)
     .mutation(({ ctx, input }) => restoreSecret(ctx.core, input, ctx.secretKeys)),
 
   // A mutation: it is written down, and no cache, prefetch or retry may ever ask for it.
-  reveal: memberProcedure('secret.reveal', { scope: bySecret })
-    .input(secretVersionRefSchema)
+  reveal: memberProcedure('secret.reveal', {
+    input: secretVersionRefSchema,
+    scope: bySecret,
+    fresh: true,
+    protection: open('it changes nothing'),
+  })
     .output(revealedSecretSchema)
-    .mutation(async ({ ctx, input }) => {
-      // A session, not a token: a program has nothing to be fresh by.
-      requireFresh(await requireSession(ctx), ctx.clock.now());
-      return revealSecret(ctx.core, input, ctx.secretKeys);
-    }),
+    .mutation(({ ctx, input }) => revealSecret(ctx.core, input, ctx.secretKeys)),
 
   listGroups: memberProcedure('secret.read', { lists: 'project' })
     .output(secretGroupListSchema)
     .query(({ ctx }) => listSecretGroups(ctx.core, ctx.access.reach('secret.read'))),
 
-  createGroup: memberProcedure('secret.write', { scope: byProject })
-    .input(createSecretGroupInputSchema)
+  createGroup: memberProcedure('secret.write', {
+    input: createSecretGroupInputSchema,
+    scope: byProject,
+    protection: open('no app has a new group'),
+  })
     .output(secretGroupRefSchema)
     .mutation(({ ctx, input }) => createSecretGroup(ctx.core, input)),
 
-  deleteGroup: memberProcedure('secret.write', { scope: bySecretGroup })
-    .input(secretGroupRefSchema)
+  deleteGroup: memberProcedure('secret.write', {
+    input: secretGroupRefSchema,
+    scope: bySecretGroup,
+    protection: approverOfGroup,
+  })
     .output(secretGroupRefSchema)
     .mutation(({ ctx, input }) => deleteSecretGroup(ctx.core, input)),
 
-  attachGroup: memberProcedure('secret.write', { scope: bySecretGroup })
-    .input(secretGroupAppSchema)
+  attachGroup: memberProcedure('secret.write', {
+    input: secretGroupAppSchema,
+    scope: bySecretGroupApp,
+    protection: approverOfApp,
+  })
     .output(secretGroupAppSchema)
     .mutation(({ ctx, input }) => attachSecretGroup(ctx.core, input)),
 
-  detachGroup: memberProcedure('secret.write', { scope: bySecretGroup })
-    .input(secretGroupAppSchema)
+  detachGroup: memberProcedure('secret.write', {
+    input: secretGroupAppSchema,
+    scope: bySecretGroupApp,
+    protection: approverOfApp,
+  })
     .output(secretGroupAppSchema)
     .mutation(({ ctx, input }) => detachSecretGroup(ctx.core, input)),
 
-  rotateKey: memberProcedure('organization.write')
+  rotateKey: memberProcedure('organization.write', { protection: open('every value stays what it was') })
     .output(rotatedKeySchema)
     .mutation(({ ctx }) => rotateDataKey(ctx.core, ctx.secretKeys)),
 });

@@ -21,6 +21,7 @@ import {
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
 import { memberProcedure, router } from '../ladder.ts';
+import { approverOfServer, open } from '../protection.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
@@ -28,13 +29,15 @@ export const serverRouter = router({
     .output(serverListSchema)
     .query(async ({ ctx }) => listServers(ctx.core, await ctx.config.agentOffers.list())),
 
-  get: memberProcedure('server.read')
-    .input(getServerInputSchema)
+  get: memberProcedure('server.read', { input: getServerInputSchema })
     .output(serverDetailSchema)
     .query(async ({ ctx, input }) => getServer(ctx.core, input, await ctx.config.agentOffers.list())),
 
-  enrol: memberProcedure('server.enrol')
-    .input(enrolServerInputSchema)
+  enrol: memberProcedure('server.enrol', {
+    input: enrolServerInputSchema,
+    fresh: true,
+    protection: open('a new server has no app'),
+  })
     .output(enrolmentCommandSchema)
     .mutation(async ({ ctx, input }) => {
       const script = await ctx.config.agentDownload();
@@ -42,17 +45,14 @@ export const serverRouter = router({
       return { enrolmentId, expiresAt, command: enrolmentCommand({ script, token }) };
     }),
 
-  enrolment: memberProcedure('server.enrol')
-    .input(getEnrolmentInputSchema)
+  enrolment: memberProcedure('server.enrol', { input: getEnrolmentInputSchema })
     .output(enrolmentSchema)
     .query(({ ctx, input }) => getEnrolment(ctx.core, input)),
 
-  updateProxy: memberProcedure('server.write')
-    .input(updateProxyInputSchema)
+  updateProxy: memberProcedure('server.write', { input: updateProxyInputSchema, protection: approverOfServer })
     .output(proxySettingsSchema)
     .mutation(({ ctx, input }) => updateProxy(ctx.core, input)),
-  upgrade: memberProcedure('server.upgrade')
-    .input(upgradeServerInputSchema)
+  upgrade: memberProcedure('server.upgrade', { input: upgradeServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)
     .mutation(async ({ ctx, input }) => {
       const { serverId, offer } = await upgradeServer(ctx.core, input, await ctx.config.agentOffers.list());
@@ -60,8 +60,7 @@ export const serverRouter = router({
       return { serverId };
     }),
 
-  delete: memberProcedure('server.delete')
-    .input(deleteServerInputSchema)
+  delete: memberProcedure('server.delete', { input: deleteServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)
     .mutation(({ ctx, input }) => deleteServer(ctx.core, input)),
 });

@@ -1,5 +1,4 @@
 // Owns the procedures of service accounts and their tokens. They are members of a kind: who manages members manages them.
-import { requireFresh } from '@fairlead/auth';
 import {
   createServiceAccount,
   createServiceAccountInputSchema,
@@ -15,39 +14,35 @@ import {
   updateServiceAccountInputSchema,
 } from '@fairlead/core/service-account';
 import { createdTokenSchema, tokenRefSchema } from '@fairlead/core/token';
-import { requireSession } from '../access.ts';
 import { memberProcedure, router } from '../ladder.ts';
+import { isRights } from '../protection.ts';
 
 export const serviceAccountRouter = router({
   list: memberProcedure('token.read')
     .output(serviceAccountListSchema)
     .query(({ ctx }) => listServiceAccounts(ctx.core)),
 
-  create: memberProcedure('member.write')
-    .input(createServiceAccountInputSchema)
+  create: memberProcedure('member.write', { input: createServiceAccountInputSchema, fresh: true, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => createServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  update: memberProcedure('member.write')
-    .input(updateServiceAccountInputSchema)
+  update: memberProcedure('member.write', { input: updateServiceAccountInputSchema, fresh: true, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => updateServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  delete: memberProcedure('member.write')
-    .input(deleteServiceAccountInputSchema)
+  delete: memberProcedure('member.write', { input: deleteServiceAccountInputSchema, protection: isRights })
     .output(serviceAccountRefSchema)
     .mutation(({ ctx, input }) => deleteServiceAccount(ctx.core, input, ctx.access.rights)),
 
-  createToken: memberProcedure('member.write')
-    .input(createServiceTokenInputSchema)
+  createToken: memberProcedure('member.write', {
+    input: createServiceTokenInputSchema,
+    fresh: true,
+    protection: isRights,
+  })
     .output(createdTokenSchema)
-    .mutation(async ({ ctx, input }) => {
-      requireFresh(await requireSession(ctx), ctx.clock.now());
-      return createServiceToken(ctx.core, input, ctx.access.rights);
-    }),
+    .mutation(({ ctx, input }) => createServiceToken(ctx.core, input, ctx.access.rights)),
 
-  revokeToken: memberProcedure('member.write')
-    .input(tokenRefSchema)
+  revokeToken: memberProcedure('member.write', { input: tokenRefSchema, protection: isRights })
     .output(tokenRefSchema)
     .mutation(({ ctx, input }) => revokeServiceToken(ctx.core, input)),
 });

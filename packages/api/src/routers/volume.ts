@@ -10,21 +10,19 @@ import {
   volumeRefSchema,
 } from '@fairlead/core/volume';
 import { memberProcedure, router } from '../ladder.ts';
-import { byPlacement } from '../scopes.ts';
+import { approverOfVolume } from '../protection.ts';
+import { byAnyPlacement } from '../scopes.ts';
 
 export const volumeRouter = router({
-  list: memberProcedure('app.read', { scope: byPlacement })
-    .input(listVolumesInputSchema)
+  list: memberProcedure('app.read', { input: listVolumesInputSchema, scope: byAnyPlacement })
     .output(volumeListSchema)
     .query(({ ctx, input }) => listVolumes(ctx.core, input)),
 
-  delete: memberProcedure('app.delete')
-    .input(deleteVolumeInputSchema)
+  delete: memberProcedure('app.delete', { input: deleteVolumeInputSchema, protection: approverOfVolume })
     .output(deletedVolumeSchema)
     .mutation(({ ctx, input }) => deleteVolume(ctx.core, input)),
 
-  restore: memberProcedure('app.delete')
-    .input(volumeRefSchema)
+  restore: memberProcedure('app.delete', { input: volumeRefSchema, protection: approverOfVolume })
     .output(volumeRefSchema)
     .mutation(({ ctx, input }) => restoreVolume(ctx.core, input)),
 });

@@ -16,6 +16,7 @@ import { createOutbound, type Outbound } from '@fairlead/outbound';
 import type { ApiParts } from '../context.ts';
 import { createCaller, createContext } from '../index.ts';
 import type { LiveSource, LiveSubscription } from '../live-source.ts';
+import { createOpenStreams } from '../open-streams.ts';
 import { createRateLimit } from '../rate-limit.ts';
 
 export const origin = 'https://fairlead.example.test';
@@ -90,13 +91,18 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     database: db.database,
     auth: createAuth(authOptions),
     live,
+    streams: createOpenStreams({ database: db.database, log: silentLog }),
     logs: createFolderLogStore(dir),
     artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: world.keys,
     // Out of the way: the limit has tests of its own.
-    rateLimit: createRateLimit({ known: 1e9, address: 1e9, addressless: 1e9 }),
+    rateLimit: createRateLimit({
+      limits: { known: 1e9, address: 1e9, addressless: 1e9 },
+      database: db.database,
+      secret: authOptions.secret,
+    }),
     config: {
       publicUrl: origin,
       localHttpsPort: 4443,

@@ -15,3 +15,8 @@ export async function insertPasskey(database: Database, userId: string): Promise
     },
   });
 }
+
+/** Every open session of the person counts as having proven a second factor, as a passkey or a code would make it. */
+export async function proveSecondFactor(database: Database, userId: string): Promise<void> {
+  await identityClient(database).session.updateMany({ where: { userId }, data: { secondFactorAt: new Date() } });
+}

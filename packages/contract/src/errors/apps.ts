@@ -1,5 +1,5 @@
 // What is deployed and what belongs to it: apps, sources, releases, deployments, environments, volumes, logs, domains, secrets. A part of errors.ts, by its rules.
-import { conflict, type ErrorEntry, failed, forbidden, invalid, missing } from './entry.ts';
+import { conflict, type ErrorEntry, entry, failed, forbidden, invalid, missing } from './entry.ts';
 
 export const appErrors = {
   'approval.in_review': conflict(
@@ -79,6 +79,9 @@ export const appErrors = {
   'environment.in_use': conflict(
     'Apps still run in this environment. Take each of them out of it in its Settings first.',
   ),
+  'environment.protected': forbidden(
+    'This environment is protected. Ask somebody who may approve its deployments to make this change.',
+  ),
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
   'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
@@ -92,9 +95,18 @@ export const appErrors = {
   ),
   'volume.deletion_pending': conflict('This volume is going to be deleted already.'),
   'volume.deletion_not_pending': conflict('This volume is not going to be deleted, or it is too late to keep it.'),
+  'credential.host_missing': invalid('Name the host that this password is for.'),
+  'credential.other_host': conflict(
+    'The password of the source was entered for another host, so it was not sent. Enter it again, or remove it.',
+  ),
   'credential.not_found': missing('There is no such credential.'),
   'artifact.not_found': missing('There is no such artifact in the store.'),
   'artifact.digest_wrong': invalid('What was sent is not what its digest says. Send it again.'),
+  'artifact.no_room': entry(
+    413,
+    'PAYLOAD_TOO_LARGE',
+    'There is no room for it: the organization stores as much as it may, or the disk of the control plane is nearly full. Deployments that are no longer needed make room within a day.',
+  ),
   'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
   'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
   'log.unavailable': conflict('The server of this app is not connected, so its logs cannot be read now.'),

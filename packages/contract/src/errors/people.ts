@@ -7,9 +7,14 @@ export const peopleErrors = {
   }),
   'request.too_large': entry(413, 'PAYLOAD_TOO_LARGE', 'This is too much for one request. Send less at once.'),
   'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
-  'request.too_many': entry(429, 'TOO_MANY_REQUESTS', 'Too many attempts. Wait a quarter of an hour, then try again.', {
-    retryable: true,
-  }),
+  'request.too_many': entry(
+    429,
+    'TOO_MANY_REQUESTS',
+    'Too many attempts or live pages. Wait some minutes, or close other pages.',
+    {
+      retryable: true,
+    },
+  ),
   'request.rate_limited': entry(429, 'TOO_MANY_REQUESTS', 'That is a lot of requests. Wait a minute, then go on.', {
     retryable: true,
   }),
@@ -18,6 +23,7 @@ export const peopleErrors = {
   'session.required': entry(401, 'UNAUTHORIZED', 'Sign in to go on.'),
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
   'session.not_fresh': forbidden("Confirm that it's you, then try again."),
+  'session.second_factor_required': forbidden('Confirm with a passkey or a code first, then try again.'),
   'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Wait for the next one.'),
   'session.step_expired': entry(401, 'UNAUTHORIZED', 'That took too long. Sign in again from the start.'),
   'session.passkey_refused': entry(

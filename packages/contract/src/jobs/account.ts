@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Deletes what happened to accounts longer ago than it is kept, and sessions that ended by themselves. */
+/** Deletes what happened to accounts longer ago than it is kept, ended sessions, and old attempts to sign in. */
 export const pruneAccountsJob = defineJob({
   name: 'account.prune',
   scope: 'system',
   payload: z.object({}),
   attemptsMax: 3,
-  every: { cron: '41 3 * * *' },
+  every: { cron: '23 * * * *' },
 });

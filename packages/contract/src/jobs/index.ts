@@ -5,6 +5,7 @@ import { sweepBenchmarksJob } from './benchmark.ts';
 import { advanceDeploymentJob, pruneArtifactsJob, sweepDeploymentsJob } from './deployment.ts';
 import { pruneMetricsJob, rollUpMetricsJob } from './metric.ts';
 import { sweepOrganizationsJob } from './organization.ts';
+import { pruneRequestsJob } from './request.ts';
 import { remindSecretsJob, rotateSecretsJob } from './secret.ts';
 
 export type { JobDefinition } from './define-job.ts';
@@ -29,6 +30,7 @@ export const jobs = {
   'metric.roll_up': rollUpMetricsJob,
   'metric.prune': pruneMetricsJob,
   'organization.sweep': sweepOrganizationsJob,
+  'request.prune': pruneRequestsJob,
   'secret.remind': remindSecretsJob,
   'secret.rotate': rotateSecretsJob,
 } as const;

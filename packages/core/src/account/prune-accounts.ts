@@ -1,10 +1,13 @@
-// Owns how long what happened to accounts is kept. Must never look at what it was.
+// Owns how long what happened to accounts is kept, and what strangers leave behind at the sign-in. Must never look at what
+// it was.
 import type { SystemCtx } from '../kernel/index.ts';
 
 const dayMs = 24 * 60 * 60_000;
 export const accountEventsKeptMs = 400 * dayMs;
 /** Long enough that nobody's browser still shows an ended session as its own. */
 const endedSessionsKeptMs = 7 * dayMs;
+/** As long as identity's limit of attempts remembers one. */
+const signInAttemptsKeptMs = dayMs;
 
 export async function pruneAccounts(ctx: SystemCtx): Promise<void> {
   const now = ctx.clock.now().getTime();
@@ -12,6 +15,10 @@ export async function pruneAccounts(ctx: SystemCtx): Promise<void> {
     DELETE FROM account_event WHERE at < ${new Date(now - accountEventsKeptMs)}`;
   const sessions = await ctx.tx.$executeRaw`
     DELETE FROM session WHERE expires_at < ${new Date(now - endedSessionsKeptMs)}`;
-  if (events + sessions > 0)
-    ctx.log.info({ events, sessions }, 'old events and ended sessions of accounts were deleted');
+  const attempts = await ctx.tx.$executeRaw`
+    DELETE FROM sign_in_attempt
+    WHERE counted_at < ${new Date(now - signInAttemptsKeptMs)} AND open_at < ${new Date(now)}`;
+  const verifications = await ctx.tx.$executeRaw`DELETE FROM verification WHERE expires_at < ${new Date(now)}`;
+  if (events + sessions + attempts + verifications > 0)
+    ctx.log.info({ events, sessions, attempts, verifications }, 'outdated rows of accounts were deleted');
 }

@@ -64,6 +64,13 @@ export const codeInputSchema = z.object({
     .transform((code) => code.replaceAll(/\s/g, ''))
     .pipe(z.string().regex(/^\d{6}$/, 'A code has six digits.')),
 });
+/** Six digits of the authenticator app, or a recovery code. */
+export const factorCodeInputSchema = z.object({
+  code: z
+    .string()
+    .transform((code) => code.replaceAll(/\s/g, ''))
+    .pipe(z.string().regex(/^(\d{6}|[0-9A-Za-z]{5}-[0-9A-Za-z]{5})$/, 'Enter six digits or a recovery code.')),
+});
 export const recoveryCodesSchema = z.object({ codes: z.array(z.string()) });
 export const linkInputSchema = z.object({ token: tokenSchema });
 export const resetPasswordInputSchema = z.object({ token: tokenSchema, password: passwordSchema });

@@ -97,6 +97,7 @@ async function loadPlaces(
       {
         environmentId: parseId('env', environmentId),
         environmentName: first.environment.name,
+        protected: first.environment.protected,
         branch: first.branch,
         liveReleaseNumber: first.liveRelease?.number ?? null,
         servers: group.map((row) => ({

@@ -132,6 +132,8 @@ export const appDetailSchema = appSummarySchema.extend({
     z.object({
       environmentId: environmentIdSchema,
       environmentName: z.string(),
+      /** Deployments wait for approval there, and other changes need `deployment.approve`. */
+      protected: z.boolean(),
       branch: z.string(),
       liveReleaseNumber: z.number().int().nullable(),
       servers: z.array(

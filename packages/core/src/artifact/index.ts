@@ -7,11 +7,13 @@ export {
   type Transfer,
   type TransferQuestion,
 } from './find-transfer.ts';
-export { pruneArtifacts } from './prune-artifacts.ts';
+export { findOrphans, pruneArtifacts } from './prune-artifacts.ts';
 export {
+  type AddResult,
   type ArtifactKey,
   type ArtifactStore,
   artifactBytesMax,
   createFolderArtifactStore,
   type PartResult,
+  type StoredFile,
 } from './store.ts';

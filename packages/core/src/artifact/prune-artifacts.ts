@@ -3,7 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases } from '../release/index.ts';
-import type { ArtifactKey } from './store.ts';
+import type { ArtifactKey, StoredFile } from './store.ts';
 
 const graceMs = 24 * 60 * 60_000;
 
@@ -16,6 +16,18 @@ export async function pruneArtifacts(ctx: SystemCtx): Promise<ArtifactKey[]> {
     gone.push(...(await pruneOf(scoped, [...(await findNeeded(scoped))])));
   }
   return gone;
+}
+
+/** Files that no row tells of, older than the grace in which the row of a new one is written. Runs above organizations. */
+export async function findOrphans(ctx: SystemCtx, files: readonly StoredFile[]): Promise<ArtifactKey[]> {
+  const before = ctx.clock.now().getTime() - graceMs;
+  const old = files.filter(({ modifiedAt }) => modifiedAt.getTime() < before);
+  const rows = await ctx.tx.artifact.findMany({
+    where: { OR: old.map(({ organizationId, hex }) => ({ organizationId, digest: `sha256:${hex}` })) },
+    select: { organizationId: true, digest: true },
+  });
+  const known = new Set(rows.map(({ organizationId, digest }) => `${organizationId} ${digest}`));
+  return old.filter(({ organizationId, hex }) => !known.has(`${organizationId} sha256:${hex}`));
 }
 
 async function findNeeded(ctx: OrganizationCtx): Promise<Set<string>> {

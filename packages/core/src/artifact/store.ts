@@ -2,11 +2,22 @@
 // once they were read again and hashed. Each organization has a folder of its own, so none can ask for what another has.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Far above what an app should be, far below what fills a disk at once. */
 export const artifactBytesMax = 8 * 1024 ** 3;
+
+export interface StoreBounds {
+  /** All that one organization may store, unfinished uploads included. */
+  readonly organizationBytesMax: number;
+  /** Bytes of the disk that stay free: PostgreSQL and the logs may lie on it too. */
+  readonly freeBytesMin: number;
+}
+
+export const defaultStoreBounds: StoreBounds = { organizationBytesMax: 200 * 1024 ** 3, freeBytesMin: 2 * 1024 ** 3 };
+/** Room is measured anew after so many bytes, because others write meanwhile. */
+const measuredBytes = 64 * 1024 ** 2;
 
 export interface ArtifactKey {
   readonly organizationId: string;
@@ -28,7 +39,27 @@ export type PartResult =
   /** It begins elsewhere than what is there ends. */
   | { readonly kind: 'wrong_offset'; readonly offset: number }
   /** All of it came, and it is something else; nothing is kept. */
-  | { readonly kind: 'wrong_digest' };
+  | { readonly kind: 'wrong_digest' }
+  /** The organization or the disk has no room for more. */
+  | { readonly kind: 'no_room' };
+
+export interface ExpectedArtifact {
+  /** 64 hexadecimal digits. */
+  readonly hex?: string | undefined;
+  readonly sizeBytes?: number | undefined;
+}
+
+/** Only what came whole, and is what was announced, is kept. */
+export type AddResult =
+  | { readonly kind: 'whole'; readonly hex: string; readonly sizeBytes: number }
+  | { readonly kind: 'wrong_digest'; readonly hex: string }
+  | { readonly kind: 'incomplete' }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'no_room' };
+
+export interface StoredFile extends ArtifactKey {
+  readonly modifiedAt: Date;
+}
 
 export interface ArtifactStore {
   /** Bytes of a whole artifact; null when it is not there. */
@@ -39,20 +70,30 @@ export interface ArtifactStore {
   read(key: ArtifactKey, from: number, to: number): AsyncIterable<Uint8Array>;
   /** Goes on where the sender stopped. A part that breaks off keeps what came. */
   append(key: ArtifactKey, sender: string, part: Part): Promise<PartResult>;
-  /** Takes bytes whose digest nobody knows yet. Null: they are more than allowed. */
-  add(organizationId: string, bytes: AsyncIterable<Uint8Array>): Promise<{ hex: string; sizeBytes: number } | null>;
+  /** Takes bytes whose digest the store computes. */
+  add(organizationId: string, bytes: AsyncIterable<Uint8Array>, expected?: ExpectedArtifact): Promise<AddResult>;
   delete(key: ArtifactKey): Promise<void>;
+  /** Deletes everything of an organization. */
+  deleteAll(organizationId: string): Promise<void>;
+  /** Whole artifacts, of whichever organization. */
+  list(): AsyncIterable<StoredFile>;
   /** Deletes unfinished ones that nobody went on with since. */
   pruneUnfinished(before: Date): Promise<number>;
 }
 
 // Ids and digests only: no part can climb out of the folder.
 const plain = /^[0-9A-Za-z_]{1,100}$/;
+const digestName = /^[0-9a-f]{64}$/;
 
-export function createFolderArtifactStore(dir: string): ArtifactStore {
+export function createFolderArtifactStore(dir: string, bounds: StoreBounds = defaultStoreBounds): ArtifactStore {
   const folderOf = (organizationId: string): string => join(dir, checked(organizationId));
   const pathOf = ({ organizationId, hex }: ArtifactKey): string => join(folderOf(organizationId), checked(hex));
   const partialOf = (key: ArtifactKey, sender: string): string => `${pathOf(key)}.${checked(sender)}.partial`;
+  const roomOf = async (organizationId: string): Promise<number> => {
+    const { bavail, bsize } = await statfs(dir);
+    const used = await usedIn(folderOf(organizationId));
+    return Math.max(0, Math.min(bounds.organizationBytesMax - used, bavail * bsize - bounds.freeBytesMin));
+  };
   // One writer at a time for each: two would mix their bytes.
   const writing = new Set<string>();
 
@@ -67,7 +108,8 @@ export function createFolderArtifactStore(dir: string): ArtifactStore {
       if (there !== offset || writing.has(partial)) return { kind: 'wrong_offset', offset: there };
       writing.add(partial);
       try {
-        const at = await write(partial, 'a', bytes, totalBytes - offset);
+        const at = await write(partial, 'a', bytes, totalBytes - offset, () => roomOf(key.organizationId));
+        if (at === null) return { kind: 'no_room' };
         if (offset + at < totalBytes) return { kind: 'partial', offset: offset + at };
         if ((await hashOf(partial)) !== key.hex) {
           await rm(partial, { force: true });
@@ -79,21 +121,34 @@ export function createFolderArtifactStore(dir: string): ArtifactStore {
         writing.delete(partial);
       }
     },
-    add: async (organizationId, bytes) => {
+    add: async (organizationId, bytes, expected = {}) => {
       const folder = folderOf(organizationId);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const partial = join(folder, `${crypto.randomUUID().replaceAll('-', '')}.partial`);
       try {
-        const sizeBytes = await write(partial, 'wx', bytes, artifactBytesMax + 1);
-        if (sizeBytes > artifactBytesMax) return null;
+        const sizeBytes = await write(partial, 'wx', bytes, artifactBytesMax + 1, () => roomOf(organizationId));
+        if (sizeBytes === null) return { kind: 'no_room' };
+        if (sizeBytes > artifactBytesMax) return { kind: 'too_large' };
+        if (expected.sizeBytes !== undefined && expected.sizeBytes !== sizeBytes) return { kind: 'incomplete' };
         const hex = await hashOf(partial);
+        if (expected.hex !== undefined && expected.hex !== hex) return { kind: 'wrong_digest', hex };
         await rename(partial, pathOf({ organizationId, hex }));
-        return { hex, sizeBytes };
+        return { kind: 'whole', hex, sizeBytes };
       } finally {
         await rm(partial, { force: true });
       }
     },
     delete: (key) => rm(pathOf(key), { force: true }),
+    deleteAll: (organizationId) => rm(folderOf(organizationId), { recursive: true, force: true }),
+    list: async function* () {
+      for (const organizationId of await namesIn(dir)) {
+        for (const hex of await namesIn(join(dir, organizationId))) {
+          if (!plain.test(organizationId) || !digestName.test(hex)) continue;
+          const info = await stat(join(dir, organizationId, hex)).catch(ignoreMissing);
+          if (info !== null) yield { organizationId, hex, modifiedAt: info.mtime };
+        }
+      }
+    },
     pruneUnfinished: async (before) => {
       let pruned = 0;
       for (const organizationId of await namesIn(dir)) {
@@ -116,18 +171,22 @@ function checked(part: string): string {
   return part;
 }
 
-/** Durable when it resolves; never more than `bytesMax`. Answers how many bytes came. */
+/** Durable when it resolves; never more than `bytesMax`. Answers how many bytes came, or null when there is no room for them. */
 async function write(
   path: string,
   flags: 'a' | 'wx',
   bytes: AsyncIterable<Uint8Array>,
   bytesMax: number,
-): Promise<number> {
+  measure: () => Promise<number>,
+): Promise<number | null> {
   let written = 0;
+  let [room, measuredAt] = [await measure(), 0];
   const file = await open(path, flags, 0o600);
   try {
     for await (const chunk of bytes) {
       const taken = chunk.subarray(0, bytesMax - written);
+      if (written - measuredAt >= measuredBytes) [room, measuredAt] = [await measure(), written];
+      if (written + taken.length - measuredAt > room) return null;
       await file.writeFile(taken);
       written += taken.length;
       if (written === bytesMax) break;
@@ -148,6 +207,12 @@ async function hashOf(path: string): Promise<string> {
 async function sizeOf(path: string): Promise<number | null> {
   const info = await stat(path).catch(ignoreMissing);
   return info === null ? null : info.size;
+}
+
+async function usedIn(folder: string): Promise<number> {
+  let used = 0;
+  for (const name of await namesIn(folder)) used += (await sizeOf(join(folder, name))) ?? 0;
+  return used;
 }
 
 async function namesIn(dir: string): Promise<string[]> {

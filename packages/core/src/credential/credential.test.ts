@@ -95,7 +95,8 @@ test('a deploy key reaches the server that builds, sealed to it alone, and no ot
 
 test('only what fits the source is sent: a registry password never to a clone, a repository password never to a pull', async () => {
   for (const kind of ['https', 'registry'] as const) {
-    const credential = { appId, kind, username: `of-${kind}`, password: `word-of-${kind}` };
+    const host = kind === 'registry' ? 'registry.example.test' : undefined;
+    const credential = { appId, kind, host, username: `of-${kind}`, password: `word-of-${kind}` };
     await world.tenant((ctx) => updateCredential(ctx, credential, world.keys));
   }
   await build();
@@ -107,6 +108,60 @@ test('only what fits the source is sent: a registry password never to a clone, a
   await build();
   const pulled = await opened(world.serverId, (await sealedFor(world.serverId)) ?? new Uint8Array());
   expect(pulled).toEqual({ username: 'of-registry', password: 'word-of-registry' });
+});
+
+/** What the deployment of an attack came to, and what its build was sent. */
+async function attack(): Promise<{ state: string; message: string | null; sealed: Uint8Array | undefined }> {
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(deploymentId);
+  const { state, failureMessage } = await world.tenant((ctx) => getDeployment(ctx, { deploymentId }));
+  // Whatever else decides whether a build begins, its state must not hold the password.
+  await world.system(({ tx }) =>
+    tx.deployment.update({ where: { id: deploymentId }, data: { state: 'building', buildServerId: world.serverId } }),
+  );
+  const sealed = await sealedFor(world.serverId);
+  await world.system(({ tx }) => tx.deployment.update({ where: { id: deploymentId }, data: { state: 'failed' } }));
+  return { state, message: failureMessage, sealed };
+}
+
+test('a password never follows the address of a repository or image to another host or port', async () => {
+  await setUrl('https://git.example.test/shop.git');
+  const login = { appId, username: 'ada', password: 'open-sesame' };
+  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https' }, world.keys));
+  for (const url of ['https://attacker.example.test/collect.git', 'https://git.example.test:8443/shop.git']) {
+    await setUrl(url);
+    const { state, message, sealed } = await attack();
+    expect([state, sealed], url).toEqual(['failed', undefined]);
+    expect(message).toContain('entered for git.example.test');
+  }
+  // The same host opens, whatever its repository is called.
+  await setUrl('https://git.example.test/renamed.git');
+  expect((await attack()).sealed).toBeInstanceOf(Uint8Array);
+
+  const pull = (image: string) =>
+    world.tenant((ctx) => updateConfig(ctx, { appId, settings: { builder: 'image', image } }));
+  await pull('registry.example.test:5000/shop:1');
+  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'registry' }, world.keys));
+  expect((await attack()).sealed).toBeInstanceOf(Uint8Array);
+  for (const image of ['attacker.example.test/x:1', 'registry.example.test/shop:1', 'shop:1']) {
+    await pull(image);
+    const { state, message, sealed } = await attack();
+    expect([state, sealed], image).toEqual(['failed', undefined]);
+    expect(message).toContain('entered for registry.example.test:5000');
+  }
+});
+
+test('a password whose host nobody knows is sent nowhere, and one cannot be stored without a host', async () => {
+  await setUrl('https://git.example.test/shop.git');
+  const login = { appId, username: 'ada', password: 'open-sesame' };
+  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https' }, world.keys));
+  await world.system(({ tx }) => tx.sourceCredential.updateMany({ where: { appId }, data: { host: '' } }));
+  const { state, message, sealed } = await attack();
+  expect([state, sealed]).toEqual(['failed', undefined]);
+  expect(message).toContain('Enter the password');
+  await expect(
+    world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'registry' }, world.keys)),
+  ).rejects.toMatchObject({ code: 'credential.host_missing' });
 });
 
 test('no row, list or audit event holds one in the clear, and one that was deleted is sent no more', async () => {

@@ -17,5 +17,5 @@ export async function rotateKey(ctx: Ctx, input: RotateKeyInput, keys: SecretKey
     target: { kind: 'app', id: appId, label: name },
     after: { kind: 'ssh', publicKey },
   });
-  return { kind: 'ssh', username: '', publicKey, knownHosts, createdAt: ctx.clock.now() };
+  return { kind: 'ssh', host: '', username: '', publicKey, knownHosts, createdAt: ctx.clock.now() };
 }

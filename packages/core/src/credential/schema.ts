@@ -7,6 +7,8 @@ export type CredentialKind = z.infer<typeof credentialKindSchema>;
 
 export const credentialSchema = z.object({
   kind: credentialKindSchema,
+  /** Of https and registry: the only host that it is sent to, with its port. Empty: it is sent to none. */
+  host: z.string(),
   /** Of https and registry. */
   username: z.string(),
   /** Of ssh: one line to give to the host of the repository as a deploy key that may read. */
@@ -38,8 +40,20 @@ export const rotateKeyInputSchema = credentialsOfSchema.extend({
 });
 export type RotateKeyInput = z.infer<typeof rotateKeyInputSchema>;
 
+const sourceHostSchema = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(300)
+  .regex(
+    /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+    'Enter a host such as git.example.com, with its port where it is not the usual one.',
+  );
+
+/** The password is sent to `host` alone; without one, to the host that the app's source has now. */
 export const updateCredentialInputSchema = credentialsOfSchema.extend({
   kind: z.enum(['https', 'registry']),
+  host: sourceHostSchema.optional(),
   username: line(200).min(1, 'Enter the user name.'),
   password: line(4096).min(1, 'Enter the password or token.'),
 });

@@ -6,6 +6,7 @@ import type { CredentialKind } from './schema.ts';
 
 export interface CredentialWish {
   readonly kind: CredentialKind;
+  readonly host?: string;
   readonly username?: string;
   readonly publicKey?: string;
   readonly knownHosts?: string;
@@ -25,13 +26,14 @@ export async function writeCredential(
   await tx.sourceCredential.deleteMany({ where: { appId, kind: wish.kind, organizationId } });
   const id = newId('crd');
   const active = await keys.active(ctx);
-  const { kind, username = '', publicKey = '', knownHosts = '' } = wish;
+  const { kind, host = '', username = '', publicKey = '', knownHosts = '' } = wish;
   await tx.sourceCredential.create({
     data: {
       id,
       organizationId,
       appId,
       kind,
+      host,
       username,
       publicKey,
       knownHosts,

@@ -50,6 +50,25 @@ export async function requireNothingInReview(ctx: OrganizationCtx, input: { read
   if (inReview !== null) throw new AppError('approval.in_review', { deploymentId: inReview.id });
 }
 
+export interface ProtectedEnvironment {
+  readonly id: string;
+  readonly projectId: string;
+}
+
+/**
+ * Answers which of the environments are protected. Shares the lock of whoever changes the protection, so that it counts for
+ * everything that has not committed yet.
+ */
+export async function findProtected(
+  ctx: OrganizationCtx,
+  environmentIds: readonly string[],
+): Promise<ProtectedEnvironment[]> {
+  const rows = await ctx.tx.$queryRaw<(ProtectedEnvironment & { protected: boolean })[]>`
+    SELECT id, project_id AS "projectId", protected FROM environment
+    WHERE organization_id = ${ctx.organizationId} AND id = ANY(${[...environmentIds]}::text[]) ORDER BY id FOR SHARE`;
+  return rows.filter((row) => row.protected);
+}
+
 /** For what waits in the queue of an environment that is protected from now on. */
 export async function requestApprovals(ctx: Ctx, input: { readonly environmentId: string }): Promise<void> {
   const { organizationId } = ctx;

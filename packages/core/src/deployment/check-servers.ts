@@ -4,6 +4,7 @@ import { loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { listensOnSocket, releasePlanSchema } from '../release/index.ts';
 import { lackOf, missingBuildCapability, missingCapability } from '../server/index.ts';
+import { buildSourceOf, kindOf, opens } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
 import type { DeploymentRow } from './store.ts';
@@ -28,7 +29,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   const { tx, organizationId } = ctx;
   const app = await tx.app.findFirstOrThrow({
     where: { id: row.appId, organizationId },
-    select: { repositoryUrl: true, credentials: { select: { id: true } } },
+    select: { repositoryUrl: true, credentials: { select: { kind: true, host: true } } },
   });
   const [builder] = await loadServers(ctx, [buildServerId]);
   if (builder === undefined) return { code: 'server.not_found', message: null };
@@ -43,6 +44,9 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
     hasSecrets: buildSnapshotId !== null,
   });
   if (missing !== null) return lacks(builder, missing);
+  const source = buildSourceOf({ settings, repositoryUrl: app.repositoryUrl, uploadDigest: row.uploadDigest });
+  const stored = app.credentials.find(({ kind }) => kind === kindOf(source));
+  if (stored !== undefined && !opens(stored, source)) return otherHost(stored.host);
   const unopened = await checkSecrets(ctx, [{ serverId: buildServerId }], buildSnapshotId);
   if (unopened !== null) return unopened;
   const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
@@ -113,6 +117,17 @@ function loadServers(ctx: OrganizationCtx, ids: readonly string[]): Promise<Serv
     select: { id: true, name: true, capabilities: true },
     orderBy: { name: 'asc' },
   });
+}
+
+function otherHost(host: string): Failure {
+  const whose =
+    host === ''
+      ? 'Nobody knows which host the password of the source was entered for'
+      : `The password of the source was entered for ${host}, and the source is on another host now`;
+  return {
+    code: 'credential.other_host',
+    message: `${whose}, so it was not sent. Enter the password of the new host, or remove it, in the settings of the app; then deploy again.`,
+  };
 }
 
 function lacks(server: ServerRow, capability: string): Failure {

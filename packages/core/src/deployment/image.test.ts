@@ -61,7 +61,7 @@ test('where no engine answers, a deployment says where to install one instead of
   await can(['build.plan']);
   const ended = await get(await start(appId));
   expect(ended).toMatchObject({ state: 'failed', failureCode: 'deployment.capability_missing' });
-  expect(ended.failureMessage).toMatch(/no container engine that answers.*Install Docker or Podman on /);
+  expect(ended.failureMessage).toMatch(/no container engine that answers.*Install Docker on /);
 });
 
 test('an engine that goes away while the image is built is told as such', async () => {
@@ -73,7 +73,7 @@ test('an engine that goes away while the image is built is told as such', async 
   await world.report({ builds: [status] });
   const ended = await get(deploymentId);
   expect(ended).toMatchObject({ state: 'failed', failureCode: 'deployment.capability_missing' });
-  expect(ended.failureMessage).toContain('Install Docker or Podman');
+  expect(ended.failureMessage).toContain('Install Docker');
 });
 
 test('an app with a socket is told that a container has none: when it is set, or once an image was made of it', async () => {

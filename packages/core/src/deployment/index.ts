@@ -1,6 +1,12 @@
 // The door to deployments.
 export { advanceDeployment } from './advance-deployment.ts';
-export { approveDeployment, refuseDeployment, requestApprovals, requireNothingInReview } from './approval.ts';
+export {
+  approveDeployment,
+  findProtected,
+  refuseDeployment,
+  requestApprovals,
+  requireNothingInReview,
+} from './approval.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { cancelWaiting } from './cancel-waiting.ts';
 export { createDeployment } from './create-deployment.ts';

@@ -3,6 +3,7 @@ import { type DeploymentId, type EnvironmentId, newId, parseId } from '@fairlead
 import { requirePlace } from '../config/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { findProtected } from './approval.ts';
 import { auditDeployment } from './audit.ts';
 import { step } from './machine.ts';
 import { requesterOf } from './requester.ts';
@@ -89,7 +90,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       position: positionOf(row.name),
     })),
   });
-  if (await isProtected(ctx, environmentId)) {
+  if ((await findProtected(ctx, [environmentId])).length > 0) {
     await tx.deploymentApproval.create({
       data: {
         id: newId('apv'),
@@ -112,14 +113,6 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   });
   ctx.log.info({ deploymentId: id, appId, trigger: order.trigger, actor: ctx.actor }, 'queued a deployment');
   return id;
-}
-
-/** Shares the lock of whoever changes the protection, so that it counts for everything that is not queued yet. */
-async function isProtected(ctx: Ctx, environmentId: string): Promise<boolean> {
-  const [row] = await ctx.tx.$queryRaw<{ protected: boolean }[]>`
-    SELECT protected FROM environment
-    WHERE id = ${environmentId} AND organization_id = ${ctx.organizationId} FOR SHARE`;
-  return row?.protected ?? true;
 }
 
 /** Where an app lives: in the environment that is named, else in that where it was made; `serverId` is the first server. */

@@ -11,8 +11,8 @@ export interface NewRoute extends Route {
 
 /**
  * Answers its id. A host belongs to one organization of this control plane as a whole; its paths lead to apps on the same
- * servers, because whoever asks for a host reaches only these. `reach` is where its domains may be written: who gets one of its
- * paths gets the cookies and the name of all that it leads to. Throws domain.taken and domain.elsewhere.
+ * servers, because whoever asks for a host reaches only these. `reach` is where its domains may be written, the new one's place among them: who gets one of its
+ * paths gets the cookies and the name of all that it leads to. Throws permission.denied, domain.taken and domain.elsewhere.
  */
 export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Promise<string> {
   const { organizationId } = ctx;
@@ -35,7 +35,10 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
 
 async function requireReached(ctx: Ctx, route: NewRoute, reach: Reach): Promise<void> {
   const { organizationId } = ctx;
-  const { host } = route;
+  const { environmentId, host } = route;
+  const there = { id: environmentId, organizationId, ...whereReached(reach) };
+  if (!reach.everywhere && (await ctx.tx.environment.count({ where: there })) === 0)
+    throw new AppError('permission.denied', { permission: 'domain.write' });
   const hidden = { organizationId, host, NOT: { environment: whereReached(reach) } };
   if (!reach.everywhere && (await ctx.tx.domain.count({ where: hidden })) > 0)
     throw new AppError('domain.taken', { host: domainLabel(route) });

@@ -4,14 +4,14 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema, SecretDelivery } from '@fairlead/contract/agent';
 import { Encrypter } from 'age-encryption';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { type BuildSource, kindOf, opens } from '../source/index.ts';
 import type { SecretKeys } from './data-key.ts';
 import type { SealedSnapshot } from './seal-snapshots.ts';
 
 export interface BuildPlace {
   readonly appId: string;
   readonly environmentId: string;
-  /** It pulls an image instead of cloning a repository. */
-  readonly isImage: boolean;
+  readonly source: BuildSource;
 }
 
 /** By app; apps whose source is open to everybody are missing. */
@@ -22,14 +22,14 @@ export async function sealCredentials(
   places: readonly BuildPlace[],
 ): Promise<Map<string, SealedSnapshot>> {
   const sealed = new Map<string, SealedSnapshot>();
-  for (const { appId, environmentId, isImage } of places) {
+  for (const { appId, environmentId, source } of places) {
     const rows = await ctx.tx.sourceCredential.findMany({
       where: { appId, organizationId: ctx.organizationId },
-      include: { dataKey: true, app: { select: { repositoryUrl: true } } },
+      include: { dataKey: true },
       orderBy: { id: 'asc' },
     });
     // A registry's and a repository's go by the same names, and a build needs one of them.
-    const wanted = rows.filter(({ kind, app }) => isWanted(kind, isImage ? null : app.repositoryUrl));
+    const wanted = rows.filter((row) => row.kind === kindOf(source) && opens(row, source));
     const values: { name: string; value: Uint8Array }[] = [];
     for (const row of wanted) {
       const plain = await keys.open(ctx.organizationId, {
@@ -61,10 +61,4 @@ export async function sealCredentials(
     });
   }
   return sealed;
-}
-
-/** What fits the address of the repository; without one, what fits a registry. */
-function isWanted(kind: string, repositoryUrl: string | null): boolean {
-  if (repositoryUrl === null) return kind === 'registry';
-  return repositoryUrl.startsWith('ssh:') ? kind === 'ssh' : kind === 'https';
 }

@@ -44,7 +44,7 @@ export function missingBuildCapability(
 /** What to do where a server lacks one, as a sentence. */
 export function lackOf(serverName: string, capability: string): string {
   return capability === 'container'
-    ? `${serverName} has no container engine that answers, and this app runs as a container. Install Docker or Podman on ${serverName}; a minute later, deploy again.`
+    ? `${serverName} has no container engine that answers, and this app runs as a container. Install Docker on ${serverName}; a minute later, deploy again.`
     : `The agent of ${serverName} lacks “${capability}”, which the settings of this app need. Upgrade it, then deploy again.`;
 }
 

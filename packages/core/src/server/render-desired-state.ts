@@ -6,6 +6,7 @@ import { defaultSettings, type Settings, settingsSchema } from '../config/index.
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
+import { buildSourceOf } from '../source/index.ts';
 import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { bumpServer } from './bump-server.ts';
 import { type CandidateRow, type ControlRoute, type ReleaseRow, toDesiredState } from './desired-state.ts';
@@ -162,10 +163,14 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
   const credentials = await input.sealer.sealCredentials(
     scoped,
     target,
-    building.map(({ appId, environmentId, config }) => ({
+    building.map(({ appId, environmentId, config, uploadDigest }) => ({
       appId,
       environmentId,
-      isImage: settingsOf(config).builder === 'image',
+      source: buildSourceOf({
+        settings: settingsOf(config),
+        repositoryUrl: apps.find(({ id }) => id === appId)?.repositoryUrl ?? '',
+        uploadDigest,
+      }),
     })),
   );
   const releaseRow = ({ secretSnapshotId, config, plan, artifactKind, ...row }: SelectedRelease): ReleaseRow => ({

@@ -54,6 +54,23 @@ function sshProblem(url: string): string | null {
   return url.length > urlLengthMax ? 'The repository address is too long.' : null;
 }
 
+/** Host and port of an https or http address, without the port that https has anyway. Null: it has none. */
+export function repositoryHost(url: string): string | null {
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) return null;
+  const { protocol, host, hostname, port } = new URL(url);
+  return protocol === 'http:' && port === '' ? `${hostname}:80` : host;
+}
+
+/** Host and port of the registry that an engine pulls an image from. */
+export function registryHost(image: string): string {
+  const [first = '', ...rest] = image.split('/');
+  const isHost = rest.length > 0 && (/[.:A-Z]/.test(first) || first === 'localhost');
+  if (!isHost || dockerHub.has(first.toLowerCase())) return 'docker.io';
+  return first.toLowerCase();
+}
+
+const dockerHub: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
+
 /** Of a parsed URL, whose address is in its normal form. */
 function isLoopback(hostname: string): boolean {
   return (

@@ -227,19 +227,19 @@ export const appTrafficSchema = z.object({
   sticky: stickySchema.nullable().default(null),
   /** How long an instance that joins others gets less than its share; 0: not at all. */
   slowStartMs: anHourAtMost(0).default(0),
-  /** To one instance from one core. */
-  connectionsPerInstance: wholeFrom(1, 10_000).default(64),
+  /** To one instance from one core; 0: as many as it makes use of (adaptive concurrency). */
+  connectionsPerInstance: wholeFrom(0, 10_000).default(0),
   /** Requests under way at one instance from one core; 0: as many as connections. */
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),
   /** Requests of the app under way on one core; 0: no bound. */
   inFlightMax: wholeFrom(0, 1_000_000).default(0),
   /** Requests that may wait for an instance on one core; 0: nobody waits. */
   queueMax: wholeFrom(0, 100_000).default(8192),
-  queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(10 * second),
+  queueTimeoutMs: timeUpTo(1, hour, 'Enter a time from a millisecond to an hour.').default(60 * second),
   /** From the end of a request to the head of its response. */
   responseTimeoutMs: timeUpTo(1, 24 * hour, 'Enter a time from a millisecond to a day.').default(120 * second),
   /** Refuse what has a low priority while requests wait for long. */
-  shedLoad: z.boolean().default(true),
+  shedLoad: z.boolean().default(false),
   /** Second attempts, as a share of the requests; 0: none. */
   retryPercentMax: wholeFrom(0, 100).default(20),
   /** When an instance that fails gets nothing for a while. */

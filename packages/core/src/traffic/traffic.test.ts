@@ -135,7 +135,7 @@ const wrongTraffic: readonly (readonly [string, object])[] = [
   ['sticky.name', { sticky: { kind: 'cookie', name: '' } }],
   ['sticky.kind', { sticky: { kind: 'header' } }],
   ['slowStartMs', { slowStartMs: 3_600_001 }],
-  ['connectionsPerInstance', { connectionsPerInstance: 0 }],
+  ['connectionsPerInstance', { connectionsPerInstance: -1 }],
   ['queueMax', { queueMax: 100_001 }],
   ['queueTimeoutMs', { queueTimeoutMs: 0 }],
   ['responseTimeoutMs', { responseTimeoutMs: 0.5 }],

@@ -1,4 +1,7 @@
-//! `check`: what works on this machine and what does not, each with what to do. Changes nothing that runs.
+//! `check`: what works on this machine and what does not, each with what to do. Changes nothing that runs, and files of the
+//! agent's state only with `--repair`.
+
+mod state;
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -38,7 +41,9 @@ struct Finding {
 
 pub(crate) fn check(args: CheckArgs) -> Outcome {
     let folders = Folders::new(&args.data)?;
-    let mut findings = vec![system(), disk(&folders), files(&folders), clock(), groups(&folders)];
+    let mut findings = if args.repair { state::repair(&folders)? } else { Vec::new() };
+    findings.extend([system(), disk(&folders), files(&folders), clock(), groups(&folders)]);
+    findings.extend(state::inspect(&folders));
     findings.extend(programs());
     findings.push(engine(&ENGINES.map(Path::new)));
     findings.extend(isolation(&folders));
@@ -160,7 +165,7 @@ fn engine(sockets: &[&Path]) -> Finding {
             format!("{} can't be connected to: start the container engine, or let this user in", socket.display()),
         ),
         (None, None) => {
-            finding("engine", Verdict::Reduced, "no Docker or Podman here: apps are built and run without containers")
+            finding("engine", Verdict::Reduced, "no Docker here: apps are built and run without containers")
         }
     }
 }
@@ -202,7 +207,7 @@ fn link(folders: &Folders) -> std::io::Result<Finding> {
         Err(error) => return Ok(finding("link", Verdict::Bad, format!("not enrolled: {}", chain(&error)))),
     };
     if let Err(error) = AgentKey::open(&folders.key()) {
-        return Ok(finding("link", Verdict::Bad, chain(&error)));
+        return Ok(finding("link", Verdict::Bad, format!("{}: {}", folders.key().display(), chain(&error))));
     }
     let reached = match Endpoint::new(&config.control_url, config.control_ca_file.as_deref()) {
         Err(error) => Err(error),

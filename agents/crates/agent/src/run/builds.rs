@@ -49,6 +49,8 @@ pub(crate) struct Builds {
     running: Option<Running>,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
+    /// The end of what a former run left; the first build waits for it.
+    clearing: Option<JoinHandle<()>>,
 }
 
 impl Builds {
@@ -58,9 +60,11 @@ impl Builds {
         identities: Arc<Identities>,
         sealing: Arc<SealingKey>,
         lines: mpsc::Sender<DeploymentLine>,
+        clearing: JoinHandle<()>,
     ) -> (Self, mpsc::UnboundedReceiver<BuildEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { options, identities, sealing, running: None, events, lines }, receiver)
+        let clearing = Some(clearing);
+        (Self { options, identities, sealing, running: None, events, lines, clearing }, receiver)
     }
 
     /// Cancels what is asked for no more and starts the next one that is not done.
@@ -73,7 +77,8 @@ impl Builds {
         }
         let next = desired.builds.values().find(|spec| local.build(&spec.deployment).is_none());
         if let Some(spec) = next {
-            self.running = Some(self.start(spec.clone(), self.redactor(desired, spec)));
+            let redactor = self.redactor(desired, spec);
+            self.running = Some(self.start(spec.clone(), redactor));
         }
     }
 
@@ -142,7 +147,7 @@ impl Builds {
         fairlead_runtime::redactor(&self.sealing, sealed.chain(of_build))
     }
 
-    fn start(&self, spec: BuildSpec, redactor: Option<Redactor>) -> Running {
+    fn start(&mut self, spec: BuildSpec, redactor: Option<Redactor>) -> Running {
         let status = started(spec.deployment.clone());
         let cancel = CancellationToken::new();
         let mut sink = Sink {
@@ -155,7 +160,13 @@ impl Builds {
         let (events, token, mut options) = (self.events.clone(), cancel.clone(), self.options.clone());
         let log_redactor = redactor.clone();
         let user = self.identities.user_for(&format!("build/{}", cache_name(&spec.app, spec.environment.as_ref())));
+        let clearing = self.clearing.take();
         let task = tokio::spawn(async move {
+            if let Some(clearing) = clearing
+                && let Err(error) = clearing.await
+            {
+                tracing::error!(%error, "what former builds left was not cleared");
+            }
             let outcome = match user {
                 Ok(user) => {
                     options.user = user;
@@ -321,6 +332,7 @@ mod tests {
             builds: folders.builds(),
             artifacts: folders.artifacts(),
             caches: folders.caches(),
+            trash: fairlead_base::Trash::new(&folders),
             user: None,
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
@@ -336,7 +348,7 @@ mod tests {
         let identities = Arc::new(Identities::open(&folders).unwrap());
         let (sender, lines) = mpsc::channel(1024);
         let sealing = Arc::new(SealingKey::from_bytes(&(1..=32).collect::<Vec<u8>>()).unwrap());
-        let (builds, events) = Builds::new(options, identities, sealing, sender);
+        let (builds, events) = Builds::new(options, identities, sealing, sender, tokio::spawn(async {}));
         Bench {
             _alone: alone,
             _dir: dir,

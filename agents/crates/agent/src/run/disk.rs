@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use fairlead_base::{Folders, clock, file};
+use fairlead_base::{Folders, Trash, clock, file};
 use fairlead_build::cache_name;
 use fairlead_engine::Engine;
 use fairlead_link::Desired;
 use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
-use fairlead_runtime::{bytes_below, remove_set_aside_volumes, volumes_used};
+use fairlead_runtime::{bytes_below, set_aside_renamed_volumes, volumes_used};
 use fairlead_wire::agent;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -61,6 +61,7 @@ struct Look {
 /// Looks, counts and clears, once a minute, as long as somebody listens.
 pub(crate) struct Disk {
     folders: Folders,
+    trash: Trash,
     desired: watch::Receiver<Desired>,
     report: watch::Sender<DiskReport>,
     history: Vec<Look>,
@@ -80,6 +81,7 @@ struct Counted {
 impl Disk {
     pub(crate) fn new(
         folders: Folders,
+        trash: Trash,
         desired: watch::Receiver<Desired>,
         engine: Engine,
     ) -> (Self, watch::Receiver<DiskReport>) {
@@ -87,7 +89,7 @@ impl Disk {
         let history = file::read_if_present(&folders.disk_history()).ok().flatten();
         // What can't be read is a forecast that begins anew.
         let history = history.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        (Self { folders, desired, report, history, counted: Counted::default(), engine }, receiver)
+        (Self { folders, trash, desired, report, history, counted: Counted::default(), engine }, receiver)
     }
 
     pub(crate) async fn run(mut self) {
@@ -133,9 +135,9 @@ impl Disk {
         if counts {
             let low = is_low(free, total);
             if let Some(state) = &desired {
-                prune(&self.folders, state, SystemTime::now(), low)?;
+                prune(&self.folders, &self.trash, state, SystemTime::now(), low)?;
             }
-            remove_set_aside_volumes(&self.folders)?;
+            set_aside_renamed_volumes(&self.folders, &self.trash)?;
             self.counted = Counted {
                 artifacts: bytes_below(&self.folders.artifacts()),
                 caches: bytes_below(&self.folders.caches()),
@@ -231,7 +233,7 @@ fn warning(free: u64, total: u64, now: u64, full: u64) -> String {
 
 /// Removes artifacts and caches that nobody names any more and that nobody touched for the grace. Of an older control
 /// plane, which names no artifacts it may come back to, they go only when space is short.
-fn prune(folders: &Folders, state: &DesiredState, now: SystemTime, low: bool) -> io::Result<()> {
+fn prune(folders: &Folders, trash: &Trash, state: &DesiredState, now: SystemTime, low: bool) -> io::Result<()> {
     let releases = state.apps.values().flat_map(|app| {
         app.live
             .iter()
@@ -247,7 +249,7 @@ fn prune(folders: &Folders, state: &DesiredState, now: SystemTime, low: bool) ->
             let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_digest && !named.contains(digest) {
                 tracing::info!(artifact = name, "removed: no release needs it");
-                remove(&path)?;
+                trash.set_aside(&path)?;
             }
         }
     }
@@ -260,7 +262,7 @@ fn prune(folders: &Folders, state: &DesiredState, now: SystemTime, low: bool) ->
             name.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next().unwrap_or_default();
         if AppId::parse(app).is_ok() && !caches.contains(name) {
             tracing::info!(cache = name, "removed: its app is not on this server in that environment");
-            remove(&path)?;
+            trash.set_aside(&path)?;
         }
     }
     Ok(())
@@ -280,14 +282,6 @@ fn old_entries(folder: &Path, now: SystemTime) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(old)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Whether a release can be unpacked here without filling the disk.
@@ -365,6 +359,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
+        let trash = Trash::new(&folders);
         let (kept, old) = ("a".repeat(64), "b".repeat(64));
         let made = || {
             for name in [&kept, &old] {
@@ -388,14 +383,14 @@ mod tests {
         };
         made();
         let (now, later) = (SystemTime::now(), SystemTime::now() + GRACE * 2);
-        prune(&folders, &state(std::slice::from_ref(&kept)), now, true).unwrap();
+        prune(&folders, &trash, &state(std::slice::from_ref(&kept)), now, true).unwrap();
         assert_eq!(left().0.len() + left().1.len(), 8, "all within their grace");
-        prune(&folders, &state(&[]), later, false).unwrap();
+        prune(&folders, &trash, &state(&[]), later, false).unwrap();
         assert_eq!(left().0.len(), 3, "a control plane that names none may come back to each");
-        prune(&folders, &state(std::slice::from_ref(&kept)), later, false).unwrap();
+        prune(&folders, &trash, &state(std::slice::from_ref(&kept)), later, false).unwrap();
         assert_eq!(left(), (vec!["a".repeat(14), "notes.txt".into()], vec!["app_here-env_p".into(), "other".into()]));
         made();
-        prune(&folders, &state(&[]), later, true).unwrap();
+        prune(&folders, &trash, &state(&[]), later, true).unwrap();
         assert_eq!(left().0, ["notes.txt"], "short of space, what no release needs goes");
     }
 
@@ -409,7 +404,8 @@ mod tests {
         fs::create_dir_all(&volume).unwrap();
         fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
         let (_sender, desired) = watch::channel(Desired::default());
-        let (disk, mut report) = Disk::new(folders, desired, Engine::at(Path::new("/nowhere")));
+        let (disk, mut report) =
+            Disk::new(folders.clone(), Trash::new(&folders), desired, Engine::at(Path::new("/nowhere")));
         let task = tokio::spawn(disk.run());
         report.changed().await.unwrap();
         let told = report.borrow_and_update().clone();

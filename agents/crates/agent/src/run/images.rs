@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use fairlead_base::{CancellationToken, Folders, clock, file};
-use fairlead_engine::{Engine, EngineError};
+use fairlead_engine::{Engine, EngineError, LOCAL_REGISTRY};
 use fairlead_fetch::Digest;
 use fairlead_model::{DeploymentId, DesiredState, Failure, ReleaseSpec};
 use fairlead_runtime::{IMAGE_FILE, owner};
@@ -15,8 +15,8 @@ use tokio::task::spawn_blocking;
 
 use super::disk;
 
-/// What a name begins with; behind it, the data folder's own.
-const REPOSITORY: &str = "fairlead-release/";
+/// Begins the names of an agent of an older version.
+const FORMER_REPOSITORY: &str = "fairlead-release/";
 /// Between reading an archive and sending it.
 const PIECE_BYTES: usize = 1 << 17;
 
@@ -38,7 +38,7 @@ pub(super) async fn prepare(
     if !engine.answers().await {
         return Err(failure(
             "rollout.no_engine",
-            "This server has no container engine that answers, and the release is an image. Install or start Docker or Podman on it, then deploy again.".to_owned(),
+            "This server has no container engine that answers, and the release is an image. Install or start Docker on it, then deploy again.".to_owned(),
         ));
     }
     disk::room_for(artifact, folders)?;
@@ -87,7 +87,9 @@ pub(super) async fn prune(
     });
     let (mine, _) = name(folders, "");
     let mut bytes = 0;
-    for image in engine.images_below(&format!("{mine}:")).await? {
+    let mut images = engine.images_below(&format!("{mine}:")).await?;
+    images.extend(engine.images_below(&format!("{FORMER_REPOSITORY}{}:", owner(folders))).await?);
+    for image in images {
         let tag = image.name.rsplit(':').next().unwrap_or_default();
         if needed.as_ref().is_some_and(|needed| !needed.contains(tag)) {
             tracing::info!(image = image.name, "removed: no release needs it");
@@ -109,7 +111,7 @@ pub(super) async fn prune(
 
 /// Repository and tag of a release's image; engines want small letters.
 fn name(folders: &Folders, release: &str) -> (String, String) {
-    (format!("{REPOSITORY}{}", owner(folders)), release.to_owned())
+    (format!("{LOCAL_REGISTRY}/release/{}", owner(folders)), release.to_owned())
 }
 
 async fn is_whole(artifact: &Path, digest: &str) -> bool {

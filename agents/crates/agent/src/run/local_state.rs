@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use fairlead_base::file;
+use fairlead_base::{StateFileError, file, state_file};
 use fairlead_model::{BenchmarkStatus, BuildStatus, DeploymentId, DesiredState, RunId};
 use serde::{Deserialize, Serialize};
 
 /// Finished work by what asked for it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
+pub(crate) struct Contents {
     builds: BTreeMap<DeploymentId, BuildStatus>,
     benchmarks: BTreeMap<RunId, BenchmarkStatus>,
 }
@@ -27,19 +27,20 @@ pub(crate) struct LocalState {
 impl LocalState {
     /// Reads the file. A damaged one is set aside: its work is then done again, which is safe.
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
-        let contents = match file::read_if_present(&path)? {
-            None => Contents::default(),
-            Some(bytes) => match serde_json::from_slice(&bytes) {
-                Ok(contents) => contents,
-                Err(error) => {
-                    let aside = path.with_extension("damaged");
-                    tracing::error!(%error, aside = %aside.display(), "local.json is damaged and was set aside");
-                    std::fs::rename(&path, aside)?;
-                    Contents::default()
-                }
-            },
+        let contents = match Self::read(&path) {
+            Ok(contents) => contents.unwrap_or_default(),
+            Err(StateFileError::Io { source, .. }) => return Err(source),
+            Err(StateFileError::Damaged { reason, .. }) => {
+                let aside = state_file::set_aside(&path)?;
+                tracing::error!(reason, aside = %aside.display(), "local.json is damaged and was set aside");
+                Contents::default()
+            }
         };
         Ok(Self { path, contents })
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Option<Contents>, StateFileError> {
+        state_file::read(path, |bytes| serde_json::from_slice(bytes).map_err(|error| error.to_string()))
     }
 
     /// The outcome of a build, if it is finished.
@@ -115,6 +116,6 @@ mod tests {
         let path = dir.path().join("local.json");
         std::fs::write(&path, b"{half").unwrap();
         assert!(LocalState::open(path.clone()).unwrap().contents.builds.is_empty());
-        assert!(path.with_extension("damaged").exists());
+        assert!(path.with_extension("json.damaged").exists());
     }
 }

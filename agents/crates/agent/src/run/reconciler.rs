@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_base::{CancellationToken, Folders};
+use fairlead_base::{CancellationToken, Folders, Trash};
 use fairlead_bench::{ProxyTarget, Targets};
 use fairlead_link::{Desired, PushSender};
 use fairlead_model::{
@@ -70,6 +70,7 @@ pub(crate) struct Reconciler {
     /// The state whose apps the runtime knows; none before the first one.
     pub(crate) applied: Option<Arc<DesiredState>>,
     pub(crate) folders: Folders,
+    pub(crate) trash: Trash,
 }
 
 impl Reconciler {
@@ -168,17 +169,9 @@ impl Reconciler {
                 tracing::error!(app = %volume.key, volume = volume.name, "is to be deleted and in use: it stays");
                 continue;
             }
-            match fairlead_runtime::set_aside_volume(&self.folders, volume) {
-                Ok(None) => {}
-                Ok(Some(_)) => {
-                    tracing::info!(app = %volume.key, volume = volume.name, "deleted, as its owner asked");
-                    let folders = self.folders.clone();
-                    tokio::task::spawn_blocking(move || {
-                        if let Err(error) = fairlead_runtime::remove_set_aside_volumes(&folders) {
-                            tracing::warn!(%error, "a deleted volume could not be removed; it is tried again");
-                        }
-                    });
-                }
+            match fairlead_runtime::set_aside_volume(&self.folders, &self.trash, volume) {
+                Ok(false) => {}
+                Ok(true) => tracing::info!(app = %volume.key, volume = volume.name, "deleted, as its owner asked"),
                 Err(error) => tracing::error!(app = %volume.key, volume = volume.name, %error, "can't be deleted"),
             }
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use fairlead_base::{CancellationToken, Folders, file};
+use fairlead_base::{CancellationToken, Folders, file, tree};
 use fairlead_build::Store;
 use fairlead_fetch::Digest;
 use fairlead_link::Desired;
@@ -236,7 +236,7 @@ fn prune(folders: &Folders, record: &Record) {
             if entry.file_name().to_str().is_some_and(|name| record.keeps(name)) {
                 return Ok(());
             }
-            if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) }
+            tree::remove(&entry.path())
         });
         removed.unwrap_or_else(left);
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use fairlead_base::{Folders, file};
+use fairlead_base::{Folders, StateFileError, file, state_file};
 use fairlead_model::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -80,13 +80,20 @@ pub(crate) struct Record {
 impl Record {
     /// A damaged one is set aside: the installed program then runs, which is safe.
     pub(crate) fn open(folders: &Folders) -> io::Result<Self> {
-        let path = folders.agent_record();
-        let Some(bytes) = file::read_if_present(&path)? else { return Ok(Self::default()) };
-        serde_json::from_slice(&bytes).or_else(|error| {
-            let aside = path.with_extension("damaged");
-            eprintln!("fairlead-agent: agent.json is damaged and was set aside as {}: {error}", aside.display());
-            std::fs::rename(&path, aside).map(|()| Self::default())
-        })
+        match Self::read(folders) {
+            Ok(record) => Ok(record.unwrap_or_default()),
+            Err(StateFileError::Io { source, .. }) => Err(source),
+            Err(StateFileError::Damaged { path, reason }) => {
+                let aside = state_file::set_aside(&path)?;
+                eprintln!("fairlead-agent: agent.json is damaged and was set aside as {}: {reason}", aside.display());
+                Ok(Self::default())
+            }
+        }
+    }
+
+    pub(crate) fn read(folders: &Folders) -> Result<Option<Self>, StateFileError> {
+        let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
+        state_file::read(&folders.agent_record(), parse)
     }
 
     pub(crate) fn save(&self, folders: &Folders) -> io::Result<()> {
@@ -264,6 +271,6 @@ mod tests {
         assert_eq!(Record::open(&folders).unwrap(), Record::default());
         std::fs::write(folders.agent_record(), b"{half").unwrap();
         assert_eq!(Record::open(&folders).unwrap(), Record::default());
-        assert!(folders.agent_record().with_extension("damaged").exists());
+        assert!(folders.agent_record().with_extension("json.damaged").exists());
     }
 }

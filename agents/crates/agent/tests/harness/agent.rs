@@ -123,6 +123,15 @@ impl Server {
         }
     }
 
+    /// Waits until something is so.
+    pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so() {
+            assert!(Instant::now() < deadline, "{what}: not yet");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Processes of this server that live, whoever their parent is now.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let root = self.folders.root();
@@ -162,12 +171,17 @@ pub(crate) struct Run {
 impl Run {
     /// Waits until the proxy is there and the routes are applied.
     pub(crate) fn until_serving(&mut self) {
+        self.until_says("routes applied");
+    }
+
+    /// Waits for a line of the log that has these words, and returns it.
+    pub(crate) fn until_says(&mut self, words: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let rest = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(rest).expect("the agent says that it serves");
-            if line.contains("routes applied") {
-                return;
+            let line = self.lines.recv_timeout(rest).unwrap_or_else(|_| panic!("the agent never says: {words}"));
+            if line.contains(words) {
+                return line;
             }
         }
     }

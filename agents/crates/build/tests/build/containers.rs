@@ -77,7 +77,7 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
 
     let archive = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
     let name = docker.engine.load(std::io::Cursor::new(archive), &CancellationToken::new()).await.unwrap();
-    assert!(name.starts_with("fairlead-build-0a/app_a:dep_"), "{name}");
+    assert!(name.starts_with("fairlead.invalid/build-0a/app_a:dep_"), "{name}");
     let inspected = docker.engine.api().await.unwrap().inspect_image(&name).await.unwrap();
     let command = inspected.config.clone().unwrap().cmd.unwrap();
     assert_eq!(command, ["/bin/busybox", "cat", "/page"]);
@@ -85,17 +85,17 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
     std::fs::create_dir(&server.options.artifacts).unwrap();
 
     // A day later its name goes, unless it is being built; another agent's stays.
-    docker.engine.tag(&name, "fairlead-build-0b/app_a", "dep_1").await.unwrap();
+    docker.engine.tag(&name, "fairlead.invalid/build-0b/app_a", "dep_1").await.unwrap();
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let (day, building) = (24 * 60 * 60, DeploymentId::parse(name.rsplit(':').next().unwrap()).unwrap());
     let left = async |owner, building: &[DeploymentId], now| {
         prune_images(&docker.engine, owner, building, now).await.unwrap();
-        docker.engine.images_below("fairlead-build-").await.unwrap().len()
+        docker.engine.images_below("fairlead.invalid/build-").await.unwrap().len()
     };
     assert_eq!(left("0a", &[], now).await, 2, "it was made just now");
     assert_eq!(left("0a", &[building], now + day + 60).await, 2, "a build may be about to save it");
     assert_eq!(left("0a", &[], now + day + 60).await, 1);
-    assert!(docker.engine.image("fairlead-build-0b/app_a:dep_1").await.unwrap().is_some());
+    assert!(docker.engine.image("fairlead.invalid/build-0b/app_a:dep_1").await.unwrap().is_some());
 
     host.repository("broken.git", &[("Dockerfile", "FROM scratch\nCOPY absent /absent\n")]);
     server
@@ -106,4 +106,81 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
     let absent =
         BuildSpec { builder: Builder::Image, image: "127.0.0.1:1/nothing:1".into(), ..spec(String::new(), "") };
     server.fails(&absent, "build.container_failed", "could not be pulled").await;
+}
+
+/// Builds as an engine does when nobody tells it to ask registries.
+async fn build_with_local_images(docker: &Docker, dockerfile: &str) -> bool {
+    use fairlead_engine::bollard::{body_full, query_parameters::BuildImageOptionsBuilder};
+    let mut context = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(dockerfile.len() as u64);
+    context.append_data(&mut header, "Dockerfile", dockerfile.as_bytes()).unwrap();
+    let (api, context) = (docker.engine.api().await.unwrap(), context.into_inner().unwrap());
+    let options = BuildImageOptionsBuilder::new().t("attack:1").build();
+    let mut words = std::pin::pin!(api.build_image(options, None, Some(body_full(context.into()))));
+    let mut built = true;
+    while let Some(said) = futures_util::StreamExt::next(&mut words).await {
+        built &= said.is_ok_and(|said| said.error_detail.is_none());
+    }
+    built
+}
+
+#[tokio::test]
+async fn a_dockerfile_gets_nothing_of_an_image_that_another_app_has_on_the_server() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let docker = Docker::start().await;
+    let (host, mut server) = (GitHost::start(), Server::new());
+    server.options.engine = Some(docker.engine.clone());
+    let victim = host.repository("victim.git", &[("Dockerfile", DOCKERFILE), ("page", "secret")]);
+    victim.copy("/bin/busybox", "busybox");
+    server.build(&spec(host.url("victim.git"), "main"), &mut Ears::default()).await.unwrap();
+    std::fs::remove_dir_all(&server.options.artifacts).unwrap();
+    std::fs::create_dir(&server.options.artifacts).unwrap();
+    let name = docker.engine.images_below("fairlead.invalid/build-0a/").await.unwrap().remove(0).name;
+    let id = docker.engine.image(&name).await.unwrap().unwrap().id;
+    let short = id.strip_prefix("sha256:").unwrap()[..12].to_owned();
+    let (repository, tag) = name.rsplit_once(':').unwrap();
+    let attacks = [
+        format!("FROM {name}\n"),
+        format!("FROM {short}\n"),
+        format!("ARG TAG={tag}\nFROM {repository}:${{TAG}}\n"),
+        format!("FROM scratch\nCOPY --from={name} /page /page\n"),
+        format!("FROM {name} AS theirs\nFROM scratch\nCOPY --from=theirs /page /page\n"),
+    ];
+    for (number, attack) in attacks.iter().enumerate() {
+        assert!(build_with_local_images(&docker, attack).await, "the engine alone does it: {attack}");
+        let repository = format!("attack-{number}.git");
+        host.repository(&repository, &[("Dockerfile", attack)]);
+        server.fails(&spec(host.url(&repository), "main"), "build.container_failed", "could not be built").await;
+    }
+    // Stages of its own are no images of others.
+    let own = "FROM scratch AS one\nCOPY page /page\nFROM scratch\nCOPY --from=one /page /page\nCMD [\"/page\"]\n";
+    host.repository("own.git", &[("Dockerfile", own), ("page", "mine")]);
+    server.build(&spec(host.url("own.git"), "main"), &mut Ears::default()).await.unwrap();
+}
+
+/// Ends only once the limits that it sees are those of its build.
+const LIMITED: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\n\
+    RUN until [ \"$(/bin/busybox cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max)\" = 4096 ]; \
+    do /bin/busybox sleep 0.1; done 2>/dev/null\n\
+    RUN [ \"$(/bin/busybox cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null)\" = 3221225472 ]\n\
+    CMD [\"/bin/busybox\"]\n";
+
+#[tokio::test]
+async fn a_dockerfile_runs_with_a_limit_of_processes_and_more_than_two_gibibytes_of_memory() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let docker = Docker::start().await;
+    let (host, mut server) = (GitHost::start(), Server::new());
+    server.options.engine = Some(docker.engine.clone());
+    let repository = host.repository("limited.git", &[("Dockerfile", LIMITED)]);
+    repository.copy("/bin/busybox", "busybox");
+    let limits = BuildLimits { memory_bytes: 3 << 30, ..BuildLimits::default() };
+    let spec = BuildSpec { limits, ..spec(host.url("limited.git"), "main") };
+    let mut ears = Ears::default();
+    let made = server.build(&spec, &mut ears).await;
+    made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
 }

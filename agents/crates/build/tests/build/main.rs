@@ -1,6 +1,7 @@
 //! Builds with the real git, npm and node, from a git host on loopback.
 #![cfg(test)]
 
+mod confinement;
 mod containers;
 mod runtimes;
 mod sources;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroups;
-use fairlead_base::{CancellationToken, Folders};
+use fairlead_base::{CancellationToken, Folders, Trash};
 use fairlead_build::{
     BuildError, BuildOptions, BuildOutcome, BuildSink, artifact_path, build, clear_abandoned, prune_images, unpack,
     usual_limits,
@@ -75,6 +76,7 @@ impl Server {
             builds: folders.builds(),
             artifacts: folders.artifacts(),
             caches: folders.caches(),
+            trash: Trash::new(&folders),
             user: rustix::process::geteuid().is_root().then(own_user),
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
@@ -446,4 +448,38 @@ async fn an_agent_without_root_builds_as_itself() {
     let output = output.await.unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A recursive removal overflows the stack of a thread at some 13,000 levels (`fairlead_base::tree` shows it).
+#[tokio::test]
+async fn folders_of_any_depth_that_a_build_makes_are_taken_out_of_use_with_it() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let script = r"
+        const nest = (folder, levels) => {
+            process.chdir(folder);
+            for (let level = 0; level < levels; level += 1) {
+                require('fs').mkdirSync('d');
+                process.chdir('d');
+            }
+        };
+        nest(process.env.HOME, Number('LEVELS'));
+        nest(process.env.npm_config_cache.replace(/.npm$/, ''), 300);
+        nest(__dirname, 300);
+    ";
+    // The long form sets a hundred thousand (CONTRIBUTING.md).
+    let levels = std::env::var("FAIRLEAD_REMOVAL_LEVELS").unwrap_or_else(|_| "15000".to_owned());
+    let package = r#"{"scripts":{"build":"node deep.js","start":"node a.js"}}"#;
+    let script = script.replace("LEVELS", &levels);
+    host.repository("deep", &[("package.json", package), ("deep.js", &script), ("a.js", "")]);
+    let mut spec = spec(host.url("deep"), "main");
+    server.fails(&spec, "build.command_failed", "nested deeper").await;
+    let trash = server.options.trash.entries().unwrap();
+    assert_eq!(trash.len(), 1, "{trash:?}");
+    assert!(trash[0].join("home/d/d/d").is_dir(), "the attack was carried out");
+    spec.without_cache = true;
+    server.fails(&spec, "build.command_failed", "nested deeper").await;
+    for entry in server.options.trash.entries().unwrap() {
+        fairlead_base::tree::remove(&entry).unwrap();
+    }
+    assert!(server.options.trash.entries().unwrap().is_empty());
 }

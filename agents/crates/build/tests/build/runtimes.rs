@@ -67,6 +67,41 @@ async fn a_node_of_the_apps_choice_with_pnpm_installs_and_runs() {
     assert!(failure.message.contains("no node 999 of package.json (engines)"), "{}", failure.message);
 }
 
+/// Uses what build tools use of the kernel: threads, child processes, shared memory, a native program of a package.
+const HEAVY: &str = r#"
+const { Worker, isMainThread } = require('node:worker_threads');
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+if (!isMainThread) process.exit(0);
+new Worker(__filename).on('exit', (code) => {
+  require('esbuild').buildSync({ entryPoints: ['server.ts'], outfile: 'dist/server.js' });
+  const listed = execFileSync('ps', ['-e', '-o', 'comm='], { encoding: 'utf8' });
+  const watcher = fs.watch('.', () => {});
+  watcher.close();
+  const shared = "import multiprocessing as m\nl = m.Lock()\nwith l: print('locked')\n";
+  const locked = execFileSync('/usr/bin/python3', ['-c', shared], { encoding: 'utf8' });
+  console.log('worker', code, 'ps', listed.includes('node'), 'memory', os.totalmem() > 0, locked.trim(), os.userInfo().username);
+});
+"#;
+
+#[tokio::test]
+async fn threads_shared_memory_and_native_programs_work_in_a_build() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let package =
+        r#"{"dependencies":{"esbuild":"0.25.0"},"scripts":{"build":"node heavy.js","start":"node dist/server.js"}}"#;
+    let files = [
+        ("package.json", package),
+        ("heavy.js", HEAVY),
+        ("server.ts", "const n: number = 5;\nconsole.log('served', n);\n"),
+    ];
+    let (made, folder, ears) = server.made(&host, "heavy", &files).await;
+    let user = if server.options.user.is_some() { "build" } else { "" };
+    let told = format!("worker 0 ps true memory true locked {user}");
+    assert!(ears.lines.iter().any(|line| line.starts_with(&told)), "{:#?}", ears.lines);
+    assert_eq!(server.started(&made, &folder), "served 5");
+}
+
 #[tokio::test]
 async fn bun_installs_and_runs_typescript() {
     let (host, server) = (GitHost::start(), Server::new().with_toolchains());

@@ -2,7 +2,7 @@
 //! and the same snapshot. Dropping the keeper leaves the proxy alive.
 
 use std::collections::VecDeque;
-use std::fs::metadata;
+use std::fs::{File, metadata};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,14 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::link::{self, Adopted, Channel};
+use super::log_file::LogFile;
 use super::process::Process;
 use super::replace::{is_wanted, others, replace};
 use super::retiring::{EXIT_TIMEOUT, Heard, Retired, Retiring};
 use super::spawn::spawn;
 use super::{ListenerKind, ProxyError, ProxyKeys, Sockets};
 use crate::core::DrainOrder;
+use crate::h3::forget_neighbours;
 use crate::worker::tell;
 
 /// Frames of a minute may wait for a slow reader; more are dropped.
@@ -173,6 +175,7 @@ struct Kept {
     upgrade_at: Option<Instant>,
     upgrades: Vec<oneshot::Sender<Result<(), String>>>,
     wakes: broadcast::Sender<String>,
+    log: LogFile,
 }
 
 impl Kept {
@@ -245,6 +248,7 @@ impl Kept {
             upgrade_at: None,
             upgrades: Vec::new(),
             wakes: broadcast::channel(WAKES_WAITING_MAX).0,
+            log: LogFile::default(),
         }
     }
 
@@ -262,8 +266,11 @@ impl Kept {
                 event = self.channel.receive() => match event {
                     Ok(Some(event)) => {
                         self.heard = Instant::now();
+                        // No event has any: a proxy in the wrong hands could use up those of this process.
+                        self.channel.drop_descriptors();
+                        let is_second = matches!(event.body, Some(proxy_event::Body::Stats(_)));
                         self.event(event.body, stats);
-                        false
+                        is_second && self.look_after_log().await.is_err()
                     }
                     Ok(None) | Err(_) => true,
                 },
@@ -315,9 +322,18 @@ impl Kept {
     async fn apply(&mut self, mut snapshot: ProxySnapshot, answer: Applied) -> Result<(), ProxyError> {
         self.generation += 1;
         snapshot.generation = self.generation;
+        self.log.want(&snapshot);
+        self.look_after_log().await?;
         let sent = link::command(&self.channel, proxy_command::Body::Snapshot(snapshot.clone())).await;
         self.pending.push_back((snapshot, answer));
         sent
+    }
+
+    /// Opens and rotates the access log, and passes another file to everybody who writes to it.
+    async fn look_after_log(&mut self) -> Result<(), ProxyError> {
+        let Some(file) = self.log.look().await else { return Ok(()) };
+        self.retiring.pass_log(&file);
+        link::pass_log(&self.channel, &file).await
     }
 
     fn event(&mut self, event: Option<proxy_event::Body>, stats: &mpsc::Sender<ProxyStats>) {
@@ -372,7 +388,8 @@ impl Kept {
     async fn upgrade(&mut self, stats: &mpsc::Sender<ProxyStats>) -> Result<(), ProxyError> {
         let (mut channel, mut child, process) = spawn(&self.options.program, &self.sockets, &self.keys).await?;
         let table = self.applied.clone().or_else(|| self.refused.clone());
-        let proof = timeout(PROOF_TIMEOUT, prove(&mut channel, table.as_ref())).await;
+        let log = self.log.current();
+        let proof = timeout(PROOF_TIMEOUT, prove(&mut channel, log.as_deref(), table.as_ref())).await;
         let frame = match proof.unwrap_or(Err(ProxyError::Silent)) {
             Ok(frame) => frame,
             Err(error) => {
@@ -450,6 +467,9 @@ impl Kept {
             return Err(ProxyError::Protocol("another process answers on the control socket"));
         }
         link::command(&channel, proxy_command::Body::Keys(self.keys.message())).await?;
+        if let Some(file) = self.log.current() {
+            link::pass_log(&channel, &file).await?;
+        }
         if let Some(snapshot) = &self.applied {
             link::command(&channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
         }
@@ -468,6 +488,9 @@ impl Kept {
         let old = std::mem::replace(&mut self.process, process).pid;
         self.child = Some(child);
         self.channel = channel;
+        if let Some(file) = self.log.current() {
+            link::pass_log(&self.channel, &file).await?;
+        }
         if let Some(snapshot) = &self.applied {
             link::command(&self.channel, proxy_command::Body::Snapshot(snapshot.clone())).await?;
         }
@@ -505,8 +528,10 @@ impl Kept {
         if let Err(error) = self.end_process(DEATH_TIMEOUT).await {
             tracing::error!(%error, "an old proxy can't be ended");
         }
-        if let Err(error) = std::fs::remove_file(&self.options.control_path) {
-            tracing::warn!(%error, "the control socket stays behind");
+        let removed = std::fs::remove_file(&self.options.control_path)
+            .and_then(|()| forget_neighbours(&self.options.control_path));
+        if let Err(error) = removed {
+            tracing::warn!(%error, "the proxy's sockets stay behind");
         }
     }
 }
@@ -534,8 +559,15 @@ fn runs_another_program(pid: u32, program: &Path) -> bool {
 }
 
 /// Ready with its first second once a new proxy serves by `table`.
-async fn prove(channel: &mut Channel, table: Option<&ProxySnapshot>) -> Result<ProxyStats, ProxyError> {
+async fn prove(
+    channel: &mut Channel,
+    log: Option<&File>,
+    table: Option<&ProxySnapshot>,
+) -> Result<ProxyStats, ProxyError> {
     let mut taken = table.is_none();
+    if let Some(log) = log {
+        link::pass_log(channel, log).await?;
+    }
     if let Some(table) = table {
         link::command(channel, proxy_command::Body::Snapshot(table.clone())).await?;
     }

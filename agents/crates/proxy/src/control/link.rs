@@ -1,12 +1,16 @@
 //! `run`'s end of the channel to one proxy: find it, greet it, and take its sockets.
 
+use std::fs::File;
 use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_wire::local::{ProxyCommand, ProxyEvent, ProxyHello, TakeListeners, proxy_command, proxy_event};
+use fairlead_base::descriptor::connect_asking_sender;
+use fairlead_wire::local::{
+    AccessLogFile, ProxyCommand, ProxyEvent, ProxyHello, TakeListeners, proxy_command, proxy_event,
+};
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
-use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::{ProxyError, ProxyKeys, Sockets};
@@ -34,15 +38,30 @@ pub(crate) struct Adopted {
 
 /// Sends one command.
 pub(crate) async fn command(channel: &Channel, body: proxy_command::Body) -> Result<(), ProxyError> {
-    let sent = timeout(ANSWER_TIMEOUT, channel.send(&ProxyCommand { body: Some(body) }, &[])).await;
+    command_with(channel, body, &[]).await
+}
+
+/// Passes the access log's file.
+pub(super) async fn pass_log(channel: &Channel, file: &File) -> Result<(), ProxyError> {
+    command_with(channel, proxy_command::Body::AccessLog(AccessLogFile {}), &[file.as_fd()]).await
+}
+
+async fn command_with(
+    channel: &Channel,
+    body: proxy_command::Body,
+    descriptors: &[BorrowedFd<'_>],
+) -> Result<(), ProxyError> {
+    let sent = timeout(ANSWER_TIMEOUT, channel.send(&ProxyCommand { body: Some(body) }, descriptors)).await;
     Ok(sent.map_err(|_| ProxyError::Silent)??)
 }
 
-/// Waits for the greeting of a proxy that was just started; tells its process.
-pub(super) async fn greet_new(channel: &mut Channel) -> Result<u32, ProxyError> {
-    greet(channel, START_TIMEOUT).await
+/// Waits for the greeting of a proxy that was just started.
+pub(super) async fn greet_new(channel: &mut Channel) -> Result<(), ProxyError> {
+    greet(channel, START_TIMEOUT).await?;
+    Ok(())
 }
 
+/// Tells the process that the proxy says it is.
 async fn greet(channel: &mut Channel, patience: Duration) -> Result<u32, ProxyError> {
     let hello = ProxyHello {
         protocol_version: LOCAL_PROTOCOL,
@@ -64,18 +83,23 @@ pub(crate) async fn adopt(path: &Path) -> Result<Option<Adopted>, ProxyError> {
 }
 
 async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
-    let stream = match UnixStream::connect(path).await {
+    let stream = match connect_asking_sender(path) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
         Err(error) => return Err(ProxyError::system("cannot reach the proxy's control socket")(error)),
     };
     let mut channel = Channel::new(stream);
     let pid = greet(&mut channel, ANSWER_TIMEOUT).await?;
+    // It is ended by this number one day: a proxy in the wrong hands must not name another process.
+    if channel.sender() != Some(pid) {
+        return Err(ProxyError::Protocol("the proxy says that it is another process"));
+    }
     command(&channel, proxy_command::Body::TakeListeners(TakeListeners {})).await?;
     loop {
         // Statistics may come in between.
         if let proxy_event::Body::Listeners(listeners) = event(&mut channel).await? {
-            let sockets = Sockets::adopt(&listeners, channel.take_descriptors())?;
+            let descriptors = channel.take_descriptors(listeners.listeners.len());
+            let sockets = Sockets::adopt(&listeners, descriptors)?;
             let keys = listeners.keys.as_ref().and_then(ProxyKeys::read);
             return Ok(Some(Adopted { channel, pid, sockets, keys }));
         }

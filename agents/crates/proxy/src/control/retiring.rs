@@ -1,6 +1,8 @@
 //! Proxies whose successor serves: they drain. Heard until they end, because an instance they still use must not be stopped,
 //! and told of new tables and keys until then. Dropped, they go on draining by themselves.
 
+use std::fs::File;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_wire::local::{ProxyStats, proxy_command, proxy_event};
@@ -21,6 +23,12 @@ const BURIAL_TIMEOUT: Duration = Duration::from_millis(200);
 /// Commands that may wait for a slow one; it misses more.
 const COMMANDS_MAX: usize = 16;
 
+/// A message to one.
+enum Order {
+    Command(proxy_command::Body),
+    Log(Arc<File>),
+}
+
 /// What is heard of one.
 pub(super) enum Heard {
     Stats(u32, ProxyStats),
@@ -38,7 +46,7 @@ pub(super) struct Retired {
 
 struct Old {
     pid: u32,
-    commands: mpsc::Sender<proxy_command::Body>,
+    commands: mpsc::Sender<Order>,
     share: Share,
     ended: bool,
 }
@@ -66,8 +74,17 @@ impl Retiring {
 
     /// Tells all of them.
     pub(super) fn tell(&self, body: &proxy_command::Body) {
+        self.order(|| Order::Command(body.clone()));
+    }
+
+    /// Passes all of them the access log's file.
+    pub(super) fn pass_log(&self, file: &Arc<File>) {
+        self.order(|| Order::Log(Arc::clone(file)));
+    }
+
+    fn order(&self, order: impl Fn() -> Order) {
         for old in self.all.iter().filter(|old| !old.ended) {
-            if old.commands.try_send(body.clone()).is_err() {
+            if old.commands.try_send(order()).is_err() {
                 tracing::warn!(pid = old.pid, "a draining proxy takes no command");
             }
         }
@@ -115,7 +132,7 @@ impl Retiring {
 async fn retire(
     retired: Retired,
     order: DrainOrder,
-    mut commands: mpsc::Receiver<proxy_command::Body>,
+    mut commands: mpsc::Receiver<Order>,
     heard: mpsc::UnboundedSender<Heard>,
 ) {
     let Retired { mut channel, child, process } = retired;
@@ -130,6 +147,7 @@ async fn retire(
         tokio::select! {
             received = channel.receive() => match received {
                 Ok(Some(event)) => {
+                    channel.drop_descriptors();
                     let told = match event.body {
                         Some(proxy_event::Body::Stats(frame)) => Some(Heard::Stats(pid, frame)),
                         Some(proxy_event::Body::Wake(wake)) => Some(Heard::Wake(wake.app_key)),
@@ -142,11 +160,15 @@ async fn retire(
                 Ok(None) | Err(_) => break,
             },
             command = commands.recv(), if keeper_lives => match command {
-                Some(body) => {
-                    if let proxy_command::Body::Drain(drain) = &body {
+                Some(order) => {
+                    if let Order::Command(proxy_command::Body::Drain(drain)) = &order {
                         deadline = Instant::now() + Duration::from_millis(u64::from(drain.timeout_ms)) + EXIT_TIMEOUT;
                     }
-                    if let Err(error) = link::command(&channel, body).await {
+                    let told = match order {
+                        Order::Command(body) => link::command(&channel, body).await,
+                        Order::Log(file) => link::pass_log(&channel, &file).await,
+                    };
+                    if let Err(error) = told {
                         tracing::warn!(pid, %error, "a draining proxy can't be told anything");
                         break;
                     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
@@ -65,6 +66,8 @@ pub(crate) struct ControlServer {
     pub(crate) collected_at: Instant,
     /// Apps that requests wait for.
     pub(crate) wakes: mpsc::UnboundedReceiver<Box<str>>,
+    /// The user who started this process; only this one and root may command it.
+    pub(crate) owner: u32,
 }
 
 impl ControlServer {
@@ -91,7 +94,7 @@ impl ControlServer {
                     }
                 }
                 accepted = control.accept() => match accepted {
-                    Ok((stream, _)) if is_ours(&stream) => {
+                    Ok((stream, _)) if is_from(&stream, self.owner) => {
                         self.channel = Some(Channel::new(stream));
                         self.greet().await;
                     }
@@ -165,6 +168,7 @@ impl ControlServer {
                 }
                 None => tracing::warn!("keys that can't be used were sent; the ones before are used on"),
             },
+            proxy_command::Body::AccessLog(_) => self.take_access_log(),
             proxy_command::Body::Serve(_) => tracing::warn!("sockets were offered to a proxy that has its own"),
         }
         Ok(None)
@@ -191,6 +195,16 @@ impl ControlServer {
         // A disk that hangs must not hold the control loop: the file of before is written on.
         if self.access_log.try_send(Message::Set(file)).is_err() {
             tracing::warn!("the access log does not keep up; its settings stay as they were");
+        }
+    }
+
+    fn take_access_log(&mut self) {
+        let passed = self.channel.as_mut().and_then(|channel| channel.take_descriptors(1).pop());
+        let file = passed.ok_or("no file came with it").map(File::from);
+        let sent =
+            file.and_then(|file| self.access_log.try_send(Message::File(file)).map_err(|_| "it does not keep up"));
+        if let Err(reason) = sent {
+            tracing::warn!(reason, "the access log stays in the file that it has");
         }
     }
 
@@ -322,10 +336,9 @@ async fn receive(channel: &mut Option<Channel>) -> Option<proxy_command::Body> {
     }
 }
 
-/// Only this user and root may command a proxy, whatever the socket's folder lets in.
-fn is_ours(stream: &UnixStream) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+/// Whatever the socket's folder lets in, only `owner` and root may command a proxy: not even another proxy's process.
+fn is_from(stream: &UnixStream, owner: u32) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == owner || peer.uid() == 0)
 }
 
 fn sum(cores: Vec<CoreStats>, duration: Duration) -> ProxyStats {

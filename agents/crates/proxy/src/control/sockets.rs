@@ -69,6 +69,12 @@ impl OwnedListener {
     }
 }
 
+impl AsFd for OwnedListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
 /// All sockets of a proxy.
 #[derive(Debug)]
 pub struct Sockets {

@@ -34,7 +34,9 @@ pub(super) async fn spawn(
     let serve = ProxyCommand { body: Some(proxy_command::Body::Serve(listeners)) };
     let begun = async {
         channel.send(&serve, &descriptors).await?;
-        Process::open(link::greet_new(&mut channel).await?)
+        link::greet_new(&mut channel).await?;
+        // The number of a child, not the one it says.
+        Process::open(child.id().ok_or(ProxyError::Protocol("the proxy ended at once"))?)
     };
     match begun.await {
         Ok(process) => Ok((channel, child, process)),

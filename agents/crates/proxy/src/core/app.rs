@@ -1,10 +1,11 @@
-//! An app as one core sees it: its instances, the line of requests that wait for one, its bounds and its numbers.
+//! An app as one core sees it: its instances, the queue of requests that wait for one, its bounds and its numbers.
 //! Owns who is let in, where to, and in what order. Opens no connection and reads no byte. All state is of this core and this app:
 //! whatever another app does, nothing here waits for it.
 
 mod bounds;
 mod fleet;
 mod seat;
+mod shares;
 mod sleep;
 mod waiting;
 
@@ -22,6 +23,7 @@ pub(crate) use waiting::Waiting;
 use super::{Alarms, AppNumbers, AppStats};
 use crate::upstream::Instance;
 use fleet::{Choice, Fleet};
+use shares::Shares;
 use sleep::Sleep;
 use waiting::{Waiter, Waiters};
 
@@ -40,6 +42,8 @@ pub(crate) struct App {
     /// Slots that are taken.
     busy: Cell<u32>,
     waiters: RefCell<Waiters>,
+    /// Who holds the slots.
+    shares: RefCell<Shares>,
     /// How many stand in line: asked on the hot path, where nobody does.
     waiting: Cell<u32>,
     admission: Cell<Admission>,
@@ -51,6 +55,8 @@ pub(crate) struct App {
 /// What a request wants of its app.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asks {
+    /// The key of its client's address.
+    pub(crate) client: u64,
     pub(crate) priority: Priority,
     pub(crate) affinity: Affinity,
     /// Failed it just before: passed over if another will do.
@@ -90,6 +96,7 @@ impl App {
             fleet: RefCell::default(),
             busy: Cell::new(0),
             waiters: RefCell::default(),
+            shares: RefCell::default(),
             waiting: Cell::new(0),
             admission: Cell::default(),
             budget: Cell::default(),
@@ -105,13 +112,18 @@ impl App {
     pub(crate) fn set(self: &Rc<Self>, measured: bool, traffic: &AppTraffic, members: Vec<Member>) {
         self.measured.set(measured);
         self.bounds.set(Bounds::of(traffic));
-        self.fleet.borrow_mut().set(&self.key, traffic, members, self.clock.now_ms());
+        let mut fleet = self.fleet.borrow_mut();
+        fleet.set(&self.key, traffic, members, self.clock.now_ms());
+        fleet.set_slots(self.bounds.get());
+        drop(fleet);
+        self.count_places();
         self.dispatch();
     }
 
     /// It is in no snapshot any more: nothing new reaches it, and who waits is told so.
     pub(crate) fn retire(self: &Rc<Self>) {
         self.fleet.borrow_mut().clear();
+        self.count_places();
         self.dispatch();
     }
 
@@ -145,9 +157,12 @@ impl App {
     /// An instance for a request, or a place in line. With a free instance it allocates nothing and looks at no clock.
     pub(crate) fn acquire(self: &Rc<Self>, asks: Asks) -> Acquired {
         // No one is overtaken: whenever an instance is free, nobody who would take it stands in line.
+        if !self.shares.borrow().may(asks.client, self.clock.now_ms()) {
+            return self.enqueue(asks);
+        }
         match self.choose(&asks) {
             Choice::Instance(instance) => {
-                let (serving, slot) = self.seat(instance);
+                let (serving, slot) = self.seat(instance, asks.client);
                 Acquired::Here(serving, slot)
             }
             Choice::Nobody if !self.call() => Acquired::Refused(Refusal::NoInstance),
@@ -174,6 +189,11 @@ impl App {
     /// Time has passed: periods end, shares grow, waits become too long.
     pub(crate) fn tick(self: &Rc<Self>) {
         self.fleet.borrow_mut().tick(self.clock.now_ms());
+        let bounds = self.bounds.get();
+        if bounds.adapts {
+            self.fleet.borrow().adapt(bounds, self.waiting.get() > 0, self.clock.now_ms());
+            self.count_places();
+        }
         if self.waiting.get() > 0 {
             self.expire();
             self.dispatch();
@@ -182,7 +202,6 @@ impl App {
             // A line that waits for the first instance says nothing of what the app keeps up with.
             return;
         }
-        let bounds = self.bounds.get();
         let mut admission = self.admission.get();
         if bounds.adaptive && (self.waiting.get() > 0 || !admission.is_open()) {
             let now_ms = self.clock.exact_ms();
@@ -211,16 +230,22 @@ impl App {
         if self.busy.get() >= bounds.slots_max {
             return if self.fleet.borrow().is_empty() { Choice::Nobody } else { Choice::Later };
         }
-        self.fleet.borrow_mut().choose(asks, bounds.slots_per_instance, self.random.random())
+        self.fleet.borrow_mut().choose(asks, self.random.random())
     }
 
-    fn seat(self: &Rc<Self>, instance: Rc<Instance>) -> (Serving, Slot) {
+    /// Tells the shares how many places there are.
+    fn count_places(&self) {
+        let places = self.fleet.borrow().slots().min(self.bounds.get().slots_max);
+        self.shares.borrow_mut().set_places(places);
+    }
+
+    fn seat(self: &Rc<Self>, instance: Rc<Instance>, client: u64) -> (Serving, Slot) {
         let (trial, changed) = instance.standing.begin();
         if changed {
             self.fleet.borrow_mut().weigh(self.clock.now_ms());
         }
         self.busy.set(self.busy.get() + 1);
-        (Serving::new(self, Rc::clone(&instance), trial), Slot::new(self, instance))
+        (Serving::new(self, Rc::clone(&instance), trial), Slot::new(self, instance, client))
     }
 
     fn enqueue(self: &Rc<Self>, asks: Asks) -> Acquired {
@@ -231,42 +256,60 @@ impl App {
         }
         let mut waiters = self.waiters.borrow_mut();
         if waiters.len() >= bounds.queue_max {
-            // Who matters less and came last makes room.
-            let refused = waiters.refuse_lesser(asks.priority);
+            let refused = waiters.make_room(&asks);
             let mut numbers = self.numbers.borrow_mut();
-            if !refused {
-                numbers.queue_full += 1;
+            match refused {
+                Some(Refusal::Shed) => numbers.shed += 1,
+                _ => numbers.queue_full += 1,
+            }
+            if refused.is_none() {
                 return Acquired::Refused(Refusal::Full);
             }
-            numbers.shed += 1;
         }
         self.numbers.borrow_mut().queued += 1;
+        self.shares.borrow_mut().waits(asks.client, waiters.has_others(asks.client), self.clock.now_ms());
         let place = waiters.push(Waiter::new(asks, self.clock.exact_ms()));
         self.waiting.set(waiters.len());
         Acquired::Later(Waiting::new(self, place))
     }
 
-    /// Gives what is free to those who wait, in order. One who waits for an instance of its own holds up nobody.
+    /// Gives what is free to those who wait, in turn. One who waits for an instance of its own holds up nobody.
     fn dispatch(self: &Rc<Self>) {
         let mut waiters = self.waiters.borrow_mut();
         let bounds = self.bounds.get();
-        let mut next = waiters.front();
-        while let Some(place) = next {
-            next = waiters.after(place);
-            let Some(choice) = waiters.asks(place).map(|asks| self.choose(asks)) else { continue };
-            match choice {
+        let now_ms = self.clock.now_ms();
+        // Those that are tied to a busy instance: everybody is looked at once, in the order of arrival.
+        let mut passing = false;
+        let mut last = None;
+        loop {
+            let may = |client| self.shares.borrow().may(client, now_ms);
+            let next = if passing { waiters.after(last) } else { waiters.next(may) };
+            let Some(place) = next else { break };
+            let before = std::mem::replace(&mut last, Some(place));
+            let Some(asks) = waiters.asks(place) else { break };
+            let client = asks.client;
+            if passing && !may(client) {
+                continue;
+            }
+            match self.choose(asks) {
                 Choice::Instance(instance) => {
-                    let seat = self.seat(instance);
-                    let waited_ms = waiters.settle(place, Ok(seat), self.clock.exact_ms());
+                    let seat = self.seat(instance, client);
+                    let waited_ms = waiters.serve(place, seat, self.clock.exact_ms());
                     let mut admission = self.admission.get();
                     admission.waited(waited_ms);
                     self.admission.set(admission);
+                    last = before;
                 }
                 Choice::Nobody if self.call() => break,
                 Choice::Nobody => {
                     waiters.settle(place, Err(Refusal::NoInstance), 0);
+                    last = before;
                 }
-                Choice::Later if bounds.sticky && self.busy.get() < bounds.slots_max => {}
+                Choice::Later if bounds.sticky && self.busy.get() < bounds.slots_max => {
+                    if !passing {
+                        (passing, last) = (true, None);
+                    }
+                }
                 Choice::Later => break,
             }
         }
@@ -278,7 +321,7 @@ impl App {
         let mut waiters = self.waiters.borrow_mut();
         let now_ms = self.clock.exact_ms();
         let timeout_ms = self.wait_ms();
-        while let (Some(place), Some(since_ms)) = (waiters.front(), waiters.oldest_since_ms()) {
+        while let (Some(place), Some(since_ms)) = (waiters.oldest(), waiters.oldest_since_ms()) {
             if now_ms.saturating_sub(since_ms) < timeout_ms {
                 break;
             }

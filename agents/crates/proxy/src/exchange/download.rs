@@ -271,7 +271,11 @@ impl<'a, D: Downstream> Download<'a, D> {
             self.downstream.body(&rest)?;
         }
         if !self.dropping {
-            self.downstream.end(trailers)?;
+            let policy = self.exchange.policy.as_deref().filter(|_| !trailers.is_empty());
+            match policy.and_then(Policy::response_rules) {
+                None => self.downstream.end(trailers)?,
+                Some(rules) => self.downstream.end(&rules.trailers(trailers))?,
+            }
         }
         self.stage = Stage::Done;
         Ok(())

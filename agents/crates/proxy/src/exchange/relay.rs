@@ -157,7 +157,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
     ) -> Self {
         let now_ms = exchange.core.alarms.now_ms();
         Self {
-            upload: upstream.upload(exchange.body()),
+            upload: upstream.upload(exchange.body()).under(&exchange.policy),
             waiting: Waiting::new(now_ms),
             watch_after_ms: now_ms,
             download: Download::new(exchange, downstream, instance),

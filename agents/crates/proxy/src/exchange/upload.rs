@@ -1,8 +1,12 @@
 //! A request's body on its way to the app, framed by us whatever framing it came in.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use fairlead_route::RequestBody;
 
 use crate::h1::{encode_chunk, encode_end};
+use crate::policy::Policy;
 
 /// What has been sent on, and whether there is more.
 #[derive(Debug)]
@@ -14,13 +18,15 @@ pub(crate) struct Upload {
     untouched: bool,
     /// Of a body that its protocol frames; a chunked one has them in its end.
     trailers: Vec<u8>,
+    /// Its rules hold for trailers too.
+    policy: Option<Arc<Policy>>,
 }
 
 impl Upload {
     pub(crate) fn new(body: RequestBody) -> Self {
         let done = matches!(body, RequestBody::None | RequestBody::Length(0));
         let chunked = body == RequestBody::Chunked;
-        Self { chunked, done, bytes: 0, untouched: true, trailers: Vec::new() }
+        Self { chunked, done, bytes: 0, untouched: true, trailers: Vec::new(), policy: None }
     }
 
     /// For an app whose protocol has its own frames: only the data, and the trailers apart.
@@ -30,7 +36,7 @@ impl Upload {
 
     /// An upgraded connection: bytes as they are, until the client ends.
     pub(crate) fn tunnel(bytes: u64) -> Self {
-        Self { chunked: false, done: false, bytes, untouched: false, trailers: Vec::new() }
+        Self { chunked: false, done: false, bytes, untouched: false, trailers: Vec::new(), policy: None }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -56,7 +62,17 @@ impl Upload {
         }
     }
 
+    /// Has the header rules of a route hold for the trailers.
+    pub(crate) fn under(self, policy: &Option<Arc<Policy>>) -> Self {
+        let may_have_trailers = !self.done;
+        let rules = policy.as_ref().filter(|policy| may_have_trailers && policy.request_rules().is_some());
+        Self { policy: rules.cloned(), ..self }
+    }
+
     pub(crate) fn end(&mut self, trailers: &[u8], out: &mut Vec<u8>) {
+        let policy = self.policy.take();
+        let rules = policy.as_deref().and_then(Policy::request_rules);
+        let trailers = &*rules.map_or(Cow::Borrowed(trailers), |rules| rules.trailers(trailers));
         if self.chunked {
             encode_end(trailers, out);
         } else {

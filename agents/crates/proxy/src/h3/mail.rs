@@ -28,15 +28,13 @@ struct Forwarded {
 pub(crate) struct Mail {
     received: mpsc::Receiver<Forwarded>,
     cores: Arc<[mpsc::Sender<Forwarded>]>,
-    /// Which of the addresses it is for.
-    pub(crate) address: usize,
 }
 
 /// Letter boxes for all cores, for one address.
-pub(crate) fn boxes(cores: usize, address: usize) -> Vec<Mail> {
+pub(crate) fn boxes(cores: usize) -> Vec<Mail> {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..cores).map(|_| mpsc::channel(WAITING_MAX)).unzip();
     let cores: Arc<[_]> = senders.into();
-    receivers.into_iter().map(|received| Mail { received, cores: Arc::clone(&cores), address }).collect()
+    receivers.into_iter().map(|received| Mail { received, cores: Arc::clone(&cores) }).collect()
 }
 
 impl Mail {

@@ -1,6 +1,5 @@
 //! What QUIC is set to: TLS 1.3 with the certificates and tickets of TCP's, bounds on streams and windows, no 0-RTT.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use aws_lc_rs::{hkdf, hmac, rand};
@@ -25,18 +24,11 @@ pub(crate) struct QuicSettings {
     pub(crate) server: Arc<ServerConfig>,
     reset_key: Arc<hmac::Key>,
     pub(crate) generation: Generation,
-    /// Beside this lie the sockets between processes.
-    pub(crate) base: PathBuf,
 }
 
 impl QuicSettings {
     /// `tls` is TCP's configuration: QUIC differs in the protocol it negotiates only.
-    pub(crate) fn new(
-        tls: &rustls::ServerConfig,
-        keys: &ProxyKeys,
-        limits: &Limits,
-        base: PathBuf,
-    ) -> Result<Self, ProxyError> {
+    pub(crate) fn new(tls: &rustls::ServerConfig, keys: &ProxyKeys, limits: &Limits) -> Result<Self, ProxyError> {
         let mut tls = tls.clone();
         tls.alpn_protocols = vec![b"h3".to_vec()];
         tls.max_early_data_size = 0;
@@ -48,7 +40,7 @@ impl QuicSettings {
         let reset_key = Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &keys.quic_reset));
         let mut generation = [0; 2];
         rand::fill(&mut generation).map_err(|_| ProxyError::Protocol("the system has no randomness"))?;
-        Ok(Self { server: Arc::new(server), reset_key, generation, base })
+        Ok(Self { server: Arc::new(server), reset_key, generation })
     }
 
     /// The endpoint's configuration of one core.

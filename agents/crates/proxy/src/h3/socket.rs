@@ -37,8 +37,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub(crate) fn new(socket: StdUdpSocket) -> io::Result<Self> {
-        let state = UdpSocketState::new((&socket).into())?;
+    pub(crate) fn new(socket: StdUdpSocket, state: UdpSocketState) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let udp = Source::new(socket)?;
         Ok(Self { udp, state, buffers: vec![0; BATCH * BUFFER_BYTES].into(), metas: [RecvMeta::default(); BATCH] })

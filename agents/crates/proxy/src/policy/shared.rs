@@ -58,7 +58,7 @@ impl Shared {
         u64::try_from(moment.saturating_duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
     }
 
-    pub(super) fn hash(&self, what: &impl Hash) -> u64 {
+    pub(crate) fn hash(&self, what: &impl Hash) -> u64 {
         self.hasher.hash_one(what)
     }
 

@@ -1,11 +1,12 @@
 //! HTTP/1.1 clients that send exactly the bytes a test gives them.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -46,7 +47,19 @@ pub async fn handshake(
     config: &Arc<ClientConfig>,
     host: &str,
 ) -> std::io::Result<Client<TlsStream<TcpStream>>> {
-    let stream = TcpStream::connect(proxy.https).await?;
+    handshake_from("127.0.0.1", proxy, config, host).await
+}
+
+/// The same as a client of another address of this machine.
+pub async fn handshake_from(
+    from: &str,
+    proxy: &Proxy,
+    config: &Arc<ClientConfig>,
+    host: &str,
+) -> std::io::Result<Client<TlsStream<TcpStream>>> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(from.parse().unwrap(), 0))?;
+    let stream = socket.connect(proxy.https).await?;
     stream.set_nodelay(true)?;
     let name = ServerName::try_from(host.to_owned()).unwrap();
     Ok(Client::new(TlsConnector::from(Arc::clone(config)).connect(name, stream).await?))
@@ -154,6 +167,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                 let line = self.line().await?;
                 if line.is_empty() {
                     break;
+                }
+                if !trailers.is_empty() {
+                    trailers.push('\n');
                 }
                 trailers.push_str(&line);
             }

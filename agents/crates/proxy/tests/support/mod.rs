@@ -7,6 +7,7 @@ pub mod client;
 pub mod http2;
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,8 @@ use fairlead_proxy::{Limits, ListenerKind, ProxyError, Sockets};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::LocalChannel;
 use fairlead_wire::local::{
-    ProxyApp, ProxyBalanceStats, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello, ProxyRoute,
-    ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
+    AccessLogFile, ProxyApp, ProxyBalanceStats, ProxyCertificate, ProxyCommand, ProxyDrain, ProxyEvent, ProxyHello,
+    ProxyRoute, ProxySnapshot, ProxyStats, ProxyUpstream, proxy_command, proxy_event,
 };
 use fairlead_wire::traffic::AppTraffic;
 use rustls::{ClientConfig, RootCertStore};
@@ -168,6 +169,12 @@ impl Proxy {
 
     pub async fn command(&self, body: proxy_command::Body) {
         self.channel.send(&ProxyCommand { body: Some(body) }, &[]).await.unwrap();
+    }
+
+    /// Passes the access log's file, as `run` does.
+    pub async fn pass_log(&self, file: &std::fs::File) {
+        let body = proxy_command::Body::AccessLog(AccessLogFile {});
+        self.channel.send(&ProxyCommand { body: Some(body) }, &[file.as_fd()]).await.unwrap();
     }
 
     pub async fn drain(&self, timeout_ms: u32) {

@@ -28,7 +28,7 @@ pub async fn be_run(folder: &Path, app: SocketAddr) {
 }
 
 async fn start_run(folder: &Path, app: SocketAddr) -> (Child, SocketAddr, u32) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let mut child = Command::new("/proc/self/exe")
         .arg("run")
         .arg(folder)
         .arg(app.to_string())

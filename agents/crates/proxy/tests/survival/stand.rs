@@ -72,7 +72,8 @@ pub struct Stand {
 
 pub fn options(folder: &Path, patience: Duration) -> KeeperOptions {
     KeeperOptions {
-        program: std::env::current_exe().unwrap(),
+        // An ordinary user may start it too, in whatever folder it lies.
+        program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],
         http: vec!["127.0.0.1:0".parse().unwrap()],

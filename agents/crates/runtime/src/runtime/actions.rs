@@ -86,14 +86,19 @@ impl Driver {
         if let Event::Started { .. } = event {
             managed.accounting = contained.as_ref().and_then(|contained| CgroupFolders::of(contained.pid));
         }
+        let host = contained.as_ref().and_then(|contained| contained.host);
+        let is_container = managed.spec.as_ref().is_some_and(|spec| spec.container.is_some());
+        // Without an address of its own it would be asked on the server's loopback, where others listen.
+        let is_reachable = !is_container || host.is_some();
         if let Event::Started { pid, port, .. } = event
             && managed.process == WEB
             && !managed.is_command
+            && is_reachable
         {
             let socket = managed.spec.as_ref().and_then(|spec| spec.socket_address());
             let target = |check: &HealthCheck, which| HealthTarget {
                 pid: *pid,
-                host: contained.as_ref().map(|contained| contained.host),
+                host,
                 port: *port,
                 socket: socket.clone(),
                 path: if check.command.is_empty() { check.path.clone() } else { String::new() },
@@ -283,11 +288,9 @@ impl Driver {
         if let Some(managed) = self.instances.remove(instance) {
             self.ports.give_back(managed.port);
         }
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = files::remove_folder(&folder) {
-                tracing::warn!(folder = %folder.display(), %error, "could not be removed");
-            }
-        });
+        if let Err(error) = self.options.trash.set_aside(&folder) {
+            tracing::warn!(folder = %folder.display(), %error, "could not be removed");
+        }
     }
 
     fn tail(&self, deployment: &DeploymentId, step: Step, instance: &InstanceId) {
@@ -361,14 +364,10 @@ impl Driver {
             spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
         });
         let keep: HashSet<String> = used.chain(wanted).map(ToString::to_string).collect();
-        let warn = |error| tracing::warn!(%error, "releases that are no longer needed could not be removed");
         // Here, before the next release is prepared: in its own time a removal could take the folder from under it.
-        match files::set_aside_releases(&self.options.folders.releases(), &keep) {
-            Ok(gone) => {
-                let remove = move || gone.iter().try_for_each(|path| files::remove_folder(path)).unwrap_or_else(warn);
-                tokio::task::spawn_blocking(remove);
-            }
-            Err(error) => warn(error),
+        let (trash, releases) = (&self.options.trash, self.options.folders.releases());
+        if let Err(error) = files::set_aside_releases(trash, &releases, &keep) {
+            tracing::warn!(%error, "releases that are no longer needed could not be removed");
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::supervisor::{AttachError, Attached};
 impl Driver {
     /// Finds every instance by its folder and its shim by its socket.
     pub(super) async fn adopt(&mut self) -> Result<(), RuntimeError> {
-        if let Err(error) = files::clear_partial_releases(&self.options.folders.releases()) {
+        let (trash, releases) = (&self.options.trash, self.options.folders.releases());
+        if let Err(error) = files::set_aside_partial_releases(trash, &releases) {
             tracing::warn!(%error, "what a crash left of a release could not be removed");
         }
         let path = self.options.folders.instances();
@@ -130,7 +131,7 @@ impl Driver {
         let contained = folder.contained().ok().flatten();
         let pid = contained.as_ref().map_or(attached.status.app_pid, |contained| contained.pid);
         let address = match contained {
-            Some(contained) => Some(SocketAddr::from((contained.host, contained.port)).into()),
+            Some(contained) => contained.host.map(|host| SocketAddr::from((host, contained.port)).into()),
             None if spec.container.is_some() => None,
             None => Some(spec.socket_address().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())),
         };
@@ -156,7 +157,7 @@ impl Driver {
     }
 
     fn clear(&self, folder: &InstanceFolder) {
-        if let Err(error) = files::remove_folder(folder.path()) {
+        if let Err(error) = self.options.trash.set_aside(folder.path()) {
             tracing::warn!(folder = %folder.path().display(), %error, "could not be removed");
         }
     }

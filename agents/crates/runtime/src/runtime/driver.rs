@@ -82,8 +82,7 @@ impl Driver {
         view: watch::Sender<Arc<View>>,
         log: mpsc::Sender<(DeploymentId, LogLine)>,
     ) -> Result<Self, RuntimeError> {
-        let path = options.folders.state().join("apps.json");
-        let records = Records::open(path.clone()).map_err(|source| RuntimeError::Record { path, source })?;
+        let records = Records::open(super::apps_file(&options.folders))?;
         let apps = records.all().iter().map(|(key, record)| (key.clone(), AppState::new(key.clone(), record.clone())));
         Ok(Self {
             supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairlead_base::{file, random};
+use fairlead_base::{StateFileError, Trash, file, state_file};
 use fairlead_model::AppKey;
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +25,9 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
-        let entries: Vec<Entry> = match file::read_if_present(&path)? {
-            Some(bytes) => serde_json::from_slice(&bytes)?,
-            None => Vec::new(),
-        };
+    pub(super) fn open(path: PathBuf) -> Result<Self, StateFileError> {
+        let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
+        let entries: Vec<Entry> = state_file::read(&path, parse)?.unwrap_or_default();
         let records = entries.into_iter().map(|entry| (entry.key, entry.record)).collect();
         Ok(Self { path, records, behind: false })
     }
@@ -58,49 +56,27 @@ impl Records {
     }
 }
 
-/// Removes a folder with all it holds; one that is gone already is fine.
-pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// What is renamed to this is no release any more, whole or not.
+/// Ending of folders that older agents renamed before they removed them.
 const GONE: &str = ".gone";
 /// What a release is unpacked into before it counts as one.
 const PARTIAL: &str = ".partial";
 
-/// Takes the folders of releases that no instance runs and that desired state does not name out of the way of a start,
-/// in one step each, and returns what is left to remove. Quick: it renames only.
-pub(super) fn set_aside_releases(releases: &Path, keep: &HashSet<String>) -> io::Result<Vec<PathBuf>> {
-    let mut gone = Vec::new();
-    for entry in std::fs::read_dir(releases)? {
-        let path = entry?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        // Only what is named like a release is ours to remove.
-        if !name.starts_with("rel_") {
-            continue;
-        }
-        if name.ends_with(GONE) {
-            gone.push(path);
-        } else if !name.contains('.') && !keep.contains(name) {
-            // Its name may stand for one that is still being removed.
-            let aside = path.with_file_name(format!("{name}.{}{GONE}", random::alphanumeric(8)));
-            std::fs::rename(&path, &aside)?;
-            gone.push(aside);
-        }
-    }
-    Ok(gone)
+/// Moves the folders of releases that no instance runs and that desired state does not name into the trash.
+pub(super) fn set_aside_releases(trash: &Trash, releases: &Path, keep: &HashSet<String>) -> io::Result<()> {
+    set_aside_where(trash, releases, |name| name.ends_with(GONE) || (!name.contains('.') && !keep.contains(name)))
 }
 
-/// Removes what a crash left half unpacked. Only before anything is unpacked.
-pub(super) fn clear_partial_releases(releases: &Path) -> io::Result<()> {
+/// Moves releases that a crash left half unpacked into the trash. Only before anything is unpacked.
+pub(super) fn set_aside_partial_releases(trash: &Trash, releases: &Path) -> io::Result<()> {
+    set_aside_where(trash, releases, |name| name.ends_with(PARTIAL))
+}
+
+fn set_aside_where(trash: &Trash, releases: &Path, goes: impl Fn(&str) -> bool) -> io::Result<()> {
     for entry in std::fs::read_dir(releases)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| name.starts_with("rel_") && name.ends_with(PARTIAL)) {
-            remove_folder(&path)?;
+        let entry = entry?;
+        // Only a folder that is named like a release is ours to remove.
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with("rel_") && goes(name)) {
+            trash.set_aside(&entry.path())?;
         }
     }
     Ok(())
@@ -108,6 +84,7 @@ pub(super) fn clear_partial_releases(releases: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use fairlead_base::Folders;
     use fairlead_model::{AppId, EnvironmentId};
 
     use super::*;
@@ -125,29 +102,25 @@ mod tests {
     }
 
     #[test]
-    fn a_release_leaves_its_name_at_once_and_what_a_crash_left_of_one_is_found_again() {
+    fn releases_that_nothing_needs_and_what_a_crash_left_of_them_go_to_the_trash() {
         let dir = tempfile::tempdir().unwrap();
+        let folders = Folders::new(dir.path()).unwrap();
+        folders.create().unwrap();
+        let (trash, releases) = (Trash::new(&folders), folders.releases());
         let names = || {
-            let entries = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
-            entries.map(|name| name.into_string().unwrap()).collect::<Vec<_>>()
+            let entries = std::fs::read_dir(&releases).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
         };
         for name in ["rel_kept", "rel_old", "rel_older.x.gone", "rel_new.partial", "other"] {
-            std::fs::create_dir_all(dir.path().join(name).join("inner")).unwrap();
+            std::fs::create_dir_all(releases.join(name).join("inner")).unwrap();
         }
         let keep = HashSet::from(["rel_kept".to_owned()]);
-        let first = set_aside_releases(dir.path(), &keep).unwrap();
-        assert!(!dir.path().join("rel_old").exists(), "nobody may take a folder for whole that is being removed");
-        // The agent dies here; the release is unpacked again and dropped again.
-        std::fs::create_dir(dir.path().join("rel_old")).unwrap();
-        let gone = set_aside_releases(dir.path(), &keep).unwrap();
-        assert_eq!((first.len(), gone.len()), (2, 3));
-        for path in gone {
-            remove_folder(&path).unwrap();
-        }
-        assert_eq!(names().len(), 3, "a release that is being unpacked stays: {:?}", names());
-        clear_partial_releases(dir.path()).unwrap();
-        let mut left = names();
-        left.sort();
-        assert_eq!(left, ["other", "rel_kept"]);
+        set_aside_releases(&trash, &releases, &keep).unwrap();
+        assert_eq!(names(), ["other", "rel_kept", "rel_new.partial"], "one that is being unpacked stays");
+        assert_eq!(trash.entries().unwrap().len(), 2);
+        set_aside_partial_releases(&trash, &releases).unwrap();
+        assert_eq!(names(), ["other", "rel_kept"]);
     }
 }

@@ -7,7 +7,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fc
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fairlead_base::Trash;
 use fairlead_base::cgroup::GroupLimits;
+use fairlead_base::sandbox;
 use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, SOCKET_PATH_BYTES_MAX};
 use zeroize::Zeroizing;
 
@@ -117,7 +119,7 @@ fn build(
         None => environment(&order, options, &folder, &home, secrets_folder.as_deref()),
     };
     let socket = (order.release.listens_on_socket && order.process == WEB && order.hook.is_none())
-        .then(|| make_socket_folder(&folder, user))
+        .then(|| make_socket_folder(&options.trash, &folder, user))
         .transpose()?;
     let devices = (options.isolation.private_dev && container.is_none()).then(|| folder.devices());
     if let Some(devices) = &devices {
@@ -135,6 +137,7 @@ fn build(
         Some(_) => Sandbox::default(),
         None => Sandbox {
             devices,
+            own_processes: options.isolation.private_proc,
             files: options.isolation.landlock,
             readable: readable(&order, &environment, secrets_folder.as_deref()),
             writable: [home, "/tmp".into(), "/dev".into()]
@@ -178,7 +181,7 @@ fn build(
 /// What the engine is told of it beside its environment.
 fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -> io::Result<ContainerSpec> {
     let socket = options.engine.socket().ok_or_else(|| {
-        io::Error::other("this server has no container engine; install Docker or Podman on it, then deploy again")
+        io::Error::other("this server has no container engine; install Docker on it, then deploy again")
     })?;
     let owner = container::owner(&options.folders);
     let secrets = match opened {
@@ -226,8 +229,9 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
     environment
 }
 
-/// An empty folder of its own for its socket: one that a former process left would be in the way of the next.
-fn make_socket_folder(instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
+/// An empty folder of its own for its socket: one that a former process left would be in the way of the next. The first good
+/// health check lets the proxy in (`socket`).
+fn make_socket_folder(trash: &Trash, instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
     let socket = instance.socket();
     let (length, folder) = (socket.as_os_str().len(), socket.parent().unwrap_or(instance.path()));
     if length > SOCKET_PATH_BYTES_MAX {
@@ -236,10 +240,8 @@ fn make_socket_folder(instance: &InstanceFolder, user: Option<u32>) -> io::Resul
             socket.display()
         )));
     }
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => make_folder(folder, 0o700, user)?,
-    }
+    trash.set_aside(folder)?;
+    make_folder(folder, 0o700, user)?;
     Ok(socket)
 }
 
@@ -298,46 +300,17 @@ fn environment(
     environment
 }
 
-/// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
-const SYSTEM: [&str; 16] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/opt",
-    "/etc",
-    "/sys",
-    "/snap",
-    "/nix/store",
-    "/run/systemd/resolve",
-    "/run/resolvconf",
-    "/run/NetworkManager",
-    "/var/lib/ca-certificates",
-    "/var/lib/dbus",
-];
-
 /// What it may read and run: the system, its release, its secrets, and the programs of its `PATH` with what lies beside them.
 fn readable(order: &Order, environment: &BTreeMap<String, String>, secrets: Option<&Path>) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
+    let mut found = sandbox::system_and_programs(path.as_ref());
     found.push(order.folder.clone());
     found.extend(secrets.map(Path::to_path_buf));
-    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
-    let folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
     let program = order.release.command.first().map(Path::new).filter(|program| program.is_absolute());
-    found.extend(folders.chain(program.and_then(Path::parent)).filter_map(with_libraries));
+    found.extend(program.and_then(Path::parent).and_then(sandbox::with_libraries));
     found.sort();
     found.dedup();
     found
-}
-
-/// A folder of programs, with `lib` and `share` beside it when it is one of a prefix.
-fn with_libraries(programs: &Path) -> Option<PathBuf> {
-    let programs = programs.canonicalize().ok()?;
-    let of_prefix = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == ".bin");
-    let prefix = programs.parent().filter(|prefix| of_prefix && prefix.components().count() > 2);
-    Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
 }
 
 /// Lets the app's own instances into a release, and nobody else: what is inside is readable by all.

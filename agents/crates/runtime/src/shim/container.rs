@@ -4,11 +4,12 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_engine::{Bind, ContainerOrder, Engine, EngineError, OWNER_LABEL, Words};
+use fairlead_engine::{Bind, ContainerOrder, ContainerState, Engine, EngineError, OWNER_LABEL, Words};
 use fairlead_model::{InstanceId, Secret, SecretDelivery};
 use futures_util::StreamExt;
 use rustix::fs::{FlockOperation, flock};
@@ -157,12 +158,22 @@ async fn start(
     drop(instances);
     let words = made.map_err(failed)?;
     let state = engine.container(&order.name).await.map_err(failed)?.ok_or("The app's container has gone.")?;
-    // One that has ended already has no address; how it ended is told in a moment.
-    let host = state.address.unwrap_or(std::net::Ipv4Addr::LOCALHOST.into());
+    let host = reached_at(&state, has_port, &order.network)?;
     folder
         .write_contained(&Contained { pid: state.pid, host, port })
         .map_err(|error| format!("The app could not be started: noting its container failed ({error})."))?;
     Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
+}
+
+/// Returns the container's own address. Never guesses one: on another its checks and its visitors would meet another program.
+/// A container that has ended has none; its end is told in a moment.
+fn reached_at(state: &ContainerState, has_port: bool, network: &str) -> Result<Option<IpAddr>, String> {
+    if has_port && state.running && state.address.is_none() {
+        return Err(format!(
+            "The app could not be started: the container engine gave its container no address in the network {network}. Check that network with `docker network inspect {network}`, then deploy again."
+        ));
+    }
+    Ok(state.address)
 }
 
 /// The same order as an engine can take it that refused it for this; `None`: there is no other way.
@@ -257,10 +268,7 @@ fn write_secrets(folder: &Path, secrets: &[Secret]) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    fairlead_base::tree::remove(folder)?;
     DirBuilder::new().mode(0o755).create(folder)?;
     for secret in secrets.iter().filter(|secret| secret.delivery == SecretDelivery::File) {
         let path = folder.join(&secret.name);
@@ -272,4 +280,28 @@ fn write_secrets(folder: &Path, secrets: &[Secret]) -> io::Result<()> {
 fn in_runtime<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| format!("The app could not be started: {error}."))?.block_on(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_without_an_address_is_never_at_the_loopback() {
+        let running = ContainerState { running: true, ..ContainerState::default() };
+        let refused = reached_at(&running, true, "fairlead-x").unwrap_err();
+        assert!(refused.contains("no address in the network fairlead-x"), "{refused}");
+        assert_eq!(reached_at(&running, false, "fairlead-x"), Ok(None), "a worker needs none");
+        assert_eq!(reached_at(&ContainerState::default(), true, "fairlead-x"), Ok(None), "one that has ended");
+        let address: IpAddr = "172.17.0.2".parse().unwrap();
+        let reached = ContainerState { address: Some(address), ..running };
+        assert_eq!(reached_at(&reached, true, "fairlead-x"), Ok(Some(address)));
+    }
+
+    #[test]
+    fn where_an_agent_of_an_older_version_found_a_container_is_still_known() {
+        let old = r#"{"pid":7,"host":"172.17.0.2","port":9000}"#;
+        let host = Some("172.17.0.2".parse().unwrap());
+        assert_eq!(serde_json::from_str::<Contained>(old).unwrap(), Contained { pid: 7, host, port: 9000 });
+    }
 }

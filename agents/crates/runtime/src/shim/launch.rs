@@ -12,13 +12,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fairlead_base::sandbox::{FileRules, Sandbox};
 use fairlead_model::{Secret, SecretDelivery};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount};
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
 
+use super::container;
 use super::devices::mount_devices;
-use super::{container, sandbox};
 use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::secrets;
@@ -85,7 +86,8 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     rustix::process::setsid().map_err(|error| failed("making its session")(error.into()))?;
     let folder = spec.secrets.as_ref().and_then(|secrets| secrets.folder.as_ref());
     let devices = spec.sandbox.devices.as_ref();
-    if spec.private_tmp.is_some() || folder.is_some() || devices.is_some() {
+    let own_processes = spec.sandbox.own_processes;
+    if spec.private_tmp.is_some() || folder.is_some() || devices.is_some() || own_processes {
         private_mounts().map_err(failed("making its own view of the file systems"))?;
     }
     if let Some(folder) = folder {
@@ -96,6 +98,11 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     }
     if let Some(devices) = devices {
         mount_devices(devices).map_err(failed("making its private /dev"))?;
+    }
+    if own_processes {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("proc", "/proc", "proc", flags, c"hidepid=invisible")
+            .map_err(|error| failed("making its private /proc")(error.into()))?;
     }
     // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
@@ -115,7 +122,10 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
         let path = spec.folder.display();
         format!("The app could not be started: its folder {path} can't be entered by its user ({error}). Every folder above it must let others pass (chmod o+x).")
     })?;
-    sandbox::enter(&spec.sandbox).map_err(failed("giving up files and system calls that are not its own"))
+    let limits = &spec.sandbox;
+    let files = limits.files.then_some(FileRules { readable: &limits.readable, writable: &limits.writable });
+    let entered = Sandbox::new(files, limits.system_calls).and_then(|sandbox| sandbox.enter());
+    entered.map_err(failed("giving up files and system calls that are not its own"))
 }
 
 /// This process has one thread, so what is per thread in Linux is of the whole process.

@@ -193,7 +193,7 @@ async fn main() -> io::Result<ExitCode> {
 }
 
 /// Tries what an app has no business doing and tells how each attempt ended; the arguments are a file and a folder of
-/// somebody else that its user could open.
+/// others that its user could open, a process of theirs, and the name of an abstract socket of theirs.
 fn intrude(others: &[String]) -> String {
     let errno = |result: io::Result<()>| match result {
         Ok(()) => "done".to_owned(),
@@ -215,14 +215,40 @@ fn intrude(others: &[String]) -> String {
         ("read", std::fs::read(path(0)).map(drop)),
         ("write", std::fs::write(format!("{}/left", path(1)), "x")),
         ("signal", call(libc::SYS_kill, [parent, 0])),
+        ("process", std::fs::read(format!("/proc/{}/cmdline", path(2))).map(drop)),
+        ("abstract", connect_abstract(&path(3))),
+        ("own-process", std::fs::read("/proc/self/status").map(drop)),
+        ("own-thread", std::fs::read_dir("/proc/thread-self/fd").map(drop)),
+        ("own-setting", std::fs::write("/proc/self/comm", "renamed")),
+        ("memory", std::fs::read("/proc/meminfo").map(drop)),
+        ("processors", std::fs::read("/proc/cpuinfo").map(drop)),
+        ("groups", std::fs::read("/proc/self/cgroup").map(drop)),
+        ("network", std::fs::read("/proc/net/tcp").map(drop)),
         ("home", std::fs::write(format!("{home}/mine"), "x")),
         ("tmp", std::fs::write("/tmp/mine", "x")),
         ("dev", shared),
         ("hosts", std::fs::read("/etc/hosts").map(drop)),
     ];
     let disks = std::fs::read_dir("/dev").map(Iterator::count).unwrap_or_default();
+    let seen = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let seen = seen.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count();
     let told: Vec<String> = attempts.into_iter().map(|(name, result)| format!("{name}={}", errno(result))).collect();
-    format!("{} devices={disks}", told.join(" "))
+    format!("{} devices={disks} processes={seen} child={}", told.join(" "), errno(finds_child()))
+}
+
+fn connect_abstract(name: &str) -> io::Result<()> {
+    use std::os::linux::net::SocketAddrExt;
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
+    std::os::unix::net::UnixStream::connect_addr(&address).map(drop)
+}
+
+/// Whether `ps` lists a process that this one started.
+fn finds_child() -> io::Result<()> {
+    let mut child = Command::new("/usr/bin/sleep").arg("1000").spawn()?;
+    let listed = Command::new("/usr/bin/ps").args(["-o", "args=", "-p", &child.id().to_string()]).output();
+    child.kill()?;
+    child.wait()?;
+    if listed?.stdout.starts_with(b"/usr/bin/sleep") { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 #[allow(unsafe_code)]

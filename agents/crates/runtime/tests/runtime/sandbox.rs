@@ -1,6 +1,7 @@
 //! What an app that means harm gets away with: the same attempts by an app of the agent, and by a bare process of the same rights.
 
 use std::collections::BTreeMap;
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -26,7 +27,11 @@ async fn an_app_reaches_its_own_files_and_nothing_that_is_others_or_the_kernels(
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     }
     let (file, folder) = (others.join("file"), others.clone());
-    let arguments = ["intruder", file.to_str().unwrap(), folder.to_str().unwrap()];
+    let process = std::process::id().to_string();
+    let socket = format!("fairlead-test-{process}");
+    let theirs = std::os::unix::net::SocketAddr::from_abstract_name(&socket).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind_addr(&theirs).unwrap();
+    let arguments = ["intruder", file.to_str().unwrap(), folder.to_str().unwrap(), &process, &socket];
 
     let bare = Command::new(env!("CARGO_BIN_EXE_fairlead-test-app"))
         .args(arguments)
@@ -36,25 +41,29 @@ async fn an_app_reaches_its_own_files_and_nothing_that_is_others_or_the_kernels(
         .output()
         .unwrap();
     let bare = outcomes(&String::from_utf8(bare.stdout).unwrap());
-    for possible in ["read", "write", "namespace", "clone"] {
+    for possible in ["read", "write", "namespace", "clone", "process", "abstract"] {
         assert_eq!(bare[possible], "done", "{possible} is possible without a sandbox: {bare:?}");
     }
+    assert!(bare["processes"].parse::<u32>().unwrap() > 1, "{bare:?}");
     std::fs::remove_file(others.join("left")).unwrap();
 
     server.desire([live(release(1, &arguments))]);
     let status = server.healthy(1).await.remove(0);
     let app = outcomes(&get(address(&status)).await);
     let (refused, denied, unknown) = ("1", "13", "38");
-    for call in ["ptrace", "mount", "namespace", "clone", "bpf", "crypto-socket", "signal"] {
+    for call in ["ptrace", "mount", "namespace", "clone", "bpf", "crypto-socket", "signal", "abstract"] {
         assert_eq!(app[call], refused, "{call}: {app:?}");
     }
     assert_eq!(app["clone3"], unknown, "{app:?}");
     for path in ["shadow", "read", "write"] {
         assert_eq!(app[path], denied, "{path}: {app:?}");
     }
-    for own in ["home", "tmp", "dev", "hosts"] {
-        assert_eq!(app[own], "done", "{own}: {app:?}");
+    let own_view = ["own-process", "own-thread", "own-setting", "memory", "processors", "groups", "network", "child"];
+    for own in ["home", "tmp", "dev", "hosts"].iter().chain(&own_view) {
+        assert_eq!(app[*own], "done", "{own}: {app:?}");
     }
+    let absent = "2";
+    assert_eq!((app["process"].as_str(), app["processes"].as_str()), (absent, "1"), "{app:?}");
     assert!(!others.join("left").exists());
     assert_eq!(app["devices"], "13", "its /dev has what it needs and no disk: {app:?}");
     server.end().await;

@@ -41,8 +41,14 @@ async fn an_app_on_a_socket_is_healthy_there_survives_the_agent_and_a_crash_and_
     let (path, owner) = socket(&server);
     assert_eq!(asked(&path).await, path.to_str().unwrap(), "it was told this path, and no port");
     let folder = std::fs::metadata(path.parent().unwrap()).unwrap();
-    assert_eq!(folder.permissions().mode() & 0o777, 0o700, "no other app comes near it");
-    assert_eq!(owner, rustix::process::geteuid().is_root().then(|| folder.uid()));
+    let is_root = rustix::process::geteuid().is_root();
+    let mode = if is_root { 0o710 } else { 0o700 };
+    assert_eq!(folder.permissions().mode() & 0o777, mode, "no other app comes near it");
+    assert_eq!(owner, is_root.then(|| folder.uid()));
+    if is_root {
+        assert_eq!(folder.gid(), fairlead_base::accounts::proxy_user().unwrap().gid, "the proxy does");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o666, 0o666);
+    }
 
     server.restart_agent().await;
     server.desire([spec]);

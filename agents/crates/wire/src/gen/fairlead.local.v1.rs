@@ -2,7 +2,7 @@
 /// Sent by `run` to `proxy`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ProxyCommand {
-    #[prost(oneof = "proxy_command::Body", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "proxy_command::Body", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub body: ::core::option::Option<proxy_command::Body>,
 }
 /// Nested message and enum types in `ProxyCommand`.
@@ -25,6 +25,9 @@ pub mod proxy_command {
         /// Keys to go on with: they were turned over.
         #[prost(message, tag = "6")]
         Keys(super::ProxyKeys),
+        /// Sent before the first snapshot that names an access log, and again when the file was rotated or moved.
+        #[prost(message, tag = "7")]
+        AccessLog(super::AccessLogFile),
     }
 }
 /// Sent by `proxy` to `run`.
@@ -50,6 +53,9 @@ pub mod proxy_event {
         Wake(super::ProxyWake),
     }
 }
+/// The descriptor beside this message is where lines of the access log are appended from now on: the proxy opens no path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AccessLogFile {}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProxyHello {
     #[prost(uint32, tag = "1")]
@@ -122,7 +128,7 @@ pub struct ProxySnapshot {
     pub apps: ::prost::alloc::vec::Vec<ProxyApp>,
     #[prost(message, optional, tag = "5")]
     pub settings: ::core::option::Option<crate::traffic::ProxySettings>,
-    /// Where the access log is written; empty: nowhere.
+    /// Where the access log is written; empty: nowhere. Opened by `run`, which passes the file by AccessLogFile.
     #[prost(string, tag = "6")]
     pub access_log_path: ::prost::alloc::string::String,
 }

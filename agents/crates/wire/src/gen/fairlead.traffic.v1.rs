@@ -121,7 +121,7 @@ pub struct AppTraffic {
     pub sticky: ::core::option::Option<Sticky>,
     #[prost(uint32, tag = "5")]
     pub slow_start_ms: u32,
-    /// Zero: 64.
+    /// Zero: adaptive, as many as the instance makes use of.
     #[prost(uint32, tag = "6")]
     pub connections_per_instance: u32,
     /// Zero: as many as there are connections.
@@ -132,13 +132,13 @@ pub struct AppTraffic {
     /// Absent: 8192.
     #[prost(uint32, optional, tag = "9")]
     pub queue_max: ::core::option::Option<u32>,
-    /// Zero: 10 s.
+    /// Zero: 60 s.
     #[prost(uint32, tag = "10")]
     pub queue_timeout_ms: u32,
     /// Zero: 120 s.
     #[prost(uint32, tag = "11")]
     pub response_timeout_ms: u32,
-    /// No load is shed when latency grows.
+    /// False: load is shed by priority when requests wait for long. Without an AppTraffic none is shed.
     #[prost(bool, tag = "12")]
     pub admission_off: bool,
     /// Absent: 20.

@@ -8,14 +8,18 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
-import { type FormEvent, useState, useSyncExternalStore } from 'react';
+import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
-import { NotFresh } from '../../common/confirm-identity.tsx';
-import { useAccountCall } from './use-account-call.ts';
+import { proofNeeded } from '../../common/confirm-identity.tsx';
+import { RecoveryCodes } from './recovery-codes.tsx';
+import { type AccountCall, useAccountCall } from './use-account-call.ts';
 
 type Passkey = Outputs['account']['get']['passkeys'][number];
-type Asked = { readonly kind: 'add' } | { readonly kind: 'rename' | 'remove'; readonly passkey: Passkey };
+type Asked =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'codes'; readonly codes: readonly string[] }
+  | { readonly kind: 'rename' | 'remove'; readonly passkey: Passkey };
 
 const never = () => () => undefined;
 
@@ -73,18 +77,32 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
           ))}
         </ul>
       )}
-      <PasskeyDialog asked={asked} onClose={() => setAsked(null)} />
+      <PasskeyDialog asked={asked} onAsk={setAsked} />
     </Card>
   );
 }
 
-function PasskeyDialog({ asked, onClose }: { readonly asked: Asked | null; readonly onClose: () => void }) {
-  const titles = { add: 'Add a passkey', rename: 'Rename the passkey', remove: 'Remove the passkey' };
+const TITLE = {
+  add: 'Add a passkey',
+  codes: 'Your recovery codes',
+  rename: 'Rename the passkey',
+  remove: 'Remove the passkey',
+};
+
+interface PasskeyDialogProps {
+  readonly asked: Asked | null;
+  readonly onAsk: (asked: Asked | null) => void;
+}
+
+function PasskeyDialog({ asked, onAsk }: PasskeyDialogProps) {
+  const close = () => onAsk(null);
+  const added = (codes: readonly string[]) => (codes.length === 0 ? close() : onAsk({ kind: 'codes', codes }));
   return (
-    <Dialog open={asked !== null} onClose={onClose} title={asked === null ? '' : titles[asked.kind]}>
-      {asked?.kind === 'remove' ? <RemoveForm passkey={asked.passkey} onDone={onClose} /> : null}
-      {asked?.kind === 'rename' ? <NameForm passkey={asked.passkey} onDone={onClose} /> : null}
-      {asked?.kind === 'add' ? <NameForm passkey={null} onDone={onClose} /> : null}
+    <Dialog open={asked !== null} onClose={close} title={asked === null ? '' : TITLE[asked.kind]}>
+      {asked?.kind === 'remove' ? <RemoveForm passkey={asked.passkey} onDone={close} /> : null}
+      {asked?.kind === 'rename' ? <RenameForm passkey={asked.passkey} onDone={close} /> : null}
+      {asked?.kind === 'add' ? <AddForm onAdded={added} /> : null}
+      {asked?.kind === 'codes' ? <RecoveryCodes codes={asked.codes} onDone={close} /> : null}
     </Dialog>
   );
 }
@@ -99,43 +117,62 @@ class PasskeyRefused extends Error {
   }
 }
 
-/** Names a passkey; without one it makes one by that name. */
-function NameForm({ passkey, onDone }: { readonly passkey: Passkey | null; readonly onDone: () => void }) {
-  const client = useTRPCClient();
+function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly string[]) => void }) {
   const call = useAccountCall();
   const [isClosed, setClosed] = useState(false);
-  const add = async (name: string): Promise<boolean> => {
+  /** Null when the person closed the browser's own question. */
+  const add = async (name: string): Promise<readonly string[] | null> => {
     const result = await authClient.addPasskey(name);
-    if (result.ok) return true;
-    if (result.errorCode === null) return false;
-    if (result.errorCode === 'session.not_fresh') throw new NotFresh();
-    throw new PasskeyRefused(result.errorCode);
+    if (result.ok) return result.recoveryCodes;
+    if (result.errorCode === null) return null;
+    throw proofNeeded(result.errorCode) ?? new PasskeyRefused(result.errorCode);
   };
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get('name'));
+  const submit = async (name: string) => {
     setClosed(false);
-    if (passkey === null) {
-      const added = await call.run(() => add(name));
-      if (added === true) onDone();
-      else if (added === false) setClosed(true);
-    } else {
-      const input = { passkeyId: passkey.id, name };
-      if ((await call.run(() => client.account.updatePasskey.mutate(input))) !== undefined) onDone();
-    }
+    const codes = await call.run(() => add(name));
+    if (codes === null) setClosed(true);
+    else if (codes !== undefined) onAdded(codes);
+  };
+  return (
+    <NameForm call={call} name="" action="Make the passkey" onSubmit={submit}>
+      {isClosed ? <ErrorNote>No passkey was made. Try again, and follow what the browser asks.</ErrorNote> : null}
+    </NameForm>
+  );
+}
+
+function RenameForm({ passkey, onDone }: { readonly passkey: Passkey; readonly onDone: () => void }) {
+  const client = useTRPCClient();
+  const call = useAccountCall();
+  const submit = async (name: string) => {
+    const input = { passkeyId: passkey.id, name };
+    if ((await call.run(() => client.account.updatePasskey.mutate(input))) !== undefined) onDone();
+  };
+  return <NameForm call={call} name={passkey.name} action="Save" onSubmit={submit} />;
+}
+
+interface NameFormProps {
+  readonly call: AccountCall;
+  readonly name: string;
+  readonly action: string;
+  readonly onSubmit: (name: string) => Promise<void>;
+  readonly children?: ReactNode;
+}
+
+function NameForm({ call, name, action, onSubmit, children }: NameFormProps) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void onSubmit(String(new FormData(event.currentTarget).get('name')));
   };
   const error = call.failure?.fields.name;
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <Field label="Name" hint="By which you know it again, for example Laptop." error={error}>
-        {(control) => (
-          <Input {...control} name="name" defaultValue={passkey?.name ?? ''} maxLength={60} autoFocus required />
-        )}
+        {(control) => <Input {...control} name="name" defaultValue={name} maxLength={60} autoFocus required />}
       </Field>
-      {isClosed ? <ErrorNote>No passkey was made. Try again, and follow what the browser asks.</ErrorNote> : null}
+      {children}
       {call.failure === null || error !== undefined ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <Button type="submit" variant="accent" pending={call.pending} className="self-end">
-        {passkey === null ? 'Make the passkey' : 'Save'}
+        {action}
       </Button>
     </form>
   );

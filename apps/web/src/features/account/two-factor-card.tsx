@@ -5,6 +5,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { StateText } from '@fairlead/ui/state-pill';
+import { useToast } from '@fairlead/ui/toast';
 import dynamic from 'next/dynamic';
 import { useState } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
@@ -28,6 +29,7 @@ const TITLE = {
 };
 
 export function TwoFactorCard({ account }: { readonly account: Outputs['account']['get'] }) {
+  const toast = useToast();
   const client = useTRPCClient();
   const call = useAccountCall();
   const [shown, setShown] = useState<Shown | null>(null);
@@ -41,6 +43,12 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
     const made = await call.run(() => client.account.rotateRecoveryCodes.mutate());
     if (made !== undefined) setShown({ kind: 'codes', codes: made.codes });
   };
+  const turnedOn = (codes: readonly string[]) => {
+    toast({ title: 'Two-factor sign-in is on' });
+    // An account with a passkey has its recovery codes already.
+    setShown(codes.length === 0 ? null : { kind: 'codes', codes });
+  };
+  const hasFactor = account.hasSecondFactor || account.passkeys.length > 0;
 
   return (
     <Card>
@@ -49,31 +57,35 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
         <div className="min-w-0 flex-1 basis-56">
           <StateText tone={account.hasSecondFactor ? 'ok' : 'idle'}>{account.hasSecondFactor ? 'On' : 'Off'}</StateText>
           <p className="text-pretty text-sm text-ink-faint">
-            {account.hasSecondFactor
-              ? `${account.recoveryCodesLeft} of 10 recovery codes left.`
-              : 'Your password is followed by a code of an authenticator app. A passkey needs none.'}
+            Your password is followed by a code of an authenticator app. A passkey needs none.
           </p>
         </div>
         {account.hasSecondFactor ? (
-          <>
-            <Button pending={call.pending} onClick={() => void renew()}>
-              New recovery codes
-            </Button>
-            <Button variant="danger-outline" onClick={() => setShown({ kind: 'off' })}>
-              Turn off
-            </Button>
-          </>
+          <Button variant="danger-outline" onClick={() => setShown({ kind: 'off' })}>
+            Turn off
+          </Button>
         ) : (
           <Button pending={call.pending} onClick={() => void begin()}>
             Set up
           </Button>
         )}
       </div>
+      {hasFactor ? (
+        <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
+          <div className="min-w-0 flex-1 basis-56">
+            <p className="font-medium">Recovery codes</p>
+            <p className="text-pretty text-sm text-ink-faint">
+              {account.recoveryCodesLeft} of 10 recovery codes left. Each works once in place of your passkey or app.
+            </p>
+          </div>
+          <Button pending={call.pending} onClick={() => void renew()}>
+            New recovery codes
+          </Button>
+        </div>
+      ) : null}
       {call.failure === null ? null : <ErrorNote className="mx-4 mb-4">{call.failure.message}</ErrorNote>}
       <Dialog open={shown !== null} onClose={close} title={shown === null ? '' : TITLE[shown.kind]}>
-        {shown?.kind === 'setup' ? (
-          <TwoFactorSetup setup={shown.setup} onDone={(codes) => setShown({ kind: 'codes', codes })} />
-        ) : null}
+        {shown?.kind === 'setup' ? <TwoFactorSetup setup={shown.setup} onDone={turnedOn} /> : null}
         {shown?.kind === 'codes' ? <RecoveryCodes codes={shown.codes} onDone={close} /> : null}
         {shown?.kind === 'off' ? <TurnOff onDone={close} /> : null}
       </Dialog>
@@ -91,8 +103,8 @@ function TurnOff({ onDone }: { readonly onDone: () => void }) {
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Your password alone will open your account. The codes of your app and your recovery codes stop working. An
-        organization that requires two-factor sign-in will be closed to you.
+        Your password alone will open your account, and the codes of your app stop working. Your recovery codes stay
+        while you have a passkey. An organization that requires two-factor sign-in then asks for your passkey.
       </p>
       {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <div className="flex justify-end gap-2">

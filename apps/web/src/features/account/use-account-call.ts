@@ -6,7 +6,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Failure, readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshly } from '../../common/confirm-identity.tsx';
+import { useProver } from '../../common/confirm-identity.tsx';
 
 export interface AccountCall {
   readonly pending: boolean;
@@ -17,7 +17,7 @@ export interface AccountCall {
 }
 
 export function useAccountCall(): AccountCall {
-  const freshly = useFreshly();
+  const { freshly } = useProver();
   const toast = useToast();
   const trpc = useTRPC();
   const queryClient = useQueryClient();

@@ -43,8 +43,8 @@ const SECRETS_PROBLEM = {
 } as const;
 
 export function AppFrame({ slug, initial, children }: AppFrameProps) {
-  const { paths } = useMe();
-  const { app, asked } = usePlacedApp(slug, initial);
+  const { paths, can } = useMe();
+  const { app, asked, place } = usePlacedApp(slug, initial);
   const { lastDeployment } = app;
   const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
   return (
@@ -68,7 +68,15 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
           )}
           <WaitingNote waiting={app.waiting} href={underWay === null ? null : paths.deployment(underWay.id)} />
-          {children}
+          {place?.protected && !can('deployment.approve', app) ? (
+            <p className="mb-6 text-ink-soft text-sm">
+              {place.environmentName} is protected. You can ask for deployments; a member who may approve them makes
+              every other change here.
+            </p>
+          ) : null}
+          <MePlace place={app} isProtected={place?.protected === true}>
+            {children}
+          </MePlace>
         </Page>
       </MePlace>
     </LivePage>

@@ -34,8 +34,9 @@ export async function makeApp(client: Client, { app, settings, access, serverIds
   const made = { appId, slug, deploymentId, publicKey: null, left: null };
   if (isPlain) return made;
   try {
-    if (access !== null) await client.credential.update.mutate({ appId, ...access });
     if (hasSettings) await client.config.update.mutate({ appId, settings });
+    // It is bound to the host of the source, which the settings of an image name.
+    if (access !== null) await client.credential.update.mutate({ appId, ...access });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });
     if (first === 'key') {
       const { publicKey } = await client.credential.rotateKey.mutate({ appId });

@@ -23,7 +23,7 @@ export function BuildSection({ draft, place }: BuildSectionProps) {
     <Section title="Build" detail="A fairlead.toml in the repository comes first">
       <ChoiceField
         label="Builder"
-        hint={canContain ? null : 'Dockerfile and image need Docker or Podman on its servers.'}
+        hint={canContain ? null : 'Dockerfile and image need Docker on its servers.'}
         options={[
           { value: 'auto', label: 'Detect it' },
           { value: 'native', label: 'By its language' },

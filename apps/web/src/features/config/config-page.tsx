@@ -20,7 +20,6 @@ import { BuildSection } from './build-section.tsx';
 import { changesOf } from './draft.ts';
 import { HistoryCard } from './history-card.tsx';
 import { MountsSection, VariablesSection, WorkersSection } from './list-sections.tsx';
-import { PauseCard } from './pause-card.tsx';
 import { RolloutSection } from './rollout-section.tsx';
 import { RunSection } from './run-section.tsx';
 import { ScaleSection } from './scale-section.tsx';
@@ -48,7 +47,6 @@ export function ConfigPage({ slug, initial, children }: ConfigPageProps) {
               {/* Another version is another form: what was typed belongs to the one it began with. */}
               <ConfigForm key={`${environmentId} ${data.number}`} app={app} place={place} config={data} />
               <ServersCard app={app} place={place} />
-              <PauseCard app={app} config={data} />
             </>
           )
         }

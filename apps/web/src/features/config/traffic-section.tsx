@@ -105,8 +105,8 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
       <NumberField label="Each waits at most" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
       <NumberField
         label="Connections to an instance"
-        hint="From each core of the server."
-        min={1}
+        hint="From each core of the server. Automatic: as many as help."
+        zero="Automatic"
         {...traffic('connectionsPerInstance')}
       />
       <NumberField

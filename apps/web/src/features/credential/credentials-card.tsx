@@ -55,6 +55,13 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
                 <span className="block font-medium">{TITLE[credential.kind]}</span>
                 <span className="block truncate text-ink-faint text-sm">
                   {credential.username === '' ? null : <span className="font-mono">{credential.username} · </span>}
+                  {credential.kind === 'ssh' ? null : credential.host === '' ? (
+                    'sent to no host: enter it again · '
+                  ) : (
+                    <>
+                      only for <span className="font-mono">{credential.host}</span> ·{' '}
+                    </>
+                  )}
                   set <RelativeTime at={credential.createdAt} />
                 </span>
               </span>

@@ -34,13 +34,14 @@ export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
   const queryClient = useQueryClient();
   // Dropped from the browser's caches as soon as it was sent.
   const save = useMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
+  const [host, setHost] = useState('');
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const failure = save.error === null ? null : readFailure(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate(
-      { appId, kind, username, password },
+      { appId, kind, username, password, ...(host.trim() === '' ? {} : { host }) },
       {
         onSuccess: () => {
           void queryClient.invalidateQueries(trpc.credential.pathFilter());
@@ -71,6 +72,23 @@ export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
       }
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field
+          label="Host"
+          hint="The password is sent to this host only. Default: the host of the source."
+          error={failure?.fields.host}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={kind === 'https' ? 'git.example.com' : 'registry.example.com'}
+              value={host}
+              onChange={(event) => setHost(event.target.value)}
+            />
+          )}
+        </Field>
         <Field label="User name" error={failure?.fields.username}>
           {(control) => (
             <Input

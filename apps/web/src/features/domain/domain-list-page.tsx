@@ -61,7 +61,8 @@ export function DomainListPage() {
                     </HoverLink>
                   }
                 >
-                  A domain leads people to an app. Attach one on the app's Domains page; https comes by itself.
+                  A domain leads people to an app. Attach one on the app's Domains page. Names that end in .localhost
+                  have a certificate; public names get none yet, so browsers refuse them over https.
                 </EmptyState>
               ) : (
                 <EmptyState title={`No domain holds “${search.value}”`}>Search by host or by app.</EmptyState>

@@ -8,10 +8,12 @@ import { Field, Input, Select } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Segmented } from '@fairlead/ui/tabs';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
+import { localAddressIn } from '../../common/local-address.ts';
 import { useMe } from '../../common/me.tsx';
 import { type MemberRole, useRoles } from './use-roles.ts';
 
@@ -41,7 +43,7 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
   const queryClient = useQueryClient();
   const { giveable } = useRoles();
   const mailAvailable = useQuery(trpc.invitation.list.queryOptions()).data?.mailAvailable ?? false;
-  const create = useMutation(trpc.invitation.create.mutationOptions());
+  const create = useFreshMutation(trpc.invitation.create.mutationOptions());
   const [chosen, setChosen] = useState<Way | null>(null);
   const [role, setRole] = useState<MemberRole>('developer');
   const way = chosen ?? (mailAvailable ? 'mail' : 'link');
@@ -133,8 +135,12 @@ interface InvitationLinkProps {
 
 /** Shown this once: only a hash of it is kept. */
 export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps) {
+  const local = localAddressIn(url);
   return (
     <div className="flex flex-col gap-4">
+      {local === null ? null : (
+        <ErrorNote>{`${local} leads every other machine to itself, so this link opens on this one only. The control plane needs an https address that people reach (FAIRLEAD_PUBLIC_URL of its web process).`}</ErrorNote>
+      )}
       <p className="text-pretty">
         Copy it now, it is not shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.
       </p>

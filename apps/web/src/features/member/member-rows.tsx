@@ -6,11 +6,12 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Badge } from '@fairlead/ui/state-pill';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Ellipsis, UserMinus } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 import { RemoveMember } from './remove-member.tsx';
@@ -80,7 +81,7 @@ function MemberMenu({ member, roles, onRemove }: MemberMenuProps) {
   const toast = useToast();
   const queryClient = useQueryClient();
   const before = member.role;
-  const change = useAction(useMutation(trpc.member.update.mutationOptions()), "The role wasn't changed", () =>
+  const change = useAction(useFreshMutation(trpc.member.update.mutationOptions()), "The role wasn't changed", () =>
     queryClient.invalidateQueries(trpc.member.pathFilter()),
   );
   const give = (role: MemberRole) => {

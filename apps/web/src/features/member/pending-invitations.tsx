@@ -15,6 +15,7 @@ import { Ellipsis, Mail, RotateCw, X } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { useAction } from '../../common/use-action.ts';
 import { InvitationLink } from './invite-dialog.tsx';
@@ -125,7 +126,7 @@ function InvitationMenu({ invitation, onLink }: InvitationMenuProps) {
   const queryClient = useQueryClient();
   const reread = () => void queryClient.invalidateQueries(trpc.invitation.pathFilter());
   const name = invitation.email ?? 'the link';
-  const rotate = useAction(useMutation(trpc.invitation.rotate.mutationOptions()), "It wasn't sent", (minted) => {
+  const rotate = useAction(useFreshMutation(trpc.invitation.rotate.mutationOptions()), "It wasn't sent", (minted) => {
     reread();
     if (minted.url === null) toast({ title: `Sent to ${name} again` });
     else onLink({ url: minted.url, expiresAt: minted.expiresAt });

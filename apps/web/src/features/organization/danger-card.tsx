@@ -10,6 +10,7 @@ import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { Setting } from './setting.tsx';
 import { TransferDialog } from './transfer-dialog.tsx';
@@ -84,7 +85,7 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
   const { organization } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
-  const remove = useMutation(trpc.organization.delete.mutationOptions());
+  const remove = useFreshMutation(trpc.organization.delete.mutationOptions());
   return (
     <ConfirmDelete
       open

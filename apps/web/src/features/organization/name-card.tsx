@@ -5,11 +5,11 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import type { FormEvent } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { pathsOf } from '../../common/paths.ts';
 
@@ -18,7 +18,7 @@ export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
   const trpc = useTRPC();
   const router = useRouter();
   const toast = useToast();
-  const update = useMutation(trpc.organization.update.mutationOptions());
+  const update = useFreshMutation(trpc.organization.update.mutationOptions());
   const failure = update.error === null ? null : readFailure(update.error);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -4,13 +4,12 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input, Select } from '@fairlead/ui/input';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { Inputs } from '../../api/types.ts';
-import { useFreshly } from '../../common/confirm-identity.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 
 export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
@@ -19,11 +18,7 @@ export function TransferDialog({ onClose }: { readonly onClose: () => void }) {
   const router = useRouter();
   const members = useQuery(trpc.member.list.queryOptions()).data?.items ?? [];
   const others = members.filter((member) => member.userId !== user.id);
-  const freshly = useFreshly();
-  const call = useMutation(trpc.organization.transfer.mutationOptions());
-  const transfer = useMutation({
-    mutationFn: (input: Inputs['organization']['transfer']) => freshly(() => call.mutateAsync(input)),
-  });
+  const transfer = useFreshMutation(trpc.organization.transfer.mutationOptions());
   const [typed, setTyped] = useState('');
   const failure = transfer.error === null ? null : readFailure(transfer.error);
 

@@ -3,9 +3,9 @@
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { StatePill } from '@fairlead/ui/state-pill';
-import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../../api/trpc.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 import { Setting } from './setting.tsx';
@@ -15,8 +15,10 @@ export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
   const trpc = useTRPC();
   const router = useRouter();
   const required = organization.requiresTwoFactor;
-  const update = useAction(useMutation(trpc.organization.update.mutationOptions()), "The setting wasn't changed", () =>
-    router.refresh(),
+  const update = useAction(
+    useFreshMutation(trpc.organization.update.mutationOptions()),
+    "The setting wasn't changed",
+    () => router.refresh(),
   );
   const detail = required
     ? 'Members without a second factor can do nothing here until they set one up.'

@@ -1,11 +1,9 @@
 'use client';
-// What a member without a second factor sees of an organization that asks for one: why, and the ways on.
-import { authClient, hasPasskeys } from '@fairlead/auth/client';
+// Shown to a member whose session has no second factor, where the organization requires one: why, and the ways on.
 import { Button, buttonClass } from '@fairlead/ui/button';
-import { ErrorNote } from '@fairlead/ui/error-state';
-import { useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
+import { useProver } from '../../common/confirm-identity.tsx';
 import { IdentityFrame } from '../../common/identity-frame.tsx';
 import { useMe } from '../../common/me.tsx';
 import { accountPath } from '../../common/paths.ts';
@@ -13,7 +11,10 @@ import { accountPath } from '../../common/paths.ts';
 export function TwoFactorNeeded() {
   const { organization, organizations } = useMe();
   const router = useRouter();
-  const byPasskey = useMutation({ mutationFn: () => authClient.confirmByPasskey() });
+  const { ask } = useProver();
+  const confirm = async () => {
+    if (await ask('session.second_factor_required')) router.refresh();
+  };
   const others = organizations.filter(({ id }) => id !== organization.id);
   return (
     <IdentityFrame
@@ -21,19 +22,9 @@ export function TwoFactorNeeded() {
       lead={`${organization.name} asks its members for a second factor: a passkey, or a code of an authenticator app after the password.`}
     >
       <div className="flex flex-col items-start gap-3">
-        {hasPasskeys() ? (
-          <Button
-            size="large"
-            icon={<KeyRound size={16} aria-hidden="true" />}
-            pending={byPasskey.isPending}
-            onClick={() => byPasskey.mutate(undefined, { onSuccess: ({ ok }) => (ok ? router.refresh() : undefined) })}
-          >
-            Use a passkey that I have
-          </Button>
-        ) : null}
-        {byPasskey.data?.ok === false || byPasskey.error !== null ? (
-          <ErrorNote>That passkey did not confirm it. Try again, or set up another second factor.</ErrorNote>
-        ) : null}
+        <Button size="large" icon={<KeyRound size={16} aria-hidden="true" />} onClick={() => void confirm()}>
+          Confirm my second factor
+        </Button>
         <a href={accountPath} className={buttonClass('accent', 'large')}>
           Set one up in my account
         </a>

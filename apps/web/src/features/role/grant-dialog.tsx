@@ -4,11 +4,12 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Select } from '@fairlead/ui/input';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs, Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { roleLabel } from '../../common/role-words.ts';
 import type { Roles } from './role-matrix.tsx';
 
@@ -35,7 +36,7 @@ function GiveRole({ onClose, roles, members }: Omit<Props, 'open'>) {
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
-  const give = useMutation(trpc.grant.create.mutationOptions());
+  const give = useFreshMutation(trpc.grant.create.mutationOptions());
   const [memberId, setMemberId] = useState<string>(members[0]?.id ?? '');
   const [role, setRole] = useState('developer');
   const [place, setPlace] = useState(0);

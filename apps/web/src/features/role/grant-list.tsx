@@ -9,6 +9,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { roleLabel } from '../../common/role-words.ts';
@@ -87,7 +88,7 @@ function TakeBack({ grant, what }: { readonly grant: Grant; readonly what: strin
   const refresh = () =>
     Promise.all([trpc.grant, trpc.role].map((each) => queryClient.invalidateQueries(each.pathFilter())));
   const restore = useAction(
-    useMutation(trpc.grant.create.mutationOptions()),
+    useFreshMutation(trpc.grant.create.mutationOptions()),
     "It wasn't given back",
     () => void refresh(),
   );

@@ -12,6 +12,7 @@ import { Trash2 } from 'lucide-react';
 import { Fragment, type KeyboardEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { type Permission, useMe } from '../../common/me.tsx';
 import { PERMISSION_GROUPS, permissionLabel, roleLabel } from '../../common/role-words.ts';
 import { useAction } from '../../common/use-action.ts';
@@ -141,12 +142,16 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
-  const save = useAction(useMutation(trpc.role.update.mutationOptions()), `${role.name} wasn't changed`, async () => {
-    await queryClient.invalidateQueries(trpc.role.pathFilter());
-    void queryClient.invalidateQueries(trpc.session.pathFilter());
-    onDone();
-    toast({ title: `${role.name} is changed`, detail: 'It holds at once, for everybody who has it.' });
-  });
+  const save = useAction(
+    useFreshMutation(trpc.role.update.mutationOptions()),
+    `${role.name} wasn't changed`,
+    async () => {
+      await queryClient.invalidateQueries(trpc.role.pathFilter());
+      void queryClient.invalidateQueries(trpc.session.pathFilter());
+      onDone();
+      toast({ title: `${role.name} is changed`, detail: 'It holds at once, for everybody who has it.' });
+    },
+  );
   const change = changeOf(role.permissions, ticked);
   if (change === null) return null;
   return (

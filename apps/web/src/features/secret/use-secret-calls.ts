@@ -2,7 +2,7 @@
 // The calls that carry values. What was sent or revealed is dropped from the browser's caches as soon as it was used.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useFreshly } from '../../common/confirm-identity.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 
 /** Reads every list of secrets again. */
 export function useReread(): () => void {
@@ -17,7 +17,6 @@ export function useUpdateSecrets() {
 
 /** Asks who sits there when the sign-in is not fresh any more. */
 export function useReveal() {
-  const freshly = useFreshly();
-  const reveal = useMutation(useTRPC().secret.reveal.mutationOptions({ gcTime: 0 }));
-  return (secretId: string, number: number) => freshly(() => reveal.mutateAsync({ secretId, number }));
+  const reveal = useFreshMutation(useTRPC().secret.reveal.mutationOptions({ gcTime: 0 }));
+  return (secretId: string, number: number) => reveal.mutateAsync({ secretId, number });
 }

@@ -7,12 +7,14 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Steps } from '@fairlead/ui/steps';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
+import { localAddressIn } from '../../common/local-address.ts';
 import { useMe } from '../../common/me.tsx';
 
 /** A safety net under the live stream: the dialog must tick even where the stream cannot pass. */
@@ -34,7 +36,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
 
 function AddServer({ onClose }: { readonly onClose: () => void }) {
   const trpc = useTRPC();
-  const enrol = useMutation(trpc.server.enrol.mutationOptions());
+  const enrol = useFreshMutation(trpc.server.enrol.mutationOptions());
   const [name, setName] = useState('');
   const failure = enrol.error === null ? null : readFailure(enrol.error);
   if (enrol.data !== undefined) return <Enrolment enrolment={enrol.data} onClose={onClose} />;
@@ -80,8 +82,12 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
   }).data;
   const enrolled = progress !== undefined && progress.usedAt !== null;
   const connected = progress?.serverConnected === true;
+  const local = localAddressIn(enrolment.command);
   return (
     <div className="flex flex-col gap-5">
+      {local === null ? null : (
+        <ErrorNote>{`${local} leads every other machine to itself, so this command works on this one only. The control plane needs an https address that your servers reach (FAIRLEAD_PUBLIC_URL of its web process).`}</ErrorNote>
+      )}
       <div>
         <p className="mb-2">
           Run this on the server, as root for full isolation. The token in it works once and expires{' '}

@@ -14,6 +14,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs, Outputs } from '../../api/types.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { roleLabel } from '../../common/role-words.ts';
@@ -95,7 +96,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
   const create = useCreateServiceToken();
   const remove = useMutation(trpc.serviceAccount.delete.mutationOptions());
   const update = useAction(
-    useMutation(trpc.serviceAccount.update.mutationOptions()),
+    useFreshMutation(trpc.serviceAccount.update.mutationOptions()),
     'The role was not changed',
     onChange,
   );
@@ -185,7 +186,7 @@ function lostWith(tokens: number): string {
 
 function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { readonly onClose: () => void }) {
   const trpc = useTRPC();
-  const create = useMutation(trpc.serviceAccount.create.mutationOptions());
+  const create = useFreshMutation(trpc.serviceAccount.create.mutationOptions());
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('deployer');
   const failure = create.error === null ? null : readFailure(create.error);

@@ -157,9 +157,10 @@ Delegate=yes
 OOMPolicy=continue
 TasksMax=infinity
 LimitNOFILE=1048576
-# What it needs of root: to become the users of apps and to give them files, mounts, devices and limits, and low ports.
+# What it needs of root: to become the users of apps and to give them files, mounts, devices and limits, and low ports; and to
+# take all of it from the proxy (SETPCAP).
 CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID CAP_KILL
-CapabilityBoundingSet=CAP_SETGID CAP_SETUID CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_SETGID CAP_SETPCAP CAP_SETUID CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_NET_BIND_SERVICE
 NoNewPrivileges=yes
 # All of this holds for apps and builds as well. No /tmp of the unit's own: each start would have another one, and what
 # lives on would have the former.

@@ -1,9 +1,8 @@
 // Owns the proof that the API answers as it declares: every procedure, called as everybody, with own, foreign and unknown
 // ids in every place of its input that takes one. A foreign id must be answered exactly as one that does not exist.
-import { type IdPrefix, newId } from '@fairlead/contract/ids';
 import { type Permission, permissionSchema, permissionsOf } from '@fairlead/core/role';
-import type { Database } from '@fairlead/db';
 import type { AnyRouter } from '@trpc/server';
+import { answerAuth } from '../../answer-auth.ts';
 import { answerRequest } from '../../answer-request.ts';
 import type { ApiParts } from '../../context.ts';
 import { answerAuditExport } from '../../export-audit.ts';
@@ -12,15 +11,24 @@ import { apiRouter } from '../../router.ts';
 import { emptyRepository, type TestApi } from '../test-api.ts';
 import { type Answer, callProcedure } from './call.ts';
 import { type DeclaredProcedure, declaredProcedures, isOfMembers } from './declared.ts';
+import { checkFactors } from './factors.ts';
+import { checkProtected } from './protected.ts';
+import { checkReferences } from './references.ts';
 import { checkRoutes, type RouteHandlers } from './routes.ts';
-import { type IdPlace, type Sample, samplesOf, withValueAt } from './sample.ts';
+import { type IdPlace, type Sample, samplesOf, unknownOf, withValueAt } from './sample.ts';
 import { type Person, setStage } from './stage.ts';
+import { checkStreams } from './streams.ts';
+import { undoing } from './undo.ts';
 
 export interface MatrixReport {
   readonly procedures: number;
   readonly calls: number;
   /** Each a sentence: who called what with what, and what came of it. */
   readonly leaks: readonly string[];
+  /** Mutations that did change what visitors of an environment get while it was not protected. */
+  readonly effective: readonly string[];
+  /** Procedures that took the reference to another environment from somebody who may act in both. */
+  readonly crossing: readonly string[];
 }
 
 /** Inputs whose parts must fit each other in a way that a schema does not tell. */
@@ -103,9 +111,7 @@ export async function checkMatrix(
   let before = await stage.foreignFingerprint();
   for (const procedure of declaredProcedures(router)) {
     report.procedures += 1;
-    const samples =
-      examples[procedure.path]?.(stage.own) ??
-      (procedure.input === null ? [{ value: undefined, ids: [] }] : samplesOf(procedure.input, stage.own));
+    const samples = samplesFor(procedure);
     if (isOfMembers(procedure.access)) {
       await checkOutsiders(procedure, samples);
       await checkRoles(procedure, procedure.access, samples);
@@ -117,11 +123,31 @@ export async function checkMatrix(
     if (after !== before) report.leaks.push(`${procedure.path} changed a foreign row`);
     before = after;
   }
+  const part = { api, stage, router, parts: kept, samplesFor };
+  const references = await checkReferences(part);
+  const protection = await checkProtected(part);
   const own = await checkRoutes(stage, routes ?? routesOf(api.parts), {
     authOptions: api.authOptions,
     complete: routes !== undefined,
   });
-  return { ...report, calls: report.calls + own.calls, leaks: [...report.leaks, ...own.leaks] };
+  // Only where the web app's own routes are checked too: the API's tests call these by themselves.
+  const sessions =
+    routes === undefined ? [] : [await checkFactors(api, stage, router), await checkStreams(api, stage, router)];
+  const parts = [report, references, protection, own, ...sessions];
+  return {
+    procedures: report.procedures,
+    calls: parts.reduce((sum, { calls }) => sum + calls, 0),
+    leaks: parts.flatMap(({ leaks }) => leaks),
+    effective: protection.effective,
+    crossing: references.crossing,
+  };
+
+  function samplesFor(procedure: DeclaredProcedure): Sample[] {
+    return (
+      examples[procedure.path]?.(stage.own) ??
+      (procedure.input === null ? [{ value: undefined, ids: [] }] : samplesOf(procedure.input, stage.own))
+    );
+  }
 
   /** Who has no place in the organization learns nothing, whatever they send. */
   async function checkOutsiders(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
@@ -145,7 +171,7 @@ export async function checkMatrix(
     }
     // What a stream needs beyond its permission depends on each thing it streams: its own tests tell.
     if (procedure.type !== 'subscription') {
-      await stage.setCustom([permission]);
+      await stage.setCustom([permission, ...(procedure.alsoNeeds?.permissions ?? [])]);
       await checkMember(procedure, { ...stage.custom, name: `a role of ${permission} alone` }, true, samples);
     }
     await stage.setCustom(permissionSchema.options.filter((each) => each !== permission));
@@ -301,7 +327,7 @@ export async function checkMatrix(
 function routesOf(parts: ApiParts): RouteHandlers {
   const api = (request: Request) => answerRequest(parts, request);
   const http = (request: Request) => answerHttp(parts, request);
-  const auth = (request: Request) => parts.auth.handler(request);
+  const auth = (request: Request) => answerAuth(parts, request);
   return {
     'api/auth/[...all]/route.ts': { GET: auth, POST: auth },
     'api/trpc/[trpc]/route.ts': { GET: api, POST: api },
@@ -309,34 +335,3 @@ function routesOf(parts: ApiParts): RouteHandlers {
     'api/v1/[...path]/route.ts': { GET: http, POST: http },
   };
 }
-
-function unknownOf(kind: string): string {
-  if (kind === 'slug') return 'no-such-slug';
-  return newId((kind === 'cursor' ? 'app' : kind) as IdPrefix);
-}
-
-/** The same database, where nothing stays: each call finds the rows that the one before it found. */
-function undoing(database: Database): Database {
-  return {
-    ...database,
-    tenant: (organizationId, work, options) =>
-      undo((keep) => database.tenant(organizationId, async (tx) => keep(await work(tx)), options)),
-    system: (reason, work, options) =>
-      undo((keep) => database.system(reason, async (tx) => keep(await work(tx)), options)),
-  };
-}
-
-async function undo<T>(run: (keep: (value: T) => never) => Promise<T>): Promise<T> {
-  let kept: { readonly value: T } | undefined;
-  try {
-    return await run((value) => {
-      kept = { value };
-      throw new Undone();
-    });
-  } catch (error) {
-    if (error instanceof Undone && kept !== undefined) return kept.value;
-    throw error;
-  }
-}
-
-class Undone extends Error {}

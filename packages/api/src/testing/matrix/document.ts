@@ -45,11 +45,23 @@ comes. Until it is built nobody changes the app's repository, root folder, start
 of the moment at which it is built. When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
 what waits for approval goes on waiting.
 
+Every other change that decides what visitors of a protected environment get, at once or with the next deployment, needs
+\`deployment.approve\` there beside its own permission; no token holds it. All paths of a host are protected together: they share its name and
+its cookies. This is how a protected environment is safe from each mutation:
+
+${table(
+  ['Mutation', 'In a protected environment'],
+  procedures
+    .filter(({ type, access }) => type === 'mutation' && isOfMembers(access))
+    .map((each) => [`\`${each.path}\``, protectionOf(each)]),
+)}
+
 ## Procedures
 
 "Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
 holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
-like one that does not exist.
+like one that does not exist. A "fresh session" is one whose person proved who they are within the last fifteen minutes; an
+API token passes where its permission is enough.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],
@@ -76,9 +88,24 @@ function grantedOn({ grain, lists }: DeclaredProcedure): string {
   return lists === true ? `${places}: shows what lies there` : places;
 }
 
-function needs({ access }: DeclaredProcedure): string {
+function needs({ access, alsoNeeds, fresh }: DeclaredProcedure): string {
   if (access === 'public') return 'nothing';
-  return access === 'signed_in' ? 'a session' : `\`${access}\``;
+  if (access === 'signed_in') return 'a session';
+  const permission = alsoNeeds === undefined ? `\`${access}\`` : `\`${access}\`; ${alsoNeeds.words}`;
+  return fresh === true ? `${permission}, fresh session` : permission;
+}
+
+function protectionOf({ path, protection }: DeclaredProcedure): string {
+  switch (protection?.kind) {
+    case 'approval':
+      return protection.words;
+    case 'approver':
+      return `needs \`deployment.approve\` ${protection.words}`;
+    case 'open':
+      return `open: ${protection.words}`;
+    case undefined:
+      throw new TypeError(`${path} does not declare how a protected environment is safe from it`);
+  }
 }
 
 function holders({ access }: DeclaredProcedure): string {

@@ -1,6 +1,6 @@
 // Owns making valid inputs from zod schemas, and knowing where in them ids stand. Must never guess silently: what it cannot
 // make it says, because a call that is refused for its input proves nothing.
-import { type IdPrefix, isId } from '@fairlead/contract/ids';
+import { type IdPrefix, isId, newId } from '@fairlead/contract/ids';
 import type { z } from 'zod';
 
 /** An own id of each kind that there is a row of. */
@@ -147,4 +147,10 @@ export function withValueAt(value: unknown, [key, ...rest]: IdPlace['path'], rep
   const at = copy as Record<string | number, unknown>;
   at[key] = withValueAt(at[key], rest, replacement);
   return copy;
+}
+
+/** An id of the kind that no row has. */
+export function unknownOf(kind: string): string {
+  if (kind === 'slug') return 'no-such-slug';
+  return newId((kind === 'cursor' ? 'app' : kind) as IdPrefix);
 }

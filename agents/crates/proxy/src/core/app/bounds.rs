@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fairlead_model::{AppTraffic, UpstreamProtocol};
+use fairlead_route::LIMIT_MIN;
 
 /// Streams of one HTTP/2 connection that count on.
 const STREAMS_PER_CONNECTION: u32 = 100;
@@ -10,8 +11,10 @@ const STREAMS_PER_CONNECTION: u32 = 100;
 /// Of one app on one core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Requests that one instance works on.
+    /// Requests that one instance works on at most.
     pub(crate) slots_per_instance: u32,
+    /// Below that, as many as the instance has shown that it bears.
+    pub(crate) adapts: bool,
     /// Requests that all of them work on.
     pub(crate) slots_max: u32,
     pub(crate) queue_max: u32,
@@ -24,12 +27,16 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     pub(crate) fn of(traffic: &AppTraffic) -> Self {
-        let connections = match traffic.protocol {
-            UpstreamProtocol::Http1 => traffic.connections_per_instance,
-            UpstreamProtocol::Http2 => traffic.connections_per_instance.saturating_mul(STREAMS_PER_CONNECTION),
+        // Streams cost little, so HTTP/2 needs no limit that adapts.
+        let (connections, adapts) = match (traffic.protocol, traffic.connections_per_instance) {
+            (UpstreamProtocol::Http1, 0) => (u32::MAX, true),
+            (UpstreamProtocol::Http1, connections) => (connections, false),
+            (UpstreamProtocol::Http2, 0) => (LIMIT_MIN * STREAMS_PER_CONNECTION, false),
+            (UpstreamProtocol::Http2, connections) => (connections.saturating_mul(STREAMS_PER_CONNECTION), false),
         };
         Self {
             slots_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
+            adapts,
             slots_max: or_none(traffic.in_flight_max),
             queue_max: traffic.queue_max,
             queue_timeout_ms: traffic.queue_timeout_ms,

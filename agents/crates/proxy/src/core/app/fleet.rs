@@ -8,7 +8,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use fairlead_model::{AppTraffic, Ejection, Sticky};
 use fairlead_route::{Balancer, Circuit, RAMP_FULL, cookie, may_eject, ramped, rendezvous, sticky_cookie};
 
-use super::Asks;
+use super::{Asks, Bounds};
 use crate::upstream::Instance;
 
 /// Bytes of an instance's token in a cookie, written as hexadecimal.
@@ -201,11 +201,30 @@ impl Fleet {
         ejected
     }
 
-    pub(super) fn choose(&mut self, asks: &Asks, slots: u32, random: u64) -> Choice {
+    /// Sets how many requests each instance works on.
+    pub(super) fn set_slots(&self, bounds: Bounds) {
+        for member in &self.members {
+            member.instance.set_slots(bounds.slots_per_instance, bounds.adapts);
+        }
+    }
+
+    /// Requests that all instances work on at most.
+    pub(super) fn slots(&self) -> u32 {
+        self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.slots()))
+    }
+
+    /// Lets limits that adapt follow the load; `queued` tells whether requests wait.
+    pub(super) fn adapt(&self, bounds: Bounds, queued: bool, now_ms: u64) {
+        for member in &self.members {
+            member.instance.adapt(now_ms, bounds.slots_per_instance, queued);
+        }
+    }
+
+    pub(super) fn choose(&mut self, asks: &Asks, random: u64) -> Choice {
         let members = &self.members;
         let load = |index: usize| {
             let instance = &members.get(index)?.instance;
-            (instance.busy() < slots).then(|| instance.in_flight())
+            instance.has_slot().then(|| instance.in_flight())
         };
         let is_not = |index: usize| asks.not.as_ref().is_some_and(|not| Rc::ptr_eq(not, &members[index].instance));
         if let Some(home) = self.home(&asks.affinity).filter(|home| !is_not(*home)) {

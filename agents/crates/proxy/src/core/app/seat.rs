@@ -10,12 +10,14 @@ use crate::upstream::Instance;
 pub(crate) struct Slot {
     app: Rc<App>,
     instance: Rc<Instance>,
+    client: u64,
 }
 
 impl Slot {
-    pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>) -> Self {
+    pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>, client: u64) -> Self {
         instance.take_slot();
-        Self { app: Rc::clone(app), instance }
+        app.shares.borrow_mut().take(client);
+        Self { app: Rc::clone(app), instance, client }
     }
 }
 
@@ -23,6 +25,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         self.instance.give_slot();
         self.app.busy.set(self.app.busy.get() - 1);
+        self.app.shares.borrow_mut().give(self.client);
         if self.app.waiting.get() > 0 {
             self.app.dispatch();
         }

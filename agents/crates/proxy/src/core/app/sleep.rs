@@ -54,10 +54,9 @@ impl App {
 
     /// How long a request may wait now.
     pub(super) fn wait_ms(&self) -> u64 {
-        let usual = u64::from(self.bounds.get().queue_timeout_ms);
         match self.sleep.borrow().as_ref() {
-            Some(sleep) if self.fleet.borrow().has_no_members() => usual.max(sleep.wait_ms),
-            _ => usual,
+            Some(sleep) if self.fleet.borrow().has_no_members() => sleep.wait_ms,
+            _ => u64::from(self.bounds.get().queue_timeout_ms),
         }
     }
 }

@@ -145,6 +145,66 @@ fn a_full_line_refuses_but_lets_who_matters_more_take_a_lesser_one_s_place() {
     assert_eq!((numbers.shed, numbers.queue_full), (3, 2));
 }
 
+fn by(client: u64) -> Asks {
+    Asks { client, ..Asks::default() }
+}
+
+/// A client with 2,560 requests that nobody reads the answers of, and another's one request; returns how many slots come free
+/// before that one is served.
+fn slots_until_served(crowd: u64, polite: u64) -> usize {
+    let stage = stage(1, |traffic| traffic.connections_per_instance = 4);
+    let mut held: Vec<_> = (0..4)
+        .map(|_| match stage.ask(by(crowd)) {
+            Acquired::Here(serving, slot) => (serving, slot),
+            _ => panic!("no instance is free"),
+        })
+        .collect();
+    let mut crowd: Vec<_> = (0..2_556).map(|_| stage.later(by(crowd))).collect();
+    let mut polite = stage.later(by(polite));
+    for freed in 1.. {
+        drop(held.remove(0));
+        if told(&mut polite).is_some() {
+            return freed;
+        }
+        held.extend(crowd.iter_mut().filter_map(told).flatten());
+        crowd.retain(|waiting| !waiting.is_told());
+    }
+    unreachable!("it is served at last")
+}
+
+#[test]
+fn a_client_with_thousands_of_requests_does_not_hold_up_another() {
+    assert_eq!(slots_until_served(1, 2), 1);
+    // The control: as one more request of the same client it waits behind all of them.
+    assert_eq!(slots_until_served(1, 1), 2_557);
+}
+
+#[test]
+fn a_client_that_fills_the_queue_makes_room_for_another() {
+    let stage = stage(1, |traffic| traffic.queue_max = 8);
+    let _at_work = stage.here();
+    let mut crowd: Vec<_> = (0..8).map(|_| stage.later(by(1))).collect();
+    assert_eq!(stage.refused(by(1)), Refusal::Full);
+    let _polite = stage.later(by(2));
+    assert_eq!(told(&mut crowd[7]).unwrap().unwrap_err(), Refusal::Full);
+    assert!(crowd[..7].iter_mut().all(|waiting| told(waiting).is_none()));
+}
+
+#[test]
+fn places_are_shared_only_while_another_client_wants_some() {
+    let stage = stage(1, |traffic| traffic.connections_per_instance = 8);
+    let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
+    assert!(seats.iter().all(|acquired| matches!(acquired, Acquired::Here(..))), "alone it has all");
+    let mut more = stage.later(by(1));
+    let _other = stage.later(by(2));
+    drop(seats);
+    // Now a quarter is kept for others.
+    assert!(told(&mut more).unwrap().is_ok());
+    let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
+    assert_eq!(seats.iter().filter(|acquired| matches!(acquired, Acquired::Here(..))).count(), 6);
+    assert!(matches!(stage.ask(by(3)), Acquired::Here(..)));
+}
+
 #[test]
 fn waiting_has_its_deadline_and_ends_with_the_app() {
     let stage = stage(1, |traffic| traffic.queue_timeout_ms = 1);
@@ -160,7 +220,10 @@ fn waiting_has_its_deadline_and_ends_with_the_app() {
 
 #[test]
 fn a_line_that_stands_sheds_low_priority_and_nobody_of_high() {
-    let stage = stage(1, |traffic| traffic.queue_timeout_ms = 2_000);
+    let stage = stage(1, |traffic| {
+        traffic.queue_timeout_ms = 2_000;
+        traffic.adaptive = true;
+    });
     let _at_work = stage.here();
     let _waiting = stage.later(Asks::default());
     let refusal = stage.until(|| match stage.ask(of(Priority::Low)) {

@@ -1,4 +1,4 @@
-//! Requests that wait for an instance: one line an app, first come first served, without a timer for each.
+//! Requests that wait for an instance: one queue an app, fair between clients, without a timer for each.
 //! A client that leaves drops its `Waiting`, which gives up its place, or what it had just been given.
 
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use fairlead_model::Priority;
-use fairlead_route::Line;
+use fairlead_route::FairQueue;
 
 use super::{App, Asks, Refusal, Serving, Slot};
 
@@ -27,83 +27,85 @@ impl Waiter {
     }
 }
 
-/// An app's line, and how many of each priority stand in it.
+/// Requests of an app that wait.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
-    line: Line<Waiter>,
-    of_priority: [u32; 3],
+    queue: FairQueue<Waiter>,
 }
 
 impl Waiters {
     pub(super) fn len(&self) -> u32 {
-        self.line.len()
+        self.queue.len()
     }
 
-    pub(super) fn front(&self) -> Option<u32> {
-        self.line.front()
+    /// The place whose turn it is among the clients that `may` have one.
+    pub(super) fn next(&self, may: impl Fn(u64) -> bool) -> Option<u32> {
+        self.queue.next(may)
     }
 
-    pub(super) fn after(&self, place: u32) -> Option<u32> {
-        self.line.after(place)
+    /// The place that came after this one; the oldest without one.
+    pub(super) fn after(&self, place: Option<u32>) -> Option<u32> {
+        self.queue.after(place)
+    }
+
+    pub(super) fn has_others(&self, client: u64) -> bool {
+        self.queue.has_others(client)
     }
 
     pub(super) fn asks(&mut self, place: u32) -> Option<&Asks> {
-        self.line.value(place).map(|waiter| &waiter.asks)
+        self.queue.value(place).map(|waiter| &waiter.asks)
     }
 
-    /// Since when the first in line has waited.
+    /// Since when the oldest has waited.
     pub(super) fn oldest_since_ms(&mut self) -> Option<u64> {
-        let front = self.line.front()?;
-        self.line.value(front).map(|waiter| waiter.since_ms)
+        let oldest = self.queue.oldest()?;
+        self.queue.value(oldest).map(|waiter| waiter.since_ms)
+    }
+
+    pub(super) fn oldest(&self) -> Option<u32> {
+        self.queue.oldest()
     }
 
     pub(super) fn push(&mut self, waiter: Waiter) -> u32 {
-        self.of_priority[waiter.asks.priority as usize] += 1;
-        self.line.push(waiter)
+        self.queue.push(waiter.asks.client, waiter.asks.priority, waiter)
     }
 
-    /// Tells one its outcome, which takes it out of the line; how long it had waited.
+    /// Gives one what it waits for, which is its client's turn; returns how long it had waited.
+    pub(super) fn serve(&mut self, place: u32, seat: (Serving, Slot), now_ms: u64) -> u64 {
+        self.queue.take_turn(place);
+        self.settle(place, Ok(seat), now_ms)
+    }
+
+    /// Tells one its outcome, which takes it out of the queue; returns how long it had waited.
     pub(super) fn settle(&mut self, place: u32, outcome: Outcome, now_ms: u64) -> u64 {
-        let stood = self.line.leave(place);
-        let Some(waiter) = self.line.value(place) else { return 0 };
+        self.queue.leave(place);
+        let Some(waiter) = self.queue.value(place) else { return 0 };
         waiter.outcome = Some(outcome);
         if let Some(waker) = waiter.waker.take() {
             waker.wake();
         }
-        let (priority, since_ms) = (waiter.asks.priority, waiter.since_ms);
-        if stood {
-            self.of_priority[priority as usize] -= 1;
-        }
-        now_ms.saturating_sub(since_ms)
+        now_ms.saturating_sub(waiter.since_ms)
     }
 
-    /// Refuses the last to come of the least priority below this one; `false` when there is none.
-    pub(super) fn refuse_lesser(&mut self, priority: Priority) -> bool {
-        let lesser =
-            [Priority::Low, Priority::Normal].into_iter().find(|lesser| self.of_priority[*lesser as usize] > 0);
-        let Some(lesser) = lesser.filter(|lesser| *lesser < priority) else { return false };
-        let mut at = self.line.back();
-        while let Some(place) = at {
-            if self.line.value(place).is_some_and(|waiter| waiter.asks.priority == lesser) {
-                self.settle(place, Err(Refusal::Shed), 0);
-                return true;
+    /// Makes room for a request in a full queue by refusing another; `None` when there is none to refuse. The least priority
+    /// below loses one first, then a client of the same priority with more requests; always the client with most of them.
+    pub(super) fn make_room(&mut self, asks: &Asks) -> Option<Refusal> {
+        let lesser = [Priority::Low, Priority::Normal].into_iter().filter(|lesser| *lesser < asks.priority);
+        let lesser = lesser.filter_map(|lesser| self.queue.last_of_longest(lesser)).next();
+        let (place, refusal) = match lesser {
+            Some((place, _)) => (place, Refusal::Shed),
+            None => {
+                let (place, length) = self.queue.last_of_longest(asks.priority)?;
+                let own = self.queue.len_of(asks.client, asks.priority);
+                (length > own + 1).then_some((place, Refusal::Full))?
             }
-            at = self.line.before(place);
-        }
-        false
-    }
-
-    fn free(&mut self, place: u32) -> Option<Waiter> {
-        let stood = self.line.leave(place);
-        let waiter = self.line.free(place)?;
-        if stood {
-            self.of_priority[waiter.asks.priority as usize] -= 1;
-        }
-        Some(waiter)
+        };
+        self.settle(place, Err(refusal), 0);
+        Some(refusal)
     }
 }
 
-/// A request's place in line.
+/// A request's place in the queue.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     app: Rc<App>,
@@ -117,20 +119,27 @@ impl Waiting {
     }
 }
 
+#[cfg(test)]
+impl Waiting {
+    pub(super) fn is_told(&self) -> bool {
+        self.place.is_none()
+    }
+}
+
 impl Future for Waiting {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(place) = self.place else { return Poll::Pending };
         let mut waiters = self.app.waiters.borrow_mut();
-        let Some(waiter) = waiters.line.value(place) else { return Poll::Pending };
+        let Some(waiter) = waiters.queue.value(place) else { return Poll::Pending };
         let Some(outcome) = waiter.outcome.take() else {
             if !waiter.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                 waiter.waker = Some(cx.waker().clone());
             }
             return Poll::Pending;
         };
-        waiters.free(place);
+        waiters.queue.free(place);
         drop(waiters);
         self.place = None;
         Poll::Ready(outcome)
@@ -142,7 +151,7 @@ impl Drop for Waiting {
         let Some(place) = self.place else { return };
         let waiter = {
             let mut waiters = self.app.waiters.borrow_mut();
-            let waiter = waiters.free(place);
+            let waiter = waiters.queue.free(place);
             self.app.waiters_changed(&waiters);
             waiter
         };

@@ -349,7 +349,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   slowStartMs: number;
 
   /**
-   * Zero: 64.
+   * Zero: adaptive, as many as the instance makes use of.
    *
    * @generated from field: uint32 connections_per_instance = 6;
    */
@@ -375,7 +375,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   queueMax?: number | undefined;
 
   /**
-   * Zero: 10 s.
+   * Zero: 60 s.
    *
    * @generated from field: uint32 queue_timeout_ms = 10;
    */
@@ -389,7 +389,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   responseTimeoutMs: number;
 
   /**
-   * No load is shed when latency grows.
+   * False: load is shed by priority when requests wait for long. Without an AppTraffic none is shed.
    *
    * @generated from field: bool admission_off = 12;
    */

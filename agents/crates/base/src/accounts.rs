@@ -1,0 +1,71 @@
+//! The server's accounts (/etc/passwd), and the user that the proxy's process has. Makes no account: the kernel needs a number only.
+
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use crate::file;
+
+const PASSWD: &str = "/etc/passwd";
+/// The proxy's account, on servers where an administrator made one.
+const PROXY_ACCOUNT: &str = "fairlead-proxy";
+/// The proxy's numbers on all others: above those of apps (70000 to 89999), below the first subordinate ids (100000).
+const PROXY_USERS: RangeInclusive<u32> = 90_000..=90_099;
+
+/// A user and its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct User {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of its primary group.
+    pub gid: u32,
+}
+
+/// The user of every proxy that root starts on this server: the account `fairlead-proxy`, else the first reserved number that
+/// no account has.
+pub fn proxy_user() -> io::Result<User> {
+    find_proxy_user(&read_passwd()?).ok_or_else(|| {
+        io::Error::other(format!("all users {} to {} have accounts", PROXY_USERS.start(), PROXY_USERS.end()))
+    })
+}
+
+/// Numbers of the users that have an account.
+pub fn users() -> io::Result<Vec<u32>> {
+    Ok(entries(&read_passwd()?).map(|(_, user)| user.uid).collect())
+}
+
+fn read_passwd() -> io::Result<String> {
+    let bytes = file::read_if_present(Path::new(PASSWD))?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Names and numbers (passwd(5)).
+fn entries(passwd: &str) -> impl Iterator<Item = (&str, User)> {
+    passwd.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let (name, uid, gid) = (fields.next()?, fields.nth(1)?, fields.next()?);
+        Some((name, User { uid: uid.parse().ok()?, gid: gid.parse().ok()? }))
+    })
+}
+
+fn find_proxy_user(passwd: &str) -> Option<User> {
+    let account = entries(passwd).find(|(name, user)| *name == PROXY_ACCOUNT && user.uid != 0 && user.gid != 0);
+    account.map(|(_, user)| user).or_else(|| {
+        let is_free = |uid: &u32| entries(passwd).all(|(_, user)| user.uid != *uid && user.gid != *uid);
+        PROXY_USERS.into_iter().find(is_free).map(|uid| User { uid, gid: uid })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proxy_has_its_account_or_a_number_that_no_account_has() {
+        let with = |lines: &str| find_proxy_user(&format!("root:x:0:0:root:/root:/bin/bash\n{lines}")).unwrap();
+        assert_eq!(with(""), User { uid: 90_000, gid: 90_000 });
+        assert_eq!(with("ann:x:90000:100::/:/bin/sh\nbob:x:5:90001::/:/bin/sh\n"), User { uid: 90_002, gid: 90_002 });
+        assert_eq!(with("fairlead-proxy:x:412:413::/:/bin/false\n"), User { uid: 412, gid: 413 });
+        assert_eq!(with("fairlead-proxy:x:0:0::/:/bin/false\n").uid, 90_000, "root is no user to change to");
+    }
+}

@@ -1,0 +1,284 @@
+//! Files (Landlock) and system calls (seccomp) that a process gives up for good, with everything it starts. Apps and builds
+//! share this definition. A sandbox is made before the fork; entering it makes system calls only.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+    path_beneath_rules,
+};
+use rustix::fs::{Mode, OFlags};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter, sock_filter,
+};
+
+/// The newest rights that are asked for; an older kernel gives what it knows.
+const LANDLOCK: ABI = ABI::V6;
+/// First version of Landlock that keeps signals and abstract Unix sockets inside of the sandbox (Linux 6.12).
+pub const LANDLOCK_SCOPES: u32 = 6;
+/// First version of Landlock that knows the right to truncate (Linux 6.2).
+const LANDLOCK_TRUNCATE: u32 = 3;
+
+/// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
+const SYSTEM: [&str; 16] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/etc",
+    "/sys",
+    "/snap",
+    "/nix/store",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
+    "/var/lib/ca-certificates",
+    "/var/lib/dbus",
+];
+
+/// Refused with EPERM: they change the machine, look into other processes, or are doors of the kernel that broke before.
+const REFUSED: &[i64] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_file_load,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_move_pages,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_madvise,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+];
+
+/// Of one processor only.
+#[cfg(target_arch = "x86_64")]
+const REFUSED_HERE: &[i64] =
+    &[libc::SYS_ioperm, libc::SYS_iopl, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat, libc::SYS_sysfs];
+#[cfg(not(target_arch = "x86_64"))]
+const REFUSED_HERE: &[i64] = &[];
+
+/// Namespaces that a child could be given by clone(2): each is a way to rights that its parent lacks.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Sockets that lead into the kernel's own cryptography or past the machine.
+const FAMILIES: [libc::c_int; 2] = [libc::AF_ALG, libc::AF_VSOCK];
+
+/// System calls of the second numbering of x86-64 (x32), which the filters below would not know.
+#[cfg(target_arch = "x86_64")]
+const X32_BIT: u32 = 0x4000_0000;
+
+/// Files that a confined process may open. Each path includes everything below it; `/proc` is always readable.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRules<'a> {
+    /// Read and run.
+    pub readable: &'a [PathBuf],
+    /// Read, run and change.
+    pub writable: &'a [PathBuf],
+}
+
+/// A sandbox that is ready to be entered.
+#[derive(Debug)]
+pub struct Sandbox {
+    /// None where files are not restricted, or the kernel has no Landlock.
+    rules: Option<OwnedFd>,
+    programs: Vec<BpfProgram>,
+}
+
+impl Sandbox {
+    /// Opens the paths of the rules and compiles the filters. A path that is missing is passed over.
+    pub fn new(files: Option<FileRules<'_>>, system_calls: bool) -> io::Result<Self> {
+        let rules = files.map(rules).transpose().map_err(io::Error::other)?;
+        let programs = if system_calls { programs().map_err(io::Error::other)? } else { Vec::new() };
+        Ok(Self { rules: rules.and_then(Option::from), programs })
+    }
+
+    /// Confines this process, which must have given up new privileges. Neither allocates nor locks, so that it can be called
+    /// between fork and exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
+    pub fn enter(&self) -> io::Result<()> {
+        if let Some(rules) = &self.rules {
+            restrict(rules)?;
+        }
+        for program in &self.programs {
+            apply_filter(program).map_err(|_| io::Error::last_os_error())?;
+        }
+        Ok(())
+    }
+}
+
+/// The version of the kernel's Landlock; 0 without it (landlock_create_ruleset(2)).
+#[allow(unsafe_code)]
+pub fn landlock_version() -> u32 {
+    const VERSION: u32 = 1;
+    // SAFETY: without attributes and with this flag the call reads no memory and makes nothing.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION) };
+    u32::try_from(version).unwrap_or_default()
+}
+
+/// Whether the kernel has seccomp filters.
+pub fn seccomp_known() -> bool {
+    Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
+}
+
+/// The system, and the programs of a `PATH` with what lies beside them.
+pub fn system_and_programs(path: &OsStr) -> Vec<PathBuf> {
+    let system = SYSTEM.iter().map(PathBuf::from);
+    let programs = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    system.chain(programs.filter_map(|folder| with_libraries(&folder))).collect()
+}
+
+/// A folder of programs, with `lib` and `share` beside it when it is one of a prefix.
+pub fn with_libraries(programs: &Path) -> Option<PathBuf> {
+    let programs = programs.canonicalize().ok()?;
+    let of_prefix = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == ".bin");
+    let prefix = programs.parent().filter(|prefix| of_prefix && prefix.components().count() > 2);
+    Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
+}
+
+fn rules(files: FileRules<'_>) -> Result<RulesetCreated, landlock::RulesetError> {
+    let (read, all) = (AccessFs::from_read(LANDLOCK), AccessFs::from_all(LANDLOCK));
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(all)?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
+        .create()?
+        .add_rules(path_beneath_rules(files.readable, read))?
+        .add_rules(path_beneath_rules(files.writable, all))
+}
+
+/// `struct landlock_path_beneath_attr` of the kernel.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed_access: u64,
+    parent_fd: i32,
+}
+
+#[allow(unsafe_code)]
+fn restrict(rules: &OwnedFd) -> io::Result<()> {
+    const PATH_BENEATH: u32 = 1;
+    // Writing is for a process's own settings, which shells truncate as they open them; the kernel guards those of others by their
+    // users.
+    let mut access = AccessFs::from_read(ABI::V1) | AccessFs::WriteFile;
+    if landlock_version() >= LANDLOCK_TRUNCATE {
+        access |= AccessFs::Truncate;
+    }
+    let proc = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let rule = PathBeneath { allowed_access: access.bits(), parent_fd: proc.as_raw_fd() };
+    let done = |result: libc::c_long| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+    // SAFETY: both calls take descriptors that are open, and the first reads one structure that outlives it.
+    unsafe {
+        done(libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0u32))?;
+        done(libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0u32))
+    }
+}
+
+/// Each in its own program, as one program has one answer.
+fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+    let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().chain(REFUSED_HERE).map(|call| (*call, Vec::new())).collect();
+    let one = |compare, value: libc::c_int| {
+        let value = u64::from(value.cast_unsigned());
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, compare, value)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+    };
+    let spaces = NAMESPACES.map(|flag| one(SeccompCmpOp::MaskedEq(u64::from(flag.cast_unsigned())), flag));
+    refused.insert(libc::SYS_clone, spaces.into_iter().collect::<Result<_, _>>()?);
+    let families = FAMILIES.map(|family| one(SeccompCmpOp::Eq, family));
+    refused.insert(libc::SYS_socket, families.into_iter().collect::<Result<_, _>>()?);
+    // Its flags lie in memory, where no filter sees them; without it, libraries take clone(2).
+    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let mut programs = vec![filter(unknown, libc::ENOSYS)?, filter(refused, libc::EPERM)?];
+    programs.extend(second_numbering());
+    Ok(programs)
+}
+
+fn filter(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    answer: libc::c_int,
+) -> Result<BpfProgram, seccompiler::BackendError> {
+    let arch = std::env::consts::ARCH.try_into()?;
+    let refuse = SeccompAction::Errno(answer.cast_unsigned());
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn second_numbering() -> Option<BpfProgram> {
+    let step = |code: u32, jt, jf, k| sock_filter { code: u16::try_from(code).unwrap_or_default(), jt, jf, k };
+    Some(vec![
+        // The number is the first word of what a filter sees (struct seccomp_data).
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32_BIT),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn second_numbering() -> Option<BpfProgram> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_filter_compiles_for_this_processor() {
+        let programs = programs().unwrap();
+        assert!(programs.iter().all(|program| program.len() > 3 && program.len() < 4096));
+    }
+}

@@ -1,0 +1,223 @@
+//! Builds of images from a Dockerfile, by the engine's classic builder. The request is written here because the API's client has
+//! no room for more than 2 GiB of memory.
+
+use std::io;
+use std::path::Path;
+
+use bollard::models::ContainerUpdateBody;
+use bollard::query_parameters::InspectContainerOptions;
+use fairlead_base::CancellationToken;
+use serde_json::Value;
+use tokio::fs::File;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use crate::container::{OWNER_LABEL, PIDS_MAX};
+use crate::{Engine, EngineError};
+
+/// Registry in the names of images that an agent makes. No registry has this name (RFC 6761), so that nobody can publish an
+/// image under a name of the agent's and have it pulled in the place of the agent's own.
+pub const LOCAL_REGISTRY: &str = "fairlead.invalid";
+
+const CPU_PERIOD_US: u64 = 100_000;
+/// Most bytes of the head of an answer, and of one line of it.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+/// Before the short id of the container in which an instruction runs.
+const RUNNING_IN: &str = "Running in ";
+
+/// A build from a Dockerfile.
+#[derive(Debug)]
+pub struct BuildOrder<'a> {
+    /// Tar of the folder; it is read as it is sent.
+    pub context: &'a Path,
+    /// Path of the Dockerfile in it.
+    pub dockerfile: &'a str,
+    /// `name:tag` of the image.
+    pub name: &'a str,
+    /// Of each of its containers; zero for none.
+    pub memory_bytes: u64,
+    /// 1000 = one core; zero for none.
+    pub cpu_millis: u32,
+    /// Whether to begin with an empty cache.
+    pub without_cache: bool,
+}
+
+impl Engine {
+    /// Builds an image; its words go to `line` as they come. Cancelling hangs up, which ends the build.
+    ///
+    /// Every image that the Dockerfile names is asked for at its registry (`pull`), in `FROM`, `COPY --from`, `ONBUILD` and
+    /// after expansion of `ARG`: none is resolved among the images of this server by name or by the start of an id, as these
+    /// are other apps'.
+    pub async fn build(
+        &self,
+        order: BuildOrder<'_>,
+        line: &mut (dyn FnMut(String) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<(), EngineError> {
+        tokio::select! {
+            () = cancel.cancelled() => Err(EngineError::Cancelled),
+            built = self.build_to_end(&order, line) => built,
+        }
+    }
+
+    async fn build_to_end(
+        &self,
+        order: &BuildOrder<'_>,
+        line: &mut (dyn FnMut(String) + Send),
+    ) -> Result<(), EngineError> {
+        let socket = self.socket().ok_or(EngineError::Missing)?;
+        let mut context = File::open(order.context).await?;
+        let head = format!(
+            "POST /build?{} HTTP/1.0\r\nhost: engine\r\ncontent-type: application/x-tar\r\ncontent-length: {}\r\n\r\n",
+            query(order),
+            context.metadata().await?.len()
+        );
+        let (reader, mut writer) = UnixStream::connect(socket).await.map_err(unreachable)?.into_split();
+        let send = async {
+            writer.write_all(head.as_bytes()).await?;
+            tokio::io::copy(&mut context, &mut writer).await
+        };
+        let read = self.follow(BufReader::new(reader), order.memory_bytes, line);
+        tokio::pin!(read);
+        tokio::select! {
+            biased;
+            built = &mut read => return built,
+            // An engine that refuses the build closes while it is sent; its answer says why.
+            sent = send => if let Err(error) = sent {
+                tracing::debug!(%error, "the context was not taken whole");
+            }
+        }
+        read.await
+    }
+
+    /// Reads the answer to its end.
+    async fn follow(
+        &self,
+        mut answer: impl AsyncRead + Unpin + AsyncBufReadExt,
+        memory_bytes: u64,
+        line: &mut (dyn FnMut(String) + Send),
+    ) -> Result<(), EngineError> {
+        let status = read_head(&mut answer).await.map_err(unreachable)?;
+        let mut built = false;
+        while let Some(words) = next_line(&mut answer).await.map_err(unreachable)? {
+            let said: Value = serde_json::from_slice(&words).unwrap_or(Value::Null);
+            let text = |field: &str| said[field].as_str().unwrap_or_default();
+            if status != 200 {
+                let why = said["message"].as_str().map_or_else(|| String::from_utf8_lossy(&words), Into::into);
+                return Err(EngineError::Refused(why.trim().to_owned()));
+            }
+            if let Some(why) = said["errorDetail"]["message"].as_str().or(said["error"].as_str()) {
+                return Err(EngineError::Refused(why.to_owned()));
+            }
+            let words = if text("stream").is_empty() { text("status") } else { text("stream") };
+            for text in words.lines().filter(|text| !text.trim().is_empty()) {
+                if let Some(container) =
+                    text.trim().strip_prefix("---> ").and_then(|text| text.strip_prefix(RUNNING_IN))
+                {
+                    self.limit_processes(container, memory_bytes).await;
+                }
+                built |= text.starts_with("Successfully built ");
+                line(text.to_owned());
+            }
+        }
+        // Podman says nothing of the kind, and ends with the id alone.
+        if status == 200 && (built || self.is_podman().await?) {
+            return Ok(());
+        }
+        Err(EngineError::Refused(format!("it ended the build without a word (status {status})")))
+    }
+
+    /// Limits the processes of a container of the build, for which the builder has no setting. A program of the build may write
+    /// the builder's words itself, so that only a container with exactly the build's memory is changed.
+    async fn limit_processes(&self, container: &str, memory_bytes: u64) {
+        if memory_bytes == 0 || container.len() != 12 || !container.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return;
+        }
+        let limited = async {
+            let docker = self.api().await?;
+            let found = docker.inspect_container(container, None::<InspectContainerOptions>).await?;
+            let host = found.host_config.unwrap_or_default();
+            let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
+            let memory = u64::try_from(host.memory.unwrap_or_default()).unwrap_or_default();
+            if memory == memory_bytes && !labels.contains_key(OWNER_LABEL) {
+                let limit = ContainerUpdateBody { pids_limit: Some(i64::from(PIDS_MAX)), ..Default::default() };
+                docker.update_container(container, limit).await?;
+            }
+            Ok::<(), EngineError>(())
+        };
+        // It may have ended already.
+        if let Err(error) = limited.await {
+            tracing::debug!(container, %error, "its processes are not limited");
+        }
+    }
+}
+
+fn query(order: &BuildOrder<'_>) -> String {
+    let mut query = format!(
+        "version=1&pull=true&rm=true&forcerm=true&nocache={}&dockerfile={}&t={}",
+        order.without_cache,
+        encoded(order.dockerfile),
+        encoded(order.name)
+    );
+    if order.memory_bytes > 0 {
+        // As much with swap as without: none.
+        query.push_str(&format!("&memory={0}&memswap={0}", order.memory_bytes));
+    }
+    if order.cpu_millis > 0 {
+        let quota = u64::from(order.cpu_millis) * CPU_PERIOD_US / 1000;
+        query.push_str(&format!("&cpuperiod={CPU_PERIOD_US}&cpuquota={quota}"));
+    }
+    query
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+fn unreachable(error: io::Error) -> EngineError {
+    EngineError::Refused(format!("it can't be asked for the build ({error})"))
+}
+
+/// Reads status line and headers; the status.
+async fn read_head(answer: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<u16> {
+    let mut status = None;
+    while let Some(line) = next_line(answer).await? {
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        status = status.or_else(|| line.split(' ').nth(1)?.parse().ok());
+    }
+    status.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The next line; `None` at the end.
+async fn next_line(answer: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let count = answer.take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await?;
+    Ok((count > 0).then_some(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_asks_registries_for_its_images_and_gives_memory_as_it_is() {
+        let order = BuildOrder {
+            context: Path::new("/x"),
+            dockerfile: "web/Dockerfile a&pull=false",
+            name: "fairlead.invalid/a:b",
+            memory_bytes: 6 << 30,
+            cpu_millis: 1500,
+            without_cache: false,
+        };
+        assert_eq!(
+            query(&order),
+            "version=1&pull=true&rm=true&forcerm=true&nocache=false&dockerfile=web%2FDockerfile%20a%26pull%3Dfalse\
+             &t=fairlead.invalid%2Fa%3Ab&memory=6442450944&memswap=6442450944&cpuperiod=100000&cpuquota=150000"
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! Keeper of the access log's file in `run`: opens it, rotates it when it is full, opens it anew when it was moved. The proxy gets
+//! descriptors only. Invariant: a disk that hangs delays lines, never the keeper.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairlead_model::AccessLog;
+use fairlead_wire::local::ProxySnapshot;
+use fairlead_wire::proxy_settings;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// A disk may take so long before the keeper goes on without it.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Path and bounds of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wanted {
+    path: PathBuf,
+    settings: AccessLog,
+}
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    inode: u64,
+    file: Arc<File>,
+}
+
+/// The log's file, and the look at it that is under way.
+#[derive(Debug, Default)]
+pub(super) struct LogFile {
+    wanted: Option<Wanted>,
+    open: Option<Open>,
+    looking: Option<JoinHandle<io::Result<Option<Open>>>>,
+    failing: bool,
+}
+
+impl LogFile {
+    /// Takes over what a table says. One whose settings can't be read is refused by the proxy and changes nothing here.
+    pub(super) fn want(&mut self, snapshot: &ProxySnapshot) {
+        let Ok(settings) = proxy_settings(snapshot.settings.as_ref()) else { return };
+        let is_on = settings.access_log.enabled && !snapshot.access_log_path.is_empty();
+        self.wanted = is_on
+            .then(|| Wanted { path: PathBuf::from(&snapshot.access_log_path), settings: settings.access_log.clone() });
+        if self.wanted.is_none() {
+            self.open = None;
+        }
+    }
+
+    /// The file that lines go to now.
+    pub(super) fn current(&self) -> Option<Arc<File>> {
+        self.open.as_ref().map(|open| Arc::clone(&open.file))
+    }
+
+    /// Looks at the file; tells the one to write to when it is another than before.
+    pub(super) async fn look(&mut self) -> Option<Arc<File>> {
+        let mut looking = match self.looking.take() {
+            Some(looking) => looking,
+            None => {
+                let wanted = self.wanted.clone()?;
+                let known = self.open.as_ref().filter(|open| open.path == wanted.path).map(|open| open.inode);
+                tokio::task::spawn_blocking(move || look_at(wanted, known))
+            }
+        };
+        let Ok(looked) = timeout(PATIENCE, &mut looking).await else {
+            self.looking = Some(looking);
+            return None;
+        };
+        match looked.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            Ok(opened) => {
+                if std::mem::take(&mut self.failing) {
+                    tracing::info!("the access log is opened again");
+                }
+                let file = Arc::clone(&opened.as_ref()?.file);
+                self.open = opened;
+                Some(file)
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.failing, true) {
+                    tracing::error!(%error, "the access log can't be opened");
+                }
+                None
+            }
+        }
+    }
+}
+
+/// `None` while the file of this inode is there and has room.
+fn look_at(Wanted { path, settings }: Wanted, known: Option<u64>) -> io::Result<Option<Open>> {
+    match std::fs::metadata(&path) {
+        Ok(there) if there.len() >= settings.file_bytes_max => rotate(&path, settings.files_max)?,
+        Ok(there) if Some(there.ino()) == known => return Ok(None),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // It holds addresses and paths of clients, so other users must not read it.
+    let file = OpenOptions::new().create(true).append(true).mode(0o640).open(&path)?;
+    let inode = file.metadata()?.ino();
+    Ok(Some(Open { path, inode, file: Arc::new(file) }))
+}
+
+/// `access.log` becomes `access.log.1`, that one `.2`, and so on; beyond `files_max` they are removed.
+fn rotate(path: &Path, files_max: u32) -> io::Result<()> {
+    let numbered = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        PathBuf::from(name)
+    };
+    ignore_missing(std::fs::remove_file(numbered(files_max)))?;
+    for number in (1..files_max).rev() {
+        ignore_missing(std::fs::rename(numbered(number), numbered(number + 1)))?;
+    }
+    ignore_missing(std::fs::rename(path, numbered(1)))
+}
+
+fn ignore_missing(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use fairlead_wire::proxy_settings_message;
+
+    use super::*;
+
+    fn wanting(path: &Path, file_bytes_max: u64) -> LogFile {
+        let access_log = AccessLog { file_bytes_max, files_max: 2, ..AccessLog::default() };
+        let settings = fairlead_model::ProxySettings { access_log, ..Default::default() };
+        let mut log = LogFile::default();
+        log.want(&ProxySnapshot {
+            settings: proxy_settings_message(&settings),
+            access_log_path: path.to_string_lossy().into_owned(),
+            ..ProxySnapshot::default()
+        });
+        log
+    }
+
+    /// The disk may be slow.
+    async fn opened(log: &mut LogFile) -> Arc<File> {
+        loop {
+            if let Some(file) = log.look().await {
+                return file;
+            }
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn full_files_are_kept_under_numbers_and_the_oldest_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        let mut log = wanting(&path, 64 * 1024);
+        for _ in 0..5 {
+            opened(&mut log).await.write_all(&[b'x'; 64 * 1024]).unwrap();
+        }
+        opened(&mut log).await.write_all(b"last").unwrap();
+        assert_eq!(names(folder.path()), ["access.log", "access.log.1", "access.log.2"]);
+        assert_eq!(std::fs::read(&path).unwrap(), b"last");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_moved_away_is_begun_anew_and_one_that_is_there_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        let mut first = wanting(&path, 64 * 1024);
+        opened(&mut first).await.write_all(b"one").unwrap();
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        opened(&mut first).await.write_all(b"two").unwrap();
+        opened(&mut wanting(&path, 64 * 1024)).await.write_all(b"three").unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!((read("moved"), read("access.log")), ("one".to_owned(), "twothree".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_not_there_is_an_error_and_not_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("later").join("access.log");
+        let mut log = wanting(&path, 64 * 1024);
+        while !log.failing {
+            assert!(log.look().await.is_none());
+        }
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        opened(&mut log).await;
+        assert!(!log.failing && log.current().is_some());
+    }
+}

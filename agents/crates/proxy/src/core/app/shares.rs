@@ -1,0 +1,97 @@
+//! Shares of an app's places by client: while others want in, one client can't have them all.
+//! A client that nobody else waits beside is not bounded.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+/// Places stay shared for so long after a client had to wait for those of others.
+const SHARED_MS: u64 = 5_000;
+
+/// Places of an app on one core, and who holds them.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    held: HashMap<u64, u32, RandomState>,
+    /// Places that there are.
+    places: u32,
+    shared_until_ms: u64,
+}
+
+impl Shares {
+    pub(super) fn set_places(&mut self, places: u32) {
+        self.places = places;
+    }
+
+    pub(super) fn take(&mut self, client: u64) {
+        *self.held.entry(client).or_default() += 1;
+    }
+
+    pub(super) fn give(&mut self, client: u64) {
+        if let Some(held) = self.held.get_mut(&client) {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(&client);
+            }
+        }
+    }
+
+    /// Whether a client may have one place more. While they are shared a quarter is kept from each for the others.
+    pub(super) fn may(&self, client: u64, now_ms: u64) -> bool {
+        // Without places there is nothing to share.
+        now_ms >= self.shared_until_ms
+            || self.places == 0
+            || self.held_by(client) < (self.places - self.places / 4).max(1)
+    }
+
+    /// A client has to wait; `others` tells whether another one waits too.
+    pub(super) fn waits(&mut self, client: u64, others: bool, now_ms: u64) {
+        // Somebody else holds places that it could have.
+        let holds_all = self.held.len() == usize::from(self.held.contains_key(&client));
+        if others || !holds_all {
+            self.shared_until_ms = now_ms + SHARED_MS;
+        }
+    }
+
+    fn held_by(&self, client: u64) -> u32 {
+        self.held.get(&client).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(shares: &mut Shares, client: u64, now_ms: u64) -> u32 {
+        let mut count = 0;
+        while count < 100 && shares.may(client, now_ms) {
+            shares.take(client);
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn a_client_alone_has_all_places_and_one_beside_others_leaves_a_quarter() {
+        let mut shares = Shares::default();
+        shares.set_places(64);
+        assert_eq!(taken(&mut shares, 1, 0), 100, "alone it is not bounded here");
+        // It waits beside nobody: nothing is shared.
+        shares.waits(1, false, 0);
+        assert!(shares.may(1, 0));
+        // Another one has to wait.
+        shares.waits(2, false, 1_000);
+        (0..100).for_each(|_| shares.give(1));
+        assert_eq!((taken(&mut shares, 1, 1_000), taken(&mut shares, 2, 1_000)), (48, 48));
+        assert!(shares.may(1, 1_000 + SHARED_MS));
+    }
+
+    #[test]
+    fn nobody_is_bounded_below_one_place() {
+        let mut shares = Shares::default();
+        shares.set_places(1);
+        shares.waits(1, true, 0);
+        assert_eq!(taken(&mut shares, 1, 0), 1);
+        shares.give(1);
+        assert!(shares.held.is_empty());
+    }
+}

@@ -1,0 +1,11 @@
+// Addresses that lead each machine to itself. A command or link with one is of no use anywhere else. Pure.
+
+/** The first such address in a text; null: there is none. */
+export function localAddressIn(text: string): string | null {
+  for (const [address] of text.matchAll(/https?:\/\/[^/\s'"]+/g)) {
+    if (!URL.canParse(address)) continue;
+    const { hostname } = new URL(address);
+    if (/^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) return address;
+  }
+  return null;
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { createHealthCheck } from './health-check.ts';
+
+function stage() {
+  const asked: PromiseWithResolvers<void>[] = [];
+  const failures: unknown[] = [];
+  let at = 0;
+  const check = createHealthCheck({
+    ask: () => {
+      const next = Promise.withResolvers<void>();
+      asked.push(next);
+      return next.promise;
+    },
+    onFailure: (error) => failures.push(error),
+    now: () => at,
+  });
+  return { asked, failures, check, forward: (ms: number) => (at += ms) };
+}
+
+test('a thousand who ask at once cost one query, and those of the next second none', async () => {
+  const { asked, check, forward } = stage();
+  const answers = Array.from({ length: 1000 }, () => check.isHealthy());
+  expect(asked).toHaveLength(1);
+  asked[0]?.resolve();
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([true]));
+  forward(999);
+  expect(await check.isHealthy()).toBe(true);
+  expect(asked).toHaveLength(1);
+  forward(1);
+  const next = check.isHealthy();
+  expect(asked).toHaveLength(2);
+  asked[1]?.resolve();
+  expect(await next).toBe(true);
+});
+
+test('a database that is away is told, and asked again after a second', async () => {
+  const { asked, failures, check, forward } = stage();
+  const first = check.isHealthy();
+  asked[0]?.reject(new Error('away'));
+  expect(await first).toBe(false);
+  expect(failures).toHaveLength(1);
+  expect(await check.isHealthy()).toBe(false);
+  forward(1000);
+  const second = check.isHealthy();
+  asked[1]?.resolve();
+  expect(await second).toBe(true);
+});

@@ -1,0 +1,153 @@
+// Attacks on permissions by people of the organization itself: each is refused, and a positive control shows that the same
+// call goes through where the wall does not stand.
+import { newId, parseId } from '@fairlead/contract/ids';
+import { permissionSchema } from '@fairlead/core/role';
+import type { TokenPermission } from '@fairlead/core/token';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from './testing/index.ts';
+
+let api: TestApi;
+let people = 0;
+let production: ReturnType<typeof parseId<'env'>>;
+let staging: ReturnType<typeof parseId<'env'>>;
+let owner: ReturnType<TestApi['caller']>;
+let ownerCookie: string;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  ownerCookie = (await api.signUp('Founder', 'owner')).cookie;
+  owner = api.caller(ownerCookie);
+  const [first] = (await owner.environment.list()).items;
+  production = parseId('env', first?.id ?? '');
+  api.world.clock.forward(1000);
+  staging = (await owner.environment.create({ name: 'Staging' })).environmentId;
+});
+afterAll(() => api.close());
+
+const refusedBy = (text: string) => ({ message: expect.stringContaining(text) });
+const denied = refusedBy('does not allow');
+const isProtected = refusedBy('is protected');
+
+async function member(
+  role: string,
+): Promise<{ caller: ReturnType<TestApi['caller']>; cookie: string; memberId: string }> {
+  people += 1;
+  const name = `Person${people}`;
+  const { cookie } = await api.signUp(name, role);
+  return { caller: api.caller(cookie), cookie, memberId: `mem_${name}` };
+}
+
+async function customRole(permissions: readonly string[]): Promise<string> {
+  const id = newId('rol');
+  const { organizationId } = api.world;
+  await api.world.system(({ tx }) =>
+    tx.customRole.create({ data: { id, organizationId, name: id, permissions: [...permissions] } }),
+  );
+  return id;
+}
+
+/** May do nothing in the organization, and is a developer of one environment. */
+async function developerOf(environmentId: string) {
+  const { caller, cookie, memberId } = await member(await customRole([]));
+  const { organizationId } = api.world;
+  await api.world.system(({ tx }) =>
+    tx.roleGrant.create({ data: { id: newId('grt'), organizationId, memberId, role: 'developer', environmentId } }),
+  );
+  return { caller, cookie, memberId };
+}
+
+const withProtected = async (work: () => Promise<void>) => {
+  await owner.environment.update({ environmentId: production, protected: true });
+  try {
+    await work();
+  } finally {
+    await owner.environment.update({ environmentId: production, protected: false });
+  }
+};
+
+/** In production and in staging, with a domain of production. */
+async function shop(name: string) {
+  const { appId } = await api.world.createApp(name, { deployNow: false });
+  const host = `${name.toLowerCase()}.shop.test`;
+  const { id } = await owner.domain.attach({ appId, host });
+  await owner.app.attachServer({ appId, environmentId: staging, serverId: api.world.serverId });
+  return { appId, host, domainId: id };
+}
+
+test('a developer cannot lead a path of a protected host to staging', async () => {
+  const { appId, host } = await shop('Paths');
+  const { caller } = await member('developer');
+  const attack = (pathPrefix: string) => caller.domain.attach({ appId, environmentId: staging, host, pathPrefix });
+  await withProtected(async () => {
+    await expect(attack('/checkout')).rejects.toMatchObject(isProtected);
+    const elsewhere = { appId, environmentId: staging, host: `next.${host}` };
+    expect(await caller.domain.attach(elsewhere)).toMatchObject({ host: elsewhere.host });
+  });
+  expect(await attack('/checkout')).toMatchObject({ pathPrefix: '/checkout' });
+});
+
+test('a developer cannot change the pages, redirects or headers of a protected host, nor take it away', async () => {
+  const { domainId, appId, host } = await shop('Pages');
+  const { caller } = await member('developer');
+  const { policy } = await caller.domain.get({ domainId });
+  const redirect = { to: 'https://evil.test/' };
+  const attacks = [
+    () => caller.domain.updatePolicy({ domainId, policy: { ...policy, redirect } as never }),
+    () => caller.domain.detach({ domainId }),
+  ];
+  await withProtected(async () => {
+    for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
+    const approver = await member('deployer');
+    await approver.caller.domain.updatePolicy({ domainId, policy } as never);
+  });
+  await caller.domain.detach({ domainId });
+  expect(await caller.domain.attach({ appId, environmentId: staging, host })).toMatchObject({ host });
+});
+
+test('a grant on staging takes no app into it that its holder may not change at home', async () => {
+  const { appId } = await api.world.createApp('Secretive', { deployNow: false });
+  await owner.config.update({ appId, settings: { variables: { TOKEN: 'of production' } } });
+  const { cookie, memberId } = await developerOf(staging);
+  const attack = () =>
+    api.caller(cookie).app.attachServer({ appId, environmentId: staging, serverId: api.world.serverId });
+  const caller = api.caller(cookie);
+  await expect(attack()).rejects.toMatchObject(denied);
+  await expect(caller.config.get({ appId, environmentId: staging })).rejects.toMatchObject(denied);
+  const { organizationId } = api.world;
+  const role = await customRole(['app.write']);
+  await api.world.system(({ tx }) =>
+    tx.roleGrant.create({ data: { id: newId('grt'), organizationId, memberId, role, environmentId: production } }),
+  );
+  await attack();
+  const { settings } = await api.caller(cookie).config.get({ appId, environmentId: staging });
+  expect(settings.variables).toEqual({ TOKEN: 'of production' });
+});
+
+test('a key that the procedure drops opens no list of volumes', async () => {
+  const { appId, slug } = await api.world.createApp('Side', { deployNow: false });
+  await owner.app.attachServer({ appId, environmentId: staging, serverId: api.world.serverId });
+  const { caller } = await developerOf(staging);
+  await expect(caller.volume.list({})).rejects.toMatchObject(denied);
+  await expect(caller.volume.list({ slug, environmentId: staging } as never)).rejects.toMatchObject(denied);
+  expect(await caller.volume.list({ appId, environmentId: staging })).toEqual({ items: [] });
+  expect(await owner.volume.list({})).toEqual({ items: [] });
+});
+
+test('making an app deploys and takes a host only with the permissions for it, where it goes', async () => {
+  const { serverId } = api.world;
+  const input = (name: string) => ({ name, serverId, repositoryUrl: 'https://git.example.test/x.git' });
+  const tokenOf = async (permissions: readonly TokenPermission[]) => {
+    const { token } = await owner.token.create({ name: newId('tok'), permissions: [...permissions], days: 1 } as never);
+    return api.tokenCaller(token);
+  };
+  const writing = await tokenOf(['app.write']);
+  await expect(writing.app.create({ ...input('First'), deployNow: true })).rejects.toMatchObject(denied);
+  await expect(
+    writing.app.create({ ...input('Second'), deployNow: false, host: 'second.shop.test' }),
+  ).rejects.toMatchObject(denied);
+  expect((await writing.app.create({ ...input('Third'), deployNow: false })).deploymentId).toBeNull();
+  const all = await tokenOf(['app.write', 'deployment.write', 'domain.write']);
+  const made = await all.app.create({ ...input('Fourth'), deployNow: true, host: 'fourth.shop.test' });
+  expect(made.deploymentId).toMatch(/^dep_/);
+  expect(permissionSchema.options).toContain('domain.write');
+});

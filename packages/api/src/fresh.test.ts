@@ -1,0 +1,112 @@
+// What outlives a session is done by a fresh one only: the list of these procedures, and that each of them asks.
+import { TRPCError } from '@trpc/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { apiRouter } from './router.ts';
+import { startTestApi, type TestApi } from './testing/index.ts';
+import { declaredProcedures } from './testing/matrix/declared.ts';
+
+const fresh = [
+  'environment.update',
+  'grant.create',
+  'invitation.create',
+  'invitation.rotate',
+  'member.update',
+  'organization.delete',
+  'organization.transfer',
+  'organization.update',
+  'role.create',
+  'role.update',
+  'secret.reveal',
+  'server.enrol',
+  'serviceAccount.create',
+  'serviceAccount.createToken',
+  'serviceAccount.update',
+  'token.create',
+];
+
+/** Permissions by which somebody leaves a way in, or takes a guard away. */
+const lasting =
+  /^(member\.(invite|write)|role\.write|token\.write|server\.enrol|environment\.write|secret\.reveal|organization\.(write|delete|transfer))$/;
+
+/** Mutations under such a permission that leave nothing behind. A new one belongs here with its reason, or is fresh. */
+const notLasting: Readonly<Record<string, string>> = {
+  'environment.create': 'guards nothing yet',
+  'environment.delete': 'only without an app in it',
+  'grant.delete': 'takes rights',
+  'invitation.revoke': 'takes a way in',
+  'member.delete': 'takes rights',
+  'member.revokeToken': 'takes a way in',
+  'organization.restore': 'ends an announced end',
+  'role.delete': 'only while nobody holds it',
+  'secret.rotateKey': 'gives nobody anything',
+  'serviceAccount.delete': 'takes rights',
+  'serviceAccount.revokeToken': 'takes a way in',
+  'token.revoke': 'takes a way in',
+};
+
+const procedures = declaredProcedures(apiRouter);
+let api: TestApi;
+let owner: string;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  ({ cookie: owner } = await api.signUp('Owner', 'owner'));
+});
+afterAll(() => api.close());
+
+/** With an input that fits none: a procedure that asks for a fresh session does so before it looks at it. */
+async function outcomeOf(path: string): Promise<string> {
+  const call = path
+    .split('.')
+    .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], api.caller(owner)) as (
+    input: unknown,
+  ) => Promise<unknown>;
+  try {
+    await call({ nonsense: true });
+    return 'ok';
+  } catch (error) {
+    if (!(error instanceof TRPCError)) throw error;
+    return (error.cause as unknown as { readonly published: { readonly errorCode: string } }).published.errorCode;
+  }
+}
+
+test('the procedures that ask for a fresh session are these', () => {
+  expect(procedures.flatMap(({ path, fresh: isFresh }) => (isFresh ? [path] : [])).sort()).toEqual(fresh);
+});
+
+test('whatever may leave something behind asks for a fresh session, or says why it need not', () => {
+  const undecided = procedures.filter(
+    ({ path, type, access, fresh: isFresh }) =>
+      type === 'mutation' && lasting.test(access) && isFresh !== true && !Object.hasOwn(notLasting, path),
+  );
+  expect(undecided.map(({ path }) => path)).toEqual([]);
+  const known = new Set(procedures.map(({ path }) => path));
+  expect(Object.keys(notLasting).filter((path) => !known.has(path) || fresh.includes(path))).toEqual([]);
+});
+
+test.each(fresh)('%s refuses an old session and takes a fresh one', async (path) => {
+  expect(await outcomeOf(path)).not.toBe('session.not_fresh');
+  api.world.clock.forward(16 * 60_000);
+  try {
+    expect(await outcomeOf(path)).toBe('session.not_fresh');
+  } finally {
+    api.world.clock.forward(-16 * 60_000);
+  }
+});
+
+test('an owner’s old session leaves no second owner, no open environment and no rule behind', async () => {
+  const caller = api.caller(owner);
+  const { organizationId } = api.world;
+  api.world.clock.forward(16 * 60_000);
+  try {
+    await expect(caller.invitation.create({ role: 'owner' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(caller.organization.update({ requiresTwoFactor: false })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(caller.server.enrol({ name: 'Rogue' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    expect(await api.world.system(({ tx }) => tx.invitation.count({ where: { organizationId } }))).toBe(0);
+  } finally {
+    api.world.clock.forward(-16 * 60_000);
+  }
+  // The same call with the wall down: a fresh session.
+  await caller.invitation.create({ role: 'owner' });
+  expect(await api.world.system(({ tx }) => tx.invitation.count({ where: { organizationId } }))).toBe(1);
+});

@@ -1,0 +1,170 @@
+// Holds the live streams that are open in this process: bounded by person and organization, checked again by session, and
+// ended when the session, the membership or a right is gone. Never holds a transaction.
+import { newId } from '@fairlead/contract/ids';
+import { actorUserId, type Log } from '@fairlead/core/kernel';
+import { closeStream, openStream, type StreamLimits, touchStreams } from '@fairlead/core/request';
+import type { Database } from '@fairlead/db';
+import { type Access, readAccess, requireSession } from './access.ts';
+import type { ApiContext } from './context.ts';
+import { toTrpcError } from './errors.ts';
+
+const defaultStreamLimits: StreamLimits = { personMax: 20, organizationMax: 200 };
+
+const defaultRecheckMs = 15_000;
+/** Several times within core's `streamSeenMs`. */
+const touchMs = 5_000;
+
+/** What a stream shows, and what its person must go on being allowed. */
+export interface Watching<T> {
+  /** Throws when `now` is not enough any more. */
+  readonly requireStill: (now: Access) => void;
+  readonly items: AsyncIterable<T>;
+}
+
+/** Of a stream that is being opened. */
+export interface StreamSide {
+  /** Aborted when the reader leaves or access ends. */
+  readonly signal: AbortSignal;
+  /** The access that was last read. */
+  readonly access: () => Access;
+}
+
+interface OpenStream {
+  readonly requireStill: (now: Access) => void;
+  readonly end: (reason: unknown) => void;
+  access: Access;
+}
+
+type Close = () => Promise<void>;
+
+export interface OpenStreams {
+  /** Counts a stream; throws request.too_many. Answers the function that closes it. */
+  claim(access: Access): Promise<Close>;
+  /** Counts a stream of a session, and goes on checking its access. Throws request.too_many, and token.person_only. */
+  open(ctx: ApiContext, stream: OpenStream): Promise<Close>;
+}
+
+export interface OpenStreamsOptions {
+  readonly database: Database;
+  readonly log: Log;
+  readonly limits?: StreamLimits;
+  /** A person who lost access may go on watching for so long. */
+  readonly recheckMs?: number;
+}
+
+export function createOpenStreams({
+  database,
+  log,
+  limits = defaultStreamLimits,
+  recheckMs = defaultRecheckMs,
+}: OpenStreamsOptions): OpenStreams {
+  /** Ids of all that are open here; one statement renews them. */
+  const openIds = new Set<string>();
+  /** Session and organization → the streams that one check answers for. */
+  const watched = new Map<string, { readonly streams: Set<OpenStream>; readonly timer: NodeJS.Timeout }>();
+  let touching: NodeJS.Timeout | undefined;
+
+  const touch = () => {
+    database
+      .system('renew live streams', (tx) => touchStreams({ tx }, { streamIds: [...openIds] }))
+      .catch((error: unknown) => log.warn({ err: error }, 'open live streams could not be renewed'));
+  };
+  const recheck = (ctx: ApiContext, key: string) => {
+    const streams = [...(watched.get(key)?.streams ?? [])];
+    const [first] = streams;
+    if (first === undefined) return;
+    readAccess(ctx, first.access).then(
+      (now) => {
+        for (const stream of streams) {
+          try {
+            stream.requireStill(now);
+            stream.access = now;
+          } catch (error) {
+            stream.end(error);
+          }
+        }
+      },
+      (error: unknown) => {
+        for (const stream of streams) stream.end(error);
+      },
+    );
+  };
+  const watch = (ctx: ApiContext, key: string, stream: OpenStream) => {
+    const known = watched.get(key);
+    if (known === undefined) {
+      watched.set(key, { streams: new Set([stream]), timer: setInterval(() => recheck(ctx, key), recheckMs) });
+    } else {
+      known.streams.add(stream);
+    }
+  };
+  const unwatch = (key: string, stream: OpenStream) => {
+    const known = watched.get(key);
+    known?.streams.delete(stream);
+    if (known?.streams.size !== 0) return;
+    clearInterval(known.timer);
+    watched.delete(key);
+  };
+  const claim = async ({ actor, organizationId }: Access): Promise<Close> => {
+    const streamId = newId('evt');
+    // A service account's token stands for nobody else.
+    const userId = actorUserId(actor) ?? (actor.kind === 'token' ? actor.tokenId : 'system');
+    await database.system('open a live stream', (tx) =>
+      openStream({ tx }, { streamId, userId, organizationId }, limits),
+    );
+    openIds.add(streamId);
+    touching ??= setInterval(touch, touchMs);
+    return async () => {
+      openIds.delete(streamId);
+      if (openIds.size === 0) {
+        clearInterval(touching);
+        touching = undefined;
+      }
+      // A row that stays behind counts no more as soon as nobody renews it.
+      await database
+        .system('close a live stream', (tx) => closeStream({ tx }, { streamId }))
+        .catch((error: unknown) => log.warn({ err: error }, 'a live stream could not be closed'));
+    };
+  };
+
+  return {
+    claim,
+    open: async (ctx, stream) => {
+      const { id } = await requireSession(ctx);
+      const close = await claim(stream.access);
+      const key = `${id} ${stream.access.organizationSlug}`;
+      watch(ctx, key, stream);
+      return async () => {
+        unwatch(key, stream);
+        await close();
+      };
+    },
+  };
+}
+
+/**
+ * Yields what `begin` answers until its reader leaves or its person may not watch it any more. The ladder maps what a
+ * procedure throws before it answers; a stream throws after that, so it maps by itself.
+ */
+export async function* streamWhileAllowed<T>(
+  ctx: ApiContext & { readonly access: Access },
+  { path, signal }: { readonly path: string; readonly signal: AbortSignal | undefined },
+  begin: (side: StreamSide) => Promise<Watching<T>>,
+): AsyncGenerator<T, void> {
+  const ended = new AbortController();
+  const stop = AbortSignal.any(signal === undefined ? [ended.signal] : [signal, ended.signal]);
+  const stream = { access: ctx.access, requireStill: (_now: Access): void => {}, end: ended.abort.bind(ended) };
+  let close: (() => Promise<void>) | undefined;
+  try {
+    const { requireStill, items } = await begin({ signal: stop, access: () => stream.access });
+    stream.requireStill = requireStill;
+    close = await ctx.streams.open(ctx, stream);
+    yield* items;
+    ended.signal.throwIfAborted();
+  } catch (error) {
+    if (signal?.aborted) return;
+    throw toTrpcError(ended.signal.aborted ? ended.signal.reason : error, ctx.log, path);
+  } finally {
+    ended.abort();
+    await close?.();
+  }
+}

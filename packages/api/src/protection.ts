@@ -1,0 +1,204 @@
+// How a protected environment is safe from each mutation: deployments wait for another member's approval, everything else
+// that decides what visitors get needs `deployment.approve` there. Rendered into docs/permissions.md.
+import type {
+  AppId,
+  DeploymentId,
+  DomainId,
+  EnvironmentId,
+  SecretGroupId,
+  SecretId,
+  ServerId,
+  VolumeId,
+} from '@fairlead/contract/ids';
+import { findProtected } from '@fairlead/core/deployment';
+import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
+import type { SecretOwner } from '@fairlead/core/secret';
+import type { Access } from './access.ts';
+import { findEnvironmentOfNewApp, type ScopeOf } from './scopes.ts';
+
+export type Protection<Input = unknown> =
+  /** It starts a deployment, which waits in a protected environment. */
+  | { readonly kind: 'approval'; readonly words: string }
+  /** `find` answers the environments that it reaches into; in those that are protected it needs `deployment.approve`. */
+  | {
+      readonly kind: 'approver';
+      readonly words: string;
+      readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly string[]>;
+    }
+  /** It changes nothing that visitors get. `words` says why. */
+  | { readonly kind: 'open'; readonly words: string };
+
+/** Throws environment.protected. */
+export async function requireApprover(
+  core: OrganizationCtx,
+  access: Access,
+  environmentIds: readonly string[],
+): Promise<void> {
+  if (environmentIds.length === 0 || access.may('deployment.approve')) return;
+  for (const { id, projectId } of await findProtected(core, environmentIds)) {
+    if (access.may('deployment.approve', { projectId, environmentId: id })) continue;
+    throw new AppError('environment.protected');
+  }
+}
+
+export const waitsForApproval: Protection = { kind: 'approval', words: 'the deployment waits for approval' };
+
+export function open(because: string): Protection {
+  return { kind: 'open', words: because };
+}
+
+/** Rights have their own rule: nobody gives a permission that they lack. */
+export const isRights = open('it gives no permission that its author lacks');
+export const isOrganization = open('it reaches no app');
+
+function approver<Input>(
+  words: string,
+  find: (core: OrganizationCtx, input: Input) => Promise<readonly string[]>,
+): Protection<Input> {
+  return { kind: 'approver', words, find };
+}
+
+/** In the environment that `scope` finds. */
+export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
+  return approver('in that environment', async (core, input) =>
+    (await scope.find(core, input)).flatMap(({ environmentId }) => environmentId ?? []),
+  );
+}
+
+/** In the environment that an app is taken into; nothing changes at its home. */
+export const approverOfTarget = approver<{ readonly appId: AppId; readonly environmentId?: EnvironmentId | undefined }>(
+  'in that environment',
+  async (core, { appId, environmentId }) =>
+    environmentId === undefined ? (await placesOf(core, { appId })).slice(0, 1) : [environmentId],
+);
+
+export const approverOfApp = approver<{ readonly appId: AppId }>('in each environment where the app runs', placesOf);
+
+interface AppChange {
+  readonly appId: AppId;
+  readonly environmentId?: EnvironmentId | undefined;
+  readonly [setting: string]: unknown;
+}
+
+/** A name is shown to members only, and a branch counts in one environment. */
+export const approverOfAppChange = approver<AppChange>(
+  'in each environment that the change reaches',
+  async (core, { appId, environmentId, name: _name, branch, ...settings }) => {
+    const places = await placesOf(core, { appId });
+    if (Object.values(settings).some((value) => value !== undefined)) return places;
+    if (branch === undefined) return [];
+    return places.filter((place, at) => (environmentId === undefined ? at === 0 : place === environmentId));
+  },
+);
+
+interface NewAppRoute {
+  readonly environmentId?: EnvironmentId | undefined;
+  readonly host?: string | undefined;
+}
+
+/** A new app without a host has no visitors until it is deployed, which waits for approval. */
+export const approverOfNewApp = approver<NewAppRoute>(
+  'with a host: in that environment and in each where the host leads to',
+  async (core, { environmentId, host }) => {
+    if (host === undefined) return [];
+    const environment = await findEnvironmentOfNewApp(core, environmentId);
+    return environment === null ? [] : [environment.id, ...(await environmentsOfHost(core, host))];
+  },
+);
+
+interface NewRoute {
+  readonly appId: AppId;
+  readonly environmentId?: EnvironmentId | undefined;
+  readonly host: string;
+}
+
+const eachOfHost = 'in each environment where the host leads to';
+
+export const approverOfNewRoute = approver<NewRoute>(eachOfHost, async (core, { appId, environmentId, host }) => {
+  const places = await placesOf(core, { appId });
+  const [place] = environmentId === undefined ? places : places.filter((each) => each === environmentId);
+  return place === undefined ? [] : [place, ...(await environmentsOfHost(core, host))];
+});
+
+/** All paths of a host share its cookies and its name, so they are protected together. */
+export const approverOfHost = approver<{ readonly domainId: DomainId }>(eachOfHost, async (core, { domainId }) => {
+  const { tx, organizationId } = core;
+  const domain = await tx.domain.findFirst({ where: { id: domainId, organizationId }, select: { host: true } });
+  return domain === null ? [] : environmentsOfHost(core, domain.host);
+});
+
+/** Whoever asked takes back what still waits for approval; what is under way may be live already. */
+export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId }>(
+  'in that environment, once it was approved',
+  async ({ tx, organizationId }, { deploymentId }) => {
+    const row = await tx.deployment.findFirst({
+      where: { id: deploymentId, organizationId, approval: { isNot: { state: 'pending' } } },
+      select: { environmentId: true },
+    });
+    return row === null ? [] : [row.environmentId];
+  },
+);
+
+export const approverOfServer = approver<{ readonly serverId: ServerId }>(
+  'in each environment that has an app on the server',
+  ({ tx, organizationId }, { serverId }) =>
+    tx.placement.findMany({ where: { organizationId, serverId } }).then(environmentsOf),
+);
+
+export const approverOfVolume = approver<{ readonly volumeId: VolumeId }>(
+  'in that environment',
+  ({ tx, organizationId }, { volumeId }) =>
+    tx.volume.findMany({ where: { id: volumeId, organizationId } }).then(environmentsOf),
+);
+
+const eachWithGroup = 'in that environment; of a shared group, in each where an app has it';
+
+export const approverOfSecretOwner = approver<{ readonly owner: SecretOwner }>(
+  eachWithGroup,
+  async (core, { owner }) =>
+    'groupId' in owner
+      ? environmentsOfGroup(core, owner)
+      : (await placesOf(core, owner)).filter((place, at) =>
+          owner.environmentId === undefined ? at === 0 : place === owner.environmentId,
+        ),
+);
+
+export const approverOfSecret = approver<{ readonly secretId: SecretId }>(eachWithGroup, async (core, { secretId }) => {
+  const { tx, organizationId } = core;
+  const row = await tx.secret.findFirst({
+    where: { id: secretId, organizationId },
+    select: { environmentId: true, groupId: true },
+  });
+  if (row?.groupId != null) return environmentsOfGroup(core, { groupId: row.groupId });
+  return row?.environmentId == null ? [] : [row.environmentId];
+});
+
+export const approverOfGroup = approver<{ readonly groupId: SecretGroupId }>(
+  'in each environment where an app has the group',
+  environmentsOfGroup,
+);
+
+/** Of an app, the environment where it was made first. */
+async function placesOf(
+  { tx, organizationId }: OrganizationCtx,
+  { appId }: { readonly appId: AppId },
+): Promise<string[]> {
+  const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+  return environmentsOf(await tx.placement.findMany({ where: { organizationId, appId }, orderBy }));
+}
+
+async function environmentsOfHost({ tx, organizationId }: OrganizationCtx, host: string): Promise<string[]> {
+  return environmentsOf(await tx.domain.findMany({ where: { organizationId, host } }));
+}
+
+async function environmentsOfGroup(
+  { tx, organizationId }: OrganizationCtx,
+  { groupId }: { readonly groupId: string },
+): Promise<string[]> {
+  const app = { secretGroups: { some: { groupId } } };
+  return environmentsOf(await tx.placement.findMany({ where: { organizationId, app } }));
+}
+
+function environmentsOf(rows: readonly { readonly environmentId: string }[]): string[] {
+  return [...new Set(rows.map(({ environmentId }) => environmentId))];
+}

@@ -1,0 +1,50 @@
+// Tracks which sessions have proven a second factor, and guards what changes an account's ways in with that proof.
+import { AppError } from '@fairlead/contract/errors';
+import type { Session } from './create-auth.ts';
+import { requireFresh } from './fresh.ts';
+import type { Internals } from './internals.ts';
+
+/**
+ * Throws session.second_factor_required when the account has a passkey or an authenticator app and this session has proven
+ * neither: a password alone must not change what guards against a stolen password.
+ */
+export async function requireProvenFactor(internals: Internals, session: Session): Promise<void> {
+  if (!session.user.hasSecondFactor && (await hasFactor(internals, session.user.id))) {
+    throw new AppError('session.second_factor_required');
+  }
+}
+
+/** Guards adding, renewing and removing a factor. Throws session.not_fresh and session.second_factor_required. */
+export async function requireFactorChange(internals: Internals, session: Session): Promise<void> {
+  requireFresh(session, new Date());
+  await requireProvenFactor(internals, session);
+}
+
+/** Whether the account has a passkey or an authenticator app. */
+export async function hasFactor({ client }: Internals, userId: string): Promise<boolean> {
+  const user = await client().user.findUnique({
+    where: { id: userId },
+    select: { twoFactorEnabled: true, _count: { select: { passkeys: true } } },
+  });
+  return user !== null && (user.twoFactorEnabled || user._count.passkeys > 0);
+}
+
+export async function recordFactorProof(
+  { client }: Internals,
+  session: { readonly id: string } | { readonly token: string },
+): Promise<void> {
+  await client().session.updateMany({ where: session, data: { secondFactorAt: new Date() } });
+}
+
+/** After a factor was added: ends the other sessions that have proven none, because a stranger may have opened them. */
+export async function endUnprovenSessions({ client }: Internals, session: Session): Promise<void> {
+  const where = { userId: session.user.id, id: { not: session.id }, secondFactorAt: null };
+  await client().session.deleteMany({ where });
+}
+
+/** After a factor was removed: every other session has to prove one again, and this one too when it was the last. */
+export async function forgetFactorProofs(internals: Internals, userId: string, sessionId?: string): Promise<void> {
+  const isKept = sessionId !== undefined && (await hasFactor(internals, userId));
+  const where = { userId, ...(isKept ? { id: { not: sessionId } } : {}) };
+  await internals.client().session.updateMany({ where, data: { secondFactorAt: null } });
+}

@@ -1,0 +1,12 @@
+// Jobs of requests' limits.
+import { z } from 'zod';
+import { defineJob } from './define-job.ts';
+
+/** Deletes counts whose window is over, and streams of web processes that are gone. */
+export const pruneRequestsJob = defineJob({
+  name: 'request.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '*/10 * * * *' },
+});

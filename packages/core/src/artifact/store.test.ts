@@ -1,0 +1,79 @@
+// The bounds of the artifact store: what an organization may store, what stays free on the disk, and what is left of an end.
+import { mkdtemp, readdir, rm, statfs, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { forOrganization } from '../kernel/index.ts';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { createFolderArtifactStore, findOrphans, recordArtifact, type StoredFile } from './index.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'fairlead-artifacts-'));
+  return () => rm(dir, { recursive: true });
+});
+
+const organizationId = newId('org');
+async function* bytes(size: number, fill = 1): AsyncGenerator<Uint8Array, void> {
+  for (let left = size; left > 0; left -= 100) yield new Uint8Array(Math.min(100, left)).fill(fill);
+}
+const files = async () => (await readdir(join(dir, organizationId))).length;
+
+test('an organization stores no more than it may, in however many uploads, and nothing of what is refused', async () => {
+  const store = createFolderArtifactStore(dir, { organizationBytesMax: 1000, freeBytesMin: 0 });
+  expect((await store.add(organizationId, bytes(600, 1))).kind).toBe('whole');
+  expect(await store.add(organizationId, bytes(600, 2))).toEqual({ kind: 'no_room' });
+  expect(await files()).toBe(1);
+  const key = { organizationId, hex: 'a'.repeat(64) };
+  expect(await store.append(key, 'srv_a', { offset: 0, bytes: bytes(600), totalBytes: 600 })).toEqual({
+    kind: 'no_room',
+  });
+  // Another organization has room of its own, and so has this one once something is gone.
+  expect((await store.add(newId('org'), bytes(600, 2))).kind).toBe('whole');
+  await store.deleteAll(organizationId);
+  expect((await store.add(organizationId, bytes(600, 2))).kind).toBe('whole');
+});
+
+test('a part of the disk stays free', async () => {
+  const { bavail, bsize } = await statfs(dir);
+  const full = createFolderArtifactStore(dir, { organizationBytesMax: 1e15, freeBytesMin: bavail * bsize * 2 });
+  expect(await full.add(organizationId, bytes(100))).toEqual({ kind: 'no_room' });
+  expect(await files()).toBe(0);
+});
+
+let db: TestDatabase;
+let world: TestWorld;
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+});
+afterAll(() => db.drop());
+
+test('a file that no row tells of is an orphan once the grace has passed, also of an organization that is gone', async () => {
+  const store = createFolderArtifactStore(dir);
+  const ids = [world.organizationId, organizationId];
+  const hexes: string[] = [];
+  for (const [fill, id] of [ids[0], ids[0], ids[1]].entries()) {
+    const added = await store.add(id ?? '', bytes(100, fill));
+    if (added.kind === 'whole') hexes.push(added.hex);
+  }
+  const [kept = '', lost, gone] = hexes;
+  await world.system((ctx) =>
+    recordArtifact(forOrganization(ctx, world.organizationId), {
+      digest: `sha256:${kept}`,
+      kind: 'upload',
+      sizeBytes: 100,
+    }),
+  );
+  const orphans = async () => {
+    const stored: StoredFile[] = [];
+    for await (const file of store.list()) stored.push(file);
+    return (await world.system((ctx) => findOrphans(ctx, stored))).map(({ hex }) => hex).sort();
+  };
+  expect(await orphans()).toEqual([]);
+  const longAgo = new Date(world.clock.now().getTime() - 25 * 60 * 60_000);
+  for await (const { organizationId: of, hex } of store.list()) await utimes(join(dir, of, hex), longAgo, longAgo);
+  expect(await orphans()).toEqual([lost, gone].sort());
+});

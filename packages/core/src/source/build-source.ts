@@ -1,0 +1,37 @@
+// The rule that binds a stored password to the host that it was entered for. Pure.
+import { registryHost, repositoryHost } from './rules.ts';
+
+/** An image, a repository, or neither: an uploaded folder is read from the artifact store. */
+export type BuildSource =
+  | { readonly kind: 'image'; readonly image: string }
+  | { readonly kind: 'repository'; readonly url: string }
+  | { readonly kind: 'upload' };
+
+interface BuildInput {
+  readonly settings: { readonly builder: string; readonly image: string };
+  readonly repositoryUrl: string;
+  readonly uploadDigest: string | null;
+}
+
+export function buildSourceOf({ settings, repositoryUrl, uploadDigest }: BuildInput): BuildSource {
+  if (settings.builder === 'image') return { kind: 'image', image: settings.image };
+  return uploadDigest === null ? { kind: 'repository', url: repositoryUrl } : { kind: 'upload' };
+}
+
+/** The kind of credential that a source needs when it is not public. */
+export function kindOf(source: BuildSource): 'ssh' | 'https' | 'registry' | null {
+  if (source.kind === 'upload') return null;
+  if (source.kind === 'image') return 'registry';
+  return source.url.startsWith('ssh:') ? 'ssh' : 'https';
+}
+
+/** The private half of an ssh key is never sent to a host, so a key is bound to none. */
+export function opens(credential: { readonly kind: string; readonly host: string }, source: BuildSource): boolean {
+  if (credential.kind === 'ssh') return true;
+  return credential.host !== '' && credential.host === hostOf(source);
+}
+
+function hostOf(source: BuildSource): string | null {
+  if (source.kind === 'upload') return null;
+  return source.kind === 'image' ? registryHost(source.image) : repositoryHost(source.url);
+}
