@@ -76,11 +76,11 @@ export function goProgram({ name, module, version, package: main, replace = [] }
   });
 }
 
-/** A program whose Go sources lie beside this script. Go itself knows what is current. */
-export async function goSource(name: string): Promise<Program> {
+/** A program whose Go sources lie in `folder`, beside this script unless told. Go itself knows what is current. */
+export async function goSource(name: string, folder = join(import.meta.dirname, name)): Promise<Program> {
   const file = join(CACHE, name);
   mkdirSync(CACHE, { recursive: true });
-  await succeed('go', ['build', '-trimpath', '-o', file, '.'], join(import.meta.dirname, name));
+  await succeed('go', ['build', '-trimpath', '-o', file, '.'], folder);
   return { file, version: name };
 }
 

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { NGINX, requirePrograms } from '../../tools/test/debian.ts';
 import { runAutobahn } from './autobahn.ts';
 import { buildProtocols, listOwnCases, runOwnSuites, runProperties, runProxyTests } from './cargo-suites.ts';
+import { runFairness } from './fairness.ts';
 import { fuzzTargets, runFuzz } from './fuzz.ts';
 import { runH2spec } from './h2spec.ts';
 import { line, type SuiteResult, tally } from './result.ts';
@@ -23,6 +24,7 @@ interface Group {
 const GROUPS: readonly Group[] = [
   { name: 'own', short: true, run: runOwnSuites },
   { name: 'h2spec', short: true, run: async (program) => [await runH2spec(program)] },
+  { name: 'fairness', short: true, run: async () => [await runFairness()] },
   { name: 'h3spec', short: false, run: async () => [H3SPEC] },
   { name: 'autobahn', short: false, run: async (program) => [await runAutobahn(program)] },
   { name: 'proxy', short: false, run: runProxyTests },

@@ -68,7 +68,7 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'protocols',
-    what: 'smuggling, floods, WebSocket, TLS, h2spec, fuzz targets',
+    what: 'smuggling, floods, WebSocket, TLS, h2spec, fairness, transfers, fuzz targets',
     needs: [NGINX],
     run: runProtocols,
   },

@@ -90,10 +90,15 @@ impl Proxy {
 
     /// A proxy that has no snapshot yet.
     pub async fn bare(limits: Limits) -> Self {
+        Self::on_cores(2, limits).await
+    }
+
+    /// The same with so many cores.
+    pub async fn on_cores(cores: usize, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let control_path = folder.path().join("proxy.sock");
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let sockets = Sockets::bind(&[any], &[any], 2, &control_path).unwrap();
+        let sockets = Sockets::bind(&[any], &[any], cores, &control_path).unwrap();
         let (https, http) =
             (sockets.address(ListenerKind::Https).unwrap(), sockets.address(ListenerKind::Http).unwrap());
         let shutdown = CancellationToken::new();

@@ -1,0 +1,52 @@
+// Runs both suites of e2e/fairness on one stand, in their short or long form.
+import type { Running } from '../perf/peer.ts';
+import { BULK_BYTES_MAX, type FairnessCell, measureFairness, median } from './fairness.ts';
+import { fairlead, NGINX_PEER, startPeer, startStand, stopAll } from './stand.ts';
+import { nameOf, obtainClients, runTransfer, transfers } from './transfers.ts';
+
+/** Of a small request's p99 to nginx's. */
+export const RATIO_MAX = 3;
+
+const LONG = { rounds: 3, seconds: 3, bulk: [] };
+/** Counts of bytes only, so one round is enough; slow readers and compression are the long form's. */
+const SHORT = { rounds: 1, seconds: 0.5, bulk: ['8 downloads', '8 uploads'] };
+
+export interface FairnessCheck {
+  readonly agent: string;
+  readonly folder: string;
+  readonly long: boolean;
+  readonly rounds?: number;
+  readonly note: (line: string) => void;
+}
+
+export interface FairnessResult {
+  /** `starved`: more bulk passes while a small request waits than a fair core lets pass. */
+  readonly cells: readonly (FairnessCell & { readonly starved: boolean })[];
+  readonly transfers: readonly { readonly name: string; readonly fault: string | undefined }[];
+}
+
+export async function checkFairness({ agent, folder, long, rounds, note }: FairnessCheck): Promise<FairnessResult> {
+  const clients = await obtainClients();
+  const stand = await startStand(folder);
+  const running: Running[] = [];
+  try {
+    const ours = await startPeer(stand, fairlead(agent));
+    running.push(ours);
+    const nginx = await startPeer(stand, NGINX_PEER);
+    running.push(nginx);
+    const moved = [];
+    for (const transfer of transfers(long)) {
+      const fault = await runTransfer(stand, ours, clients, transfer);
+      moved.push({ name: nameOf(transfer), fault });
+      if (fault !== undefined) note(`BROKEN ${nameOf(transfer)}: ${fault}`);
+    }
+    const form = long ? LONG : SHORT;
+    const plan = { ...form, rounds: rounds ?? form.rounds };
+    const cells = await measureFairness(stand, { fairlead: ours, nginx }, plan, note);
+    const isStarved = ({ ours }: FairnessCell) =>
+      median(ours.map(({ bulkBytesMedian }) => bulkBytesMedian)) > BULK_BYTES_MAX;
+    return { cells: cells.map((cell) => ({ ...cell, starved: isStarved(cell) })), transfers: moved };
+  } finally {
+    await stopAll(stand, running);
+  }
+}
