@@ -420,7 +420,11 @@ mod tests {
     #[test]
     fn what_is_absent_is_the_default_and_what_is_wrong_is_named() {
         assert_eq!(route_policy(&wire::RoutePolicy::default()), Ok(model::RoutePolicy::default()));
-        assert_eq!(app_traffic(Some(&wire::AppTraffic::default())), Ok(model::AppTraffic::default()));
+        // A message that is there says whether load is shed: older control planes mean that by an unset field.
+        let traffic = wire::AppTraffic { admission_off: true, ..Default::default() };
+        assert_eq!(app_traffic(Some(&traffic)), Ok(model::AppTraffic::default()));
+        assert!(app_traffic(Some(&wire::AppTraffic::default())).is_ok_and(|traffic| traffic.adaptive));
+        assert_eq!(app_traffic(None), Ok(model::AppTraffic::default()));
         assert_eq!(proxy_settings(Some(&wire::ProxySettings::default())), Ok(model::ProxySettings::default()));
         let policy = wire::RoutePolicy { allow: vec!["nowhere".into()], ..Default::default() };
         assert_eq!(route_policy(&policy).unwrap_err().field, "allow");
