@@ -118,7 +118,8 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     load.counts.more(&load.counts.long, 1).await;
     load.counts.more(&load.counts.echoes, 5).await;
     let hard = getrlimit(Resource::Nofile).maximum.unwrap();
-    let limit = |soft| limit_open_files(stand.keeper.pid(), soft);
+    let pid = stand.keeper.pid();
+    let limit = |soft| limit_open_files(pid, soft);
     // Connected, each by its own connection to the app as soon as it asks: for more of those than wait idle.
     let mut early = Vec::new();
     for _ in 0..6 {
