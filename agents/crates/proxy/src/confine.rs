@@ -150,9 +150,14 @@ pub fn confine() -> io::Result<()> {
     if user.is_some() && rustix::thread::set_thread_uid(Uid::ROOT).is_ok() {
         return Err(io::Error::other("the user could be changed back"));
     }
+    let has_seccomp = Path::new("/proc/sys/kernel/seccomp/actions_avail").exists();
     let landlock = forbid_files().map_err(io::Error::other)?;
-    for program in programs().map_err(io::Error::other)? {
-        apply_filter(&program).map_err(io::Error::other)?;
+    if has_seccomp {
+        for program in programs().map_err(io::Error::other)? {
+            apply_filter(&program).map_err(io::Error::other)?;
+        }
+    } else {
+        tracing::warn!("this kernel has no seccomp filters: the proxy can make every system call");
     }
     if landlock == RulesetStatus::NotEnforced {
         tracing::warn!("this kernel has no Landlock: only its user and seccomp keep the proxy from files");

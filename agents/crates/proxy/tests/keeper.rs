@@ -22,11 +22,11 @@ use fairlead_wire::local::{
     proxy_command, proxy_event,
 };
 use fairlead_wire::traffic::{AccessLog, ProxySettings};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Pid, Resource, Signal, kill_process};
 use rustls::HandshakeKind;
 use support::app::App;
 use support::client::{Client, get};
-use support::{APP, HOST, certificate, client_tls, upstream};
+use support::{APP, HOST, certificate, client_tls, limit_open_files, upstream};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
@@ -428,12 +428,12 @@ async fn used_up_descriptors_pause_accepting_and_it_recovers() {
     let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
     discard(stats);
     keeper.apply(snapshot(app.address)).await.unwrap();
-    let (pid, address) = (Pid::from_raw(keeper.pid() as i32).unwrap(), keeper.http_address().unwrap());
+    let address = keeper.http_address().unwrap();
     let open = std::fs::read_dir(format!("/proc/{}/fd", keeper.pid())).unwrap().count() as u64;
     // The proxy raised its soft limit to the hard one, which it has from us.
-    let hard = rustix::process::getrlimit(Resource::Nofile).maximum;
-    let limit = |current| prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum: hard }).unwrap();
-    limit(Some(open + 4));
+    let hard = rustix::process::getrlimit(Resource::Nofile).maximum.unwrap();
+    let limit = |soft| limit_open_files(keeper.pid(), soft);
+    limit(open + 4);
     let mut idle = Vec::new();
     for _ in 0..12 {
         idle.push(TcpStream::connect(address).await.unwrap());

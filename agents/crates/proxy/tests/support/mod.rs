@@ -8,7 +8,9 @@ pub mod http2;
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -262,6 +264,18 @@ fn balance(sum: ProxyBalanceStats, new: ProxyBalanceStats) -> ProxyBalanceStats 
         ejections: sum.ejections + new.ejections,
         ..new
     }
+}
+
+/// Bounds the open files of a proxy's process; the hard limit stays. Containers lack CAP_SYS_RESOURCE, which root needs for
+/// another user's process, so a process of the proxy's own user does it.
+pub fn limit_open_files(pid: u32, soft: u64) {
+    let mut prlimit = Command::new("prlimit");
+    prlimit.arg(format!("--pid={pid}")).arg(format!("--nofile={soft}:"));
+    if rustix::process::geteuid().is_root() {
+        let user = fairlead_base::accounts::proxy_user().unwrap();
+        prlimit.uid(user.uid).gid(user.gid);
+    }
+    assert!(prlimit.status().unwrap().success());
 }
 
 async fn connect(path: &std::path::Path) -> Channel {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairlead_wire::local::{ProxyApp, ProxyRoute};
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use rustix::process::{Resource, getrlimit};
 use tokio::net::TcpStream;
 
 use super::app;
@@ -11,7 +11,7 @@ use super::load::{Counts, Load, Mix};
 use super::stand::{Scale, Stand, cpu, memory_kib, snapshot};
 use crate::Outcome;
 use crate::support::client::{Client, get};
-use crate::support::{HOST, upstream};
+use crate::support::{HOST, limit_open_files, upstream};
 
 const BROKEN: &str = "app_broken/env_production";
 
@@ -117,16 +117,16 @@ pub async fn descriptors_used_up(scale: &Scale) -> Outcome {
     let load = Load::start(&target, Mix { http1: 3, http2: 1, long: 1, sockets: 1, http3: 0 });
     load.counts.more(&load.counts.long, 1).await;
     load.counts.more(&load.counts.echoes, 5).await;
-    let pid = Pid::from_raw(stand.keeper.pid() as i32).unwrap();
-    let hard = getrlimit(Resource::Nofile).maximum;
-    let limit = |current| prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum: hard }).unwrap();
+    let hard = getrlimit(Resource::Nofile).maximum.unwrap();
+    let pid = stand.keeper.pid();
+    let limit = |soft| limit_open_files(pid, soft);
     // Connected, each by its own connection to the app as soon as it asks: for more of those than wait idle.
     let mut early = Vec::new();
     for _ in 0..6 {
         early.push(target.http1().await.expect("a connection"));
     }
     let open = std::fs::read_dir(format!("/proc/{}/fd", stand.keeper.pid())).unwrap().count() as u64;
-    limit(Some(open));
+    limit(open);
     let mut waiting = Vec::new();
     for _ in 0..40 {
         waiting.push(TcpStream::connect(target.address).await.unwrap());
