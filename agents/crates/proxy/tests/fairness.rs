@@ -16,7 +16,7 @@ use support::{HOST, Proxy, quick, upstream};
 const BULK_BYTES_MAX: u64 = 32 << 20;
 /// Bulk that is moved before the first small request.
 const BEGUN_BYTES: u64 = 1 << 20;
-const QUESTIONS: usize = 9;
+const QUESTIONS: usize = 5;
 const PIECE_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
