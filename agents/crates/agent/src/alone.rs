@@ -23,13 +23,14 @@ const EXIT_DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// Reads and checks the file; serves nothing.
 pub(crate) fn check(path: &Path) -> Outcome {
     let loaded = Config::read(path)?.load()?;
-    fairlead_proxy::check(&loaded.snapshot)?;
+    let warnings = fairlead_proxy::check(&loaded.snapshot)?;
     println!(
         "{} is good: {} routes, {} apps",
         path.display(),
         loaded.snapshot.routes.len(),
         loaded.snapshot.apps.len()
     );
+    warnings.iter().for_each(|warning| println!("warning: {warning}"));
     Ok(ExitCode::SUCCESS)
 }
 

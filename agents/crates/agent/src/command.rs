@@ -29,7 +29,7 @@ pub(crate) fn proxy(args: ProxyArgs) -> Outcome {
         Some(config) if args.check => alone::check(&config),
         Some(config) => alone::serve(config),
         None => {
-            fairlead_proxy::run(crate::VERSION)?;
+            fairlead_proxy::run(crate::VERSION, fairlead_proxy::Limits::default())?;
             Ok(ExitCode::SUCCESS)
         }
     }

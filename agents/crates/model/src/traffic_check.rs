@@ -1,5 +1,9 @@
 //! The bounds of policy: what a word of it may be, told with the field that is wrong. Both borders ask here, and nobody after.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+
 use crate::traffic::{
     AppTraffic, BasicAuth, ErrorPage, HeaderAction, HeaderRule, HealthProbe, Page, ProxySettings, Redirect,
     RoutePolicy, Sticky, TrafficError,
@@ -15,6 +19,9 @@ const MILLISECONDS_MAX: u32 = 3_600_000;
 const COUNT_MAX: u32 = 1_000_000;
 /// A PiB: larger bounds are mistakes.
 const BODY_BYTES_MAX: u64 = 1 << 50;
+
+const TRUSTS_THIS_MACHINE: &str = "trusted_proxies contains this machine itself: every app on it can then claim any client address, \
+                                   past address rules and limits of clients";
 
 /// Headers that frame a message or belong to one hop: the proxy writes them, no rule does.
 const NOT_FOR_RULES: [&str; 12] = [
@@ -234,6 +241,19 @@ fn health(probe: &HealthProbe) -> Checked {
 }
 
 impl ProxySettings {
+    /// Returns why settings that can be used should be thought over.
+    pub fn warnings(&self) -> Vec<&'static str> {
+        if self.trusts_this_machine() { vec![TRUSTS_THIS_MACHINE] } else { Vec::new() }
+    }
+
+    /// Whether a process of this machine counts as a trusted proxy.
+    fn trusts_this_machine(&self) -> bool {
+        let loopback = [(Ipv4Addr::LOCALHOST.into(), 8), (Ipv6Addr::LOCALHOST.into(), 128)];
+        let loopback = loopback.map(|(address, prefix)| IpNet::new_assert(address, prefix));
+        let meets = |net: &IpNet| loopback.iter().any(|local| local.contains(net) || net.contains(local));
+        self.trusted_proxies.iter().any(meets)
+    }
+
     /// Tells the first field that can't be used.
     pub fn check(&self) -> Checked {
         few("trusted_proxies", self.trusted_proxies.len())?;
@@ -297,6 +317,17 @@ mod tests {
         for (field, change) in faults {
             assert_eq!(with(&change), Err(field.to_owned()));
         }
+    }
+
+    #[test]
+    fn trusting_this_machine_is_warned_of() {
+        let warns = |net: &str| {
+            let trusted_proxies = vec![net.parse().unwrap()];
+            !ProxySettings { trusted_proxies, ..ProxySettings::default() }.warnings().is_empty()
+        };
+        assert!(["127.0.0.0/8", "127.0.0.1/32", "127.5.0.0/16", "0.0.0.0/0", "::1/128", "::/0"].into_iter().all(warns));
+        assert!(!["10.0.0.0/8", "128.0.0.0/8", "2001:db8::/32"].into_iter().any(warns));
+        assert!(ProxySettings::default().warnings().is_empty());
     }
 
     #[test]

@@ -1,30 +1,51 @@
 //! A proxy as its clients see it: where it listens and which root signed its certificate.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairlead_proxy::{KeeperOptions, ProxyKeeper};
+use fairlead_proxy::{KeeperOptions, Limits, ProxyKeeper};
 use fairlead_tls::LocalAuthority;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::support::{APP, HOST, Proxy, upstream};
 
+/// The app below `/other`.
+const OTHER_APP: &str = "app_other/env_production";
+
 #[derive(Debug, Clone)]
 pub struct Door {
     pub https: SocketAddr,
     root_der: Vec<u8>,
+    /// Connections come from here.
+    pub from: IpAddr,
 }
 
 impl Door {
     pub fn of(proxy: &Proxy) -> Self {
-        Self { https: proxy.https, root_der: proxy.authority.root_der().to_vec() }
+        Self { https: proxy.https, root_der: proxy.authority.root_der().to_vec(), from: Ipv4Addr::LOCALHOST.into() }
+    }
+
+    /// The same for another client: the proxy tells clients apart by their addresses.
+    pub fn of_client(&self, number: u8) -> Self {
+        Self { from: Ipv4Addr::new(127, 0, 0, number).into(), ..self.clone() }
+    }
+
+    /// A connection on which nothing was said yet.
+    pub async fn connect(&self) -> std::io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::new(self.from, 0))?;
+        let stream = socket.connect(self.https).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
     }
 
     pub fn tls(&self, alpn: &[&str]) -> ClientConfig {
@@ -43,14 +64,28 @@ impl Door {
 
     /// A connection of one protocol; panics when it is refused.
     pub async fn open(&self, alpn: &str) -> TlsStream<TcpStream> {
-        let stream = TcpStream::connect(self.https).await.unwrap();
-        stream.set_nodelay(true).unwrap();
+        self.try_open(alpn).await.unwrap()
+    }
+
+    pub async fn try_open(&self, alpn: &str) -> std::io::Result<TlsStream<TcpStream>> {
         let name = ServerName::try_from(HOST).unwrap();
-        TlsConnector::from(Arc::new(self.tls(&[alpn]))).connect(name, stream).await.unwrap()
+        TlsConnector::from(Arc::new(self.tls(&[alpn]))).connect(name, self.connect().await?).await
     }
 }
 
-/// A proxy in a process of its own, with the limits it ships with: its memory is nobody else's.
+/// Names the program of another build, whose `proxy` is flooded instead: one without a wall shows that a flood is one.
+const OTHER_PROXY: &str = "FAIRLEAD_FLOODS_PROXY";
+/// Descriptors of a proxy under test: few, so that a flood that takes many is seen.
+const DESCRIPTORS: u64 = 4096;
+
+/// The proxy's program, with the limits it ships with but for two: it has few descriptors, and tells local clients apart by their
+/// addresses, so that a flood and a polite client can be two.
+pub fn serve_few_descriptors() {
+    setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum: Some(DESCRIPTORS) }).unwrap();
+    fairlead_proxy::run("0.0.0-test", Limits { bounds_loopback: true, ..Limits::default() }).unwrap();
+}
+
+/// A proxy in a process of its own: its memory and its descriptors are nobody else's.
 pub struct OwnProcess {
     pub door: Door,
     keeper: ProxyKeeper,
@@ -58,12 +93,12 @@ pub struct OwnProcess {
 }
 
 impl OwnProcess {
-    /// One whose route leads to `app`.
+    /// One whose routes lead to `app`, which is another app below `/other`.
     pub async fn before(app: SocketAddr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let options = KeeperOptions {
-            program: std::env::current_exe().unwrap(),
+            program: std::env::var_os(OTHER_PROXY).map_or_else(|| std::env::current_exe().unwrap(), PathBuf::from),
             control_path: folder.path().join("proxy.sock"),
             https: vec![any],
             http: vec![any],
@@ -75,27 +110,32 @@ impl OwnProcess {
         let authority = LocalAuthority::open_or_create(&folder.path().join("ca")).unwrap();
         let leaf = authority.leaf(HOST).unwrap();
         let snapshot = ProxySnapshot {
-            routes: vec![ProxyRoute {
-                host: HOST.to_owned(),
-                path_prefix: "/".to_owned(),
-                app_key: APP.to_owned(),
-                ..ProxyRoute::default()
-            }],
+            routes: [("/", APP), ("/other", OTHER_APP)]
+                .map(|(path, app)| ProxyRoute {
+                    host: HOST.to_owned(),
+                    path_prefix: path.to_owned(),
+                    app_key: app.to_owned(),
+                    ..ProxyRoute::default()
+                })
+                .into(),
             certificates: vec![ProxyCertificate {
                 hosts: vec![HOST.to_owned()],
                 chain_der: leaf.chain_der,
                 key_pkcs8_der: leaf.key_pkcs8_der,
             }],
-            apps: vec![ProxyApp {
-                app_key: APP.to_owned(),
-                upstreams: vec![upstream("ins_1", app)],
-                measured: true,
-                ..ProxyApp::default()
-            }],
+            apps: [(APP, "ins_1"), (OTHER_APP, "ins_2")]
+                .map(|(key, instance)| ProxyApp {
+                    app_key: key.to_owned(),
+                    upstreams: vec![upstream(instance, app)],
+                    measured: true,
+                    ..ProxyApp::default()
+                })
+                .into(),
             ..ProxySnapshot::default()
         };
         keeper.apply(snapshot).await.unwrap();
-        let door = Door { https: keeper.https_address().unwrap(), root_der: authority.root_der().to_vec() };
+        let (https, root_der) = (keeper.https_address().unwrap(), authority.root_der().to_vec());
+        let door = Door { https, root_der, from: Ipv4Addr::LOCALHOST.into() };
         Self { door, keeper, _folder: folder }
     }
 
@@ -104,6 +144,12 @@ impl OwnProcess {
         let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.keeper.pid())).unwrap();
         let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Open descriptors, in percent of those that it may have.
+    pub fn descriptors_percent(&self) -> u64 {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.keeper.pid())).unwrap().count();
+        (open as u64 * 100).div_ceil(DESCRIPTORS)
     }
 
     pub async fn end(self) {

@@ -1,14 +1,17 @@
-//! Floods: what a hostile client can send without end. The proxy, a process of its own with the limits it ships with, stays
-//! within its memory, ends or holds back the flood, and serves others meanwhile.
+//! Floods: what a hostile client can send, or leave unread, without end. The proxy, a process of its own, stays within its memory and
+//! its descriptors, ends or holds back the flood, and serves a polite client on open and on new connections meanwhile.
 
 mod http1;
 mod http2;
+mod slow;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 
 use crate::case::case;
 use crate::door::{Door, OwnProcess};
@@ -18,19 +21,72 @@ use crate::support::client::{Client, get};
 const MIB: u64 = 1024 * 1024;
 /// Between two looks at the memory.
 const LOOK: Duration = Duration::from_millis(10);
+/// Share of its descriptors that a flooded proxy may use.
+const DESCRIPTORS_PERCENT_MAX: u64 = 60;
+/// Rounds of the polite client before the flood.
+const CALM_ROUNDS: usize = 20;
+/// Names the floods' figures on the standard output, one JSON line each (`npm run check:floods`).
+const REPORT: &str = "FAIRLEAD_FLOODS_REPORT";
 
 pub fn trials() -> Vec<Trial> {
-    http1::trials().into_iter().chain(http2::trials()).collect()
+    http1::trials().into_iter().chain(http2::trials()).chain(slow::trials()).collect()
 }
 
 /// What a flood is played on.
 pub struct Stage {
     pub door: Door,
-    /// Requests that reached the app, the witness's apart.
+    /// Requests that reached the app, the polite client's apart.
     pub reached: Arc<AtomicUsize>,
+    polite: Arc<Polite>,
 }
 
-/// An app that answers `/large` with 4 MiB, `/held` never, and all else with two bytes.
+impl Stage {
+    /// Ready when the polite client was served so many more rounds.
+    pub async fn polite_rounds(&self, rounds: usize) {
+        let until = self.polite.rounds.load(Ordering::Relaxed) + rounds;
+        while self.polite.rounds.load(Ordering::Relaxed) < until {
+            self.polite.served.notified().await;
+        }
+    }
+}
+
+/// A client that is not part of the flood: it asks on a connection that stays open, and on a new one, again and again.
+#[derive(Default)]
+struct Polite {
+    rounds: AtomicUsize,
+    failed: AtomicUsize,
+    served: Notify,
+}
+
+impl Polite {
+    /// One round; how long each answer took.
+    async fn round<S: AsyncRead + AsyncWrite + Unpin>(&self, door: &Door, open: &mut Client<S>) -> [Duration; 2] {
+        let began = Instant::now();
+        self.ask(open).await;
+        let on_open = began.elapsed();
+        let began = Instant::now();
+        match door.try_open("http/1.1").await {
+            Ok(stream) => self.ask(&mut Client::new(stream)).await,
+            Err(_) => drop(self.failed.fetch_add(1, Ordering::Relaxed)),
+        }
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.served.notify_waiters();
+        [on_open, began.elapsed()]
+    }
+
+    async fn ask<S: AsyncRead + AsyncWrite + Unpin>(&self, client: &mut Client<S>) {
+        let asked = async {
+            tokio::io::AsyncWriteExt::write_all(&mut client.stream, get("/witness").as_bytes()).await.ok()?;
+            tokio::io::AsyncWriteExt::flush(&mut client.stream).await.ok()?;
+            client.response(false).await
+        };
+        if asked.await.is_none_or(|response| (response.status, response.text()) != (200, "ok")) {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An app that answers `/large` with 4 MiB, `/small` with 40 KB, `/held` never, and all else with two bytes.
 async fn app(reached: Arc<AtomicUsize>) -> App {
     App::new(move |mut peer, _| {
         let reached = Arc::clone(&reached);
@@ -39,10 +95,13 @@ async fn app(reached: Arc<AtomicUsize>) -> App {
                 if !head.contains("/witness") {
                     reached.fetch_add(1, Ordering::Relaxed);
                 }
-                if head.contains(" /large ") {
+                if head.contains("/large ") {
                     peer.write("HTTP/1.1 200 OK\r\nContent-Length: 4194304\r\n\r\n").await;
-                    peer.write_bytes(&vec![b'y'; 4_194_304]).await;
-                } else if head.contains(" /held ") {
+                    peer.write_bytes(&LARGE).await;
+                } else if head.contains("/small ") {
+                    peer.write("HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n").await;
+                    peer.write_bytes(&LARGE[..40_000]).await;
+                } else if head.contains("/held ") {
                     while peer.fill().await {}
                 } else {
                     peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
@@ -53,9 +112,11 @@ async fn app(reached: Arc<AtomicUsize>) -> App {
     .await
 }
 
+static LARGE: [u8; 4_194_304] = [b'y'; 4_194_304];
+
 /// A case whose proxy may grow by `growth_mib_max` while it is flooded.
 fn flood<F: Future<Output = ()> + Send + 'static>(
-    name: &str,
+    name: &'static str,
     growth_mib_max: u64,
     flood: impl FnOnce(Stage) -> F + Send + 'static,
 ) -> Trial {
@@ -63,37 +124,55 @@ fn flood<F: Future<Output = ()> + Send + 'static>(
         let reached = Arc::<AtomicUsize>::default();
         let app = app(Arc::clone(&reached)).await;
         let proxy = OwnProcess::before(app.address).await;
+        let (door, polite) = (proxy.door.clone(), Arc::<Polite>::default());
+        let mut open = Client::new(door.open("http/1.1").await);
         // What the first requests allocate once is not the flood's.
-        for _ in 0..20 {
-            witness(&proxy.door).await;
+        let mut calm = Vec::new();
+        for _ in 0..CALM_ROUNDS {
+            calm.extend(polite.round(&door, &mut open).await);
         }
         let before = proxy.memory_bytes();
         let over = Arc::<AtomicBool>::default();
-        let (door, done) = (proxy.door.clone(), Arc::clone(&over));
-        let witnesses = tokio::spawn(async move {
-            let mut served = 0;
-            while !done.load(Ordering::Relaxed) || served == 0 {
-                witness(&door).await;
-                served += 1;
+        let (asks, done) = (Arc::clone(&polite), Arc::clone(&over));
+        let asking = tokio::spawn(async move {
+            let mut took = Vec::new();
+            while !done.load(Ordering::Relaxed) || took.is_empty() {
+                took.extend(asks.round(&door, &mut open).await);
             }
+            took
         });
-        let flooding = tokio::spawn(flood(Stage { door: proxy.door.clone(), reached }));
-        let mut most = before;
+        let stage = Stage { door: proxy.door.of_client(2), reached, polite: Arc::clone(&polite) };
+        let flooding = tokio::spawn(flood(stage));
+        let (mut most, mut descriptors) = (before, 0);
         while !flooding.is_finished() {
             most = most.max(proxy.memory_bytes());
+            descriptors = descriptors.max(proxy.descriptors_percent());
             tokio::time::sleep(LOOK).await;
         }
-        flooding.await.unwrap();
+        let carried_out = flooding.await;
         over.store(true, Ordering::Relaxed);
-        witnesses.await.expect("another client was not served");
+        let took = asking.await.unwrap();
         let growth = most.max(proxy.memory_bytes()).saturating_sub(before);
         proxy.end().await;
+        let failed = polite.failed.load(Ordering::Relaxed);
+        if std::env::var_os(REPORT).is_some() {
+            println!(
+                "{{\"flood\":\"{name}\",\"growthMib\":{:.1},\"descriptorsPercent\":{descriptors},\"asked\":{},\"failed\":{failed},\
+                 \"p99Ms\":{:.2},\"calmP99Ms\":{:.2}}}",
+                growth as f64 / MIB as f64,
+                took.len(),
+                p99_ms(took),
+                p99_ms(calm)
+            );
+        }
+        carried_out.unwrap();
+        assert_eq!(failed, 0, "the polite client was not served");
         assert!(growth <= growth_mib_max * MIB, "grew by {} KiB", growth / 1024);
+        assert!(descriptors <= DESCRIPTORS_PERCENT_MAX, "{descriptors} % of the descriptors are used");
     })
 }
 
-/// A client that is not part of it.
-async fn witness(door: &Door) {
-    let response = Client::new(door.open("http/1.1").await).ask(&get("/witness")).await;
-    assert_eq!((response.status, response.text()), (200, "ok"));
+fn p99_ms(mut took: Vec<Duration>) -> f64 {
+    took.sort_unstable();
+    took[(took.len() * 99).div_ceil(100) - 1].as_secs_f64() * 1000.0
 }

@@ -33,7 +33,7 @@ const CASES_AT_ONCE: usize = 6;
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("proxy") => {
-            fairlead_proxy::run("0.0.0-test").unwrap();
+            door::serve_few_descriptors();
             ExitCode::SUCCESS
         }
         Some("stand") => {

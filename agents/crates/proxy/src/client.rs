@@ -18,15 +18,15 @@ use crate::{h1, h2, proxy_protocol};
 /// Counts a connection for as long as it is open.
 pub(crate) struct OpenConnection {
     core: Rc<Core>,
-    /// Whose it is, if it counts among those of its client.
-    client: Option<IpAddr>,
+    /// The key that it counts by, if there is a bound on its client.
+    client: Option<u64>,
 }
 
 impl OpenConnection {
     /// `None` when its client has as many as one may have.
-    pub(crate) fn enter(core: &Rc<Core>, client: IpAddr) -> Option<Self> {
-        let client = admit(core, client)?;
-        core.open_connections.set(core.open_connections.get() + 1);
+    pub(crate) fn enter(core: &Rc<Core>, client: IpAddr, user: impl FnOnce() -> Option<u32>) -> Option<Self> {
+        let client = admit(core, client, user)?;
+        core.opened();
         Some(Self { core: Rc::clone(core), client })
     }
 
@@ -35,20 +35,20 @@ impl OpenConnection {
         if let Some(other) = self.client.take() {
             self.core.clients.leave(other);
         }
-        let admitted = admit(&self.core, client);
+        let admitted = admit(&self.core, client, || None);
         self.client = admitted.flatten();
         admitted.is_some()
     }
 }
 
-/// Who it counts for, if for anyone; `None` when that one has as many as it may have.
-fn admit(core: &Core, client: IpAddr) -> Option<Option<IpAddr>> {
-    let most = core.connections_per_client(client);
-    if most.is_some_and(|most| !core.clients.enter(client, most)) {
+/// The key that it counts by, if any; `None` when its client has as many as it may have. `user` tells the user of a local one.
+fn admit(core: &Core, client: IpAddr, user: impl FnOnce() -> Option<u32>) -> Option<Option<u64>> {
+    let bound = core.connections_per_client(client, user);
+    if bound.is_some_and(|(client, most)| !core.clients.enter(client, most)) {
         core.refused_connections.set(core.refused_connections.get() + 1);
         return None;
     }
-    Some(most.and(Some(client)))
+    Some(bound.map(|(client, _)| client))
 }
 
 impl Drop for OpenConnection {
@@ -60,14 +60,14 @@ impl Drop for OpenConnection {
         if std::thread::panicking() {
             core.panics.set(core.panics.get() + 1);
         }
-        core.open_connections.set(core.open_connections.get() - 1);
-        core.connection_ended.notify_waiters();
+        core.closed();
     }
 }
 
 /// Serves one client; `tls` is `None` on a plain listener.
 pub(crate) async fn serve(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
-    let Some(mut open) = OpenConnection::enter(&core, peer.ip()) else { return };
+    let user = || core.local_user(&socket, peer);
+    let Some(mut open) = OpenConnection::enter(&core, peer.ip(), user) else { return };
     let alarm = core.alarms.alarm();
     let mut peer = peer;
     if let Some(trusted) = core.proxy_header_trust(peer.ip().to_canonical()) {
@@ -160,7 +160,13 @@ mod tests {
     use crate::limits::Limits;
 
     fn core(limits: Limits) -> Rc<Core> {
-        Core::new(limits, Ports { https: None, quic: None }, AccessLog::new(std::sync::mpsc::sync_channel(1).0))
+        Core::new(
+            limits,
+            Ports { https: None, quic: None },
+            AccessLog::new(std::sync::mpsc::sync_channel(1).0),
+            Arc::default(),
+            crate::core::Siblings::default(),
+        )
     }
 
     fn tls() -> Arc<ServerConfig> {
@@ -237,7 +243,7 @@ mod tests {
                 yield_now().await;
             }
             assert!(ends.remove(0).await.unwrap().is_empty());
-            assert_eq!(core.open_connections.get(), 2);
+            assert_eq!(core.open_connections(), 2);
         })
         .unwrap();
     }

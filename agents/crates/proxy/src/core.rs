@@ -3,39 +3,49 @@
 
 mod alarm;
 mod app;
+mod backlog;
 mod buffers;
 mod clients;
 mod farewell;
 mod handshakes;
+mod local_users;
 mod outbox;
+mod quota;
 mod served;
+mod siblings;
 mod spares;
 mod stats;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use fairlead_route::{Client, RequestIds, RouteMatch};
+use fairlead_route::{Client, RequestIds, RouteMatch, client_key};
 use tokio::sync::{Notify, mpsc};
 
 pub(crate) use alarm::{Alarm, Alarms, Ringer};
 pub(crate) use app::{Acquired, Affinity, App, Asks, Member, Refusal, Serving, Slot, Standing};
+pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
 pub(crate) use buffers::Buffers;
 use clients::Clients;
 pub use farewell::DrainOrder;
 pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
+pub(crate) use quota::{Quota, Share};
 pub(crate) use served::{Served, ServedNumbers};
 use served::{ServedRoutes, collect_sides};
+pub(crate) use siblings::{Sibling, Siblings};
 use spares::Spares;
 pub(crate) use spares::is_out_of_descriptors;
 pub(crate) use stats::{AppNumbers, AppStats, CoreStats, RouteNumbers, RouteStats};
 
 use farewell::Draining;
 use handshakes::Handshakes;
+use local_users::LocalUsers;
 
 use crate::access_log::AccessLog;
 use crate::limits::Limits;
@@ -45,6 +55,19 @@ use crate::upstream::Instance;
 
 /// How long a client may remember that HTTP/3 is spoken here.
 const ALT_SVC_SECONDS: u32 = 24 * 60 * 60;
+/// Request heads that are kept: all those that wait in queues, and long ones until their responses end.
+const HEAD_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Connections to apps, however many descriptors there are.
+const APP_CONNECTIONS_MAX: u32 = 8192;
+/// Connections from this machine whose users are not asked for. Most servers never have so many.
+const LOCAL_UNASKED_MAX: u32 = 64;
+/// Users of this machine among the keys of clients: in a network that is reserved, so no address has such a key.
+const LOCAL_USERS: u64 = 1 << 33;
+/// One of them gets a part in so many of a core's places, and any other client a half.
+const LOCAL_PARTS: u32 = 4;
+/// Idle connections that are closed at once to make room: one in so many places, and 16 at most. Each has idled for so long.
+const CLOSED_PARTS: u32 = 256;
+const CLOSED_AFTER_MS: u64 = 1_000;
 
 /// Where a request leads on this core.
 pub(crate) enum Destination {
@@ -74,10 +97,23 @@ pub(crate) struct Core {
     pub(crate) buffers: Buffers,
     pub(crate) ids: RequestIds,
     pub(crate) access_log: AccessLog,
-    pub(crate) open_connections: Cell<u32>,
+    open_connections: Cell<u32>,
+    /// The same for the other cores.
+    clients_open: Arc<AtomicU32>,
+    pub(crate) siblings: Siblings,
+    local_users: LocalUsers,
+    /// HTTP/3 connections that idle since then or longer are to be closed.
+    close_idle_before_ms: Cell<u64>,
+    /// A task without which the core is of no use has failed.
+    pub(crate) failed: Notify,
     pub(crate) malformed_requests: Cell<u64>,
     pub(crate) clients: Clients,
     pub(crate) handshakes: Handshakes,
+    pub(crate) backlogs: Rc<Backlogs>,
+    /// Bytes of request heads.
+    pub(crate) heads: Rc<Quota>,
+    /// Connections to apps.
+    app_connections: Rc<Quota>,
     pub(crate) spares: Spares,
     /// Times that accepting paused.
     pub(crate) accept_pauses: Cell<u32>,
@@ -122,16 +158,33 @@ struct Routes {
 }
 
 impl Core {
-    pub(crate) fn new(limits: Limits, ports: Ports, access_log: AccessLog) -> Rc<Self> {
+    pub(crate) fn new(
+        limits: Limits,
+        ports: Ports,
+        access_log: AccessLog,
+        clients_open: Arc<AtomicU32>,
+        siblings: Siblings,
+    ) -> Rc<Self> {
+        let alarms = Alarms::new();
+        // Clients get two thirds of the descriptors, apps the third.
+        let app_connections = (limits.connections_max / 2).min(APP_CONNECTIONS_MAX);
         Rc::new(Self {
+            backlogs: Backlogs::new(&alarms),
+            heads: Quota::new(HEAD_BYTES_MAX),
+            app_connections: Quota::new(usize::try_from(app_connections).unwrap_or(usize::MAX)),
             alt_svc: ports.quic.map(|port| format!("h3=\":{port}\"; ma={ALT_SVC_SECONDS}").into()),
             offers_http3: Cell::new(true),
             limits,
-            alarms: Alarms::new(),
+            alarms,
             buffers: Buffers::new(),
             ids: RequestIds::new(),
             access_log,
             open_connections: Cell::new(0),
+            clients_open,
+            siblings,
+            local_users: LocalUsers::new(),
+            close_idle_before_ms: Cell::new(0),
+            failed: Notify::new(),
             malformed_requests: Cell::new(0),
             clients: Clients::default(),
             handshakes: Handshakes::new(),
@@ -253,7 +306,8 @@ impl Core {
                 }
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
-            let app = old_apps.remove(&spec.key).unwrap_or_else(|| App::new(&spec.key, &self.alarms));
+            let app =
+                old_apps.remove(&spec.key).unwrap_or_else(|| App::new(&spec.key, &self.alarms, &self.app_connections));
             app.may_sleep(spec.wake_timeout, &self.wakes.borrow());
             app.set(spec.measured, &spec.traffic, members);
             routes.apps.push(app);
@@ -291,7 +345,7 @@ impl Core {
             served: routes.served.collect(),
             sides: collect_sides(&mut routes.sides),
             routes: self.route_numbers.take().into_iter().map(|(key, numbers)| RouteStats { key, numbers }).collect(),
-            open_connections: self.open_connections.get(),
+            open_connections: self.open_connections(),
             malformed_requests: self.malformed_requests.take(),
             access_log_dropped: self.access_log.take_dropped(),
             accept_pauses: self.accept_pauses.take(),
@@ -300,23 +354,100 @@ impl Core {
         }
     }
 
-    /// Connections that one client may have here; `None` for no bound. This machine and trusted proxies speak for many clients.
-    pub(crate) fn connections_per_client(&self, client: IpAddr) -> Option<u32> {
+    pub(crate) fn open_connections(&self) -> u32 {
+        self.open_connections.get()
+    }
+
+    /// Counts another open connection.
+    pub(crate) fn opened(&self) {
+        self.set_open(self.open_connections.get() + 1);
+    }
+
+    /// One that was counted has ended.
+    pub(crate) fn closed(&self) {
+        self.set_open(self.open_connections.get() - 1);
+        self.connection_ended.notify_waiters();
+    }
+
+    fn set_open(&self, open: u32) {
+        self.open_connections.set(open);
+        self.clients_open.store(open, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.open_connections.get() >= self.limits.connections_max
+    }
+
+    /// Closes the connections that have idled longest, so that others find room. Returns whether there were any over TCP, whose
+    /// places are free in a moment; those of HTTP/3 are looked at about once a second.
+    pub(crate) fn make_room(&self) -> bool {
+        let before_ms = self.alarms.now_ms().saturating_sub(CLOSED_AFTER_MS);
+        let count = (self.limits.connections_max / CLOSED_PARTS).clamp(1, 16);
+        let last_ms = self.alarms.ring_longest_idle(count as usize, before_ms);
+        self.close_idle_before_ms.set(last_ms.unwrap_or(before_ms));
+        last_ms.is_some()
+    }
+
+    /// Whether an HTTP/3 connection that idles since then has to make room.
+    pub(crate) fn wants_place_of(&self, idle_since_ms: u64) -> bool {
+        idle_since_ms <= self.close_idle_before_ms.get()
+    }
+
+    /// The key that a client's connection counts by, and how many it may have here; `None` for no bound. Local processes count by
+    /// their users: they have as many addresses as they like. Trusted proxies elsewhere speak for many clients.
+    pub(crate) fn connections_per_client(
+        &self,
+        client: IpAddr,
+        user: impl FnOnce() -> Option<u32>,
+    ) -> Option<(u64, u32)> {
         let client = client.to_canonical();
+        let places = self.limits.connections_max;
         if client.is_loopback() && !self.limits.bounds_loopback {
-            return None;
+            let unasked = self.client_key(client);
+            if self.clients.open(unasked) < LOCAL_UNASKED_MAX {
+                return Some((unasked, LOCAL_UNASKED_MAX));
+            }
+            let user = user().map_or(LOCAL_USERS - 1, |user| LOCAL_USERS | u64::from(user));
+            return Some((user, (places / LOCAL_PARTS).max(1)));
         }
         let routes = self.routes.borrow();
         let snapshot = routes.snapshot.as_ref()?;
         let most = snapshot.settings.connections_per_client;
-        (most > 0 && !snapshot.trust.as_ref().is_some_and(|trust| trust.trusts(client))).then_some(most)
+        let is_bounded = most > 0 && !snapshot.trust.as_ref().is_some_and(|trust| trust.trusts(client));
+        is_bounded.then(|| (self.client_key(client), most.min((places / 2).max(1))))
     }
 
-    /// Closes connections to apps that have idled too long.
+    /// The user of a connection from this machine.
+    pub(crate) fn local_user(&self, socket: impl AsFd, peer: SocketAddr) -> Option<u32> {
+        self.local_users.user_of(socket, peer)
+    }
+
+    /// Names the client that an address counts for. All addresses of this machine itself are one client's: a local process has
+    /// millions of them.
+    pub(crate) fn client_key(&self, client: IpAddr) -> u64 {
+        let client = client.to_canonical();
+        let is_local = client.is_loopback() && !self.limits.bounds_loopback;
+        client_key(if is_local { Ipv6Addr::LOCALHOST.into() } else { client })
+    }
+
+    /// The backlog of a connection of `peer`.
+    pub(crate) fn backlog(&self, peer: IpAddr) -> Rc<Backlog> {
+        let is_trusted = {
+            let routes = self.routes.borrow();
+            let trust = routes.snapshot.as_ref().and_then(|snapshot| snapshot.trust.as_ref());
+            trust.is_some_and(|trust| trust.trusts(peer.to_canonical()))
+        };
+        self.backlogs.open((!is_trusted).then(|| self.client_key(peer)))
+    }
+
+    /// Closes connections to apps that have idled too long, and connections of clients that hold too much memory.
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
         self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms, &self.limits));
         self.spares.refill();
+        if self.backlogs.cut_slowest() {
+            self.alarms.wake_all();
+        }
     }
 
     /// Time has passed for every app.

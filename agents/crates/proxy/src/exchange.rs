@@ -36,7 +36,7 @@ pub(crate) use reply::Reply;
 pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
 
-use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Slot, is_out_of_descriptors};
+use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Share, Slot, is_out_of_descriptors};
 use crate::policy::{Admission, Check, Policy, Proof, Reason};
 use crate::upstream::{Instance, Link};
 use entry::{Entered, enter};
@@ -45,6 +45,8 @@ use tally::Tally;
 
 /// Instances and connections tried for one request.
 const ATTEMPTS_MAX: usize = 3;
+/// Heads up to so long count only while they wait.
+const SHORT_HEAD_BYTES: usize = 8 * 1024;
 
 /// Who asks, the same for all requests of a connection.
 #[derive(Debug)]
@@ -92,6 +94,10 @@ pub(crate) struct Exchange {
     call_timeout_ms: u32,
     priority: Priority,
     affinity: Affinity,
+    /// The key of its client, by which it counts in the core's shares.
+    client: u64,
+    /// Its head's part of what is kept of all.
+    kept_head: Option<Share>,
     /// The client came over TLS.
     secure: bool,
     /// It is told where HTTP/3 is spoken: it speaks an older one, over TLS.
@@ -184,6 +190,8 @@ fn decide<'a, H: Iterator<Item = (&'a [u8], &'a [u8])>>(
         call_timeout_ms: if facts.grpc { call_timeout_ms(headers()) } else { 0 },
         priority: policy.as_ref().map_or_else(Priority::default, |policy| policy.priority),
         affinity,
+        client: core.client_key(client.ip()),
+        kept_head: None,
         secure: client.is_secure(),
         takes_alt_svc: client.is_secure() && line.version != Version::Http3,
         serving: None,
@@ -315,16 +323,18 @@ impl Exchange {
         downstream: &mut D,
         not: Option<&Rc<Instance>>,
     ) -> Result<Result<(Serving, Slot), Refusal>, ClientError> {
-        let asks = Asks {
-            client: client_key(self.journal.client),
-            priority: self.priority,
-            affinity: self.affinity.clone(),
-            not: not.cloned(),
-        };
+        if self.head.len() > SHORT_HEAD_BYTES && !self.keep_head() {
+            return Ok(Err(Refusal::Heads));
+        }
+        let (client, priority) = (self.client, self.priority);
+        let asks = Asks { client, priority, affinity: self.affinity.clone(), not: not.cloned() };
         match self.app.acquire(asks) {
             Acquired::Here(serving, slot) => Ok(Ok((serving, slot))),
             Acquired::Refused(refusal) => Ok(Err(refusal)),
             Acquired::Later(waiting) => {
+                if !self.keep_head() {
+                    return Ok(Err(Refusal::Heads));
+                }
                 // Thousands may wait: none keeps more memory than its head has bytes.
                 let exact = Vec::from(self.head.as_slice());
                 self.head.clear();
@@ -333,6 +343,14 @@ impl Exchange {
                 while_there(downstream, self.body, waiting).await
             }
         }
+    }
+
+    /// Counts the head's bytes; `false` when its client, or all together, keep too many.
+    fn keep_head(&mut self) -> bool {
+        if self.kept_head.is_none() {
+            self.kept_head = self.core.heads.try_take(self.client, self.head.len());
+        }
+        self.kept_head.is_some()
     }
 
     /// A connection. A second attempt never takes one that may be as dead as the first.

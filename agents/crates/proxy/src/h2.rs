@@ -2,6 +2,7 @@
 //! exchange in a task of its own; the connection's task only moves frames. Streams towards apps are in `upstream`.
 
 mod io;
+mod payload;
 mod request;
 mod stream;
 mod trailers;
@@ -13,16 +14,16 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
 use h2::Reason;
 use h2::server::{Builder, Connection};
 
-use crate::core::{Alarm, Alarms, Core};
+use crate::core::{Alarm, Alarms, Backlog, Core};
 use crate::exchange::Origin;
 use crate::flood::Flood;
 use crate::limits::STREAMS_MAX;
 use crate::transport::Transport;
 use io::Io;
+use payload::{Held, Payload};
 pub(crate) use request::{as_tunnel, request};
 pub(crate) use upstream::Http2Upstream;
 
@@ -47,7 +48,7 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         .max_send_buffer_size(SEND_BUFFER_BYTES)
         .enable_connect_protocol();
     alarm.set(core.limits.handshake_timeout);
-    let mut handshake = builder.handshake::<_, Bytes>(Io::new(Rc::clone(&core), transport, input));
+    let mut handshake = builder.handshake::<_, Payload>(Io::new(Rc::clone(&core), transport, input));
     let shaken = poll_fn(|cx| {
         let polled = std::pin::Pin::new(&mut handshake).poll(cx);
         crate::h1::or_alarm(polled, &alarm, cx)
@@ -55,6 +56,8 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
     let Some(Ok(connection)) = shaken.await else { return };
     alarm.clear();
     let mut served = Served {
+        backlog: core.backlog(origin.client.ip()),
+        stuck: core.alarms.alarm(),
         core,
         origin: Rc::new(origin),
         connection,
@@ -70,7 +73,10 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
 struct Served {
     core: Rc<Core>,
     origin: Rc<Origin>,
-    connection: Connection<Io, Bytes>,
+    connection: Connection<Io, Payload>,
+    backlog: Rc<Backlog>,
+    /// Rings when the client has taken nothing for too long.
+    stuck: Alarm,
     streams: Rc<Streams>,
     alarm: Alarm,
     /// No stream was open when last looked.
@@ -87,18 +93,33 @@ impl Served {
             if !self.leaving && self.core.is_draining() && self.poll_farewell(cx).is_ready() {
                 self.leave();
             }
-            if self.streams.flood.is_one() {
+            if self.streams.flood.is_one() || self.backlog.is_cut() {
                 self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
             }
             match self.connection.poll_accept(cx) {
-                Poll::Ready(Some(Ok((request, respond)))) => {
+                Poll::Ready(Some(Ok((request, mut respond)))) => {
+                    if !self.backlog.may_open() {
+                        // It may be asked again: nobody has looked at it (RFC 9113, 8.7).
+                        respond.send_reset(Reason::REFUSED_STREAM);
+                        continue;
+                    }
                     let open = OpenStream::enter(&self.streams, &self.core.alarms);
                     let (core, origin) = (Rc::clone(&self.core), Rc::clone(&self.origin));
-                    fairlead_reactor::spawn(stream::serve(core, origin, request, respond, open));
+                    fairlead_reactor::spawn(stream::serve(
+                        core,
+                        origin,
+                        request,
+                        respond,
+                        open,
+                        Held::new(&self.backlog),
+                    ));
                     continue;
                 }
                 Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(()),
                 Poll::Pending => {}
+            }
+            if self.poll_stuck(cx).is_ready() {
+                return Poll::Ready(());
             }
             let idle = self.streams.open.get() == 0;
             if idle != self.idle {
@@ -106,7 +127,9 @@ impl Served {
                 if idle {
                     let limits = &self.core.limits;
                     self.alarm.set(if self.leaving { FAREWELL } else { limits.idle_timeout });
+                    self.alarm.idles();
                 } else {
+                    self.alarm.works();
                     self.alarm.clear();
                 }
             }
@@ -117,7 +140,21 @@ impl Served {
                 return Poll::Ready(());
             }
             self.leave();
+            if self.alarm.is_wanted() && self.backlog.stuck_since().is_none() {
+                // As soon as GOAWAY is sent.
+                self.alarm.set(Duration::ZERO);
+            }
         }
+    }
+
+    /// Ready when the client takes nothing of what there is, or too little for a core that holds too much.
+    fn poll_stuck(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.backlog.is_cut() {
+            return Poll::Ready(());
+        }
+        let stall_ms = u64::try_from(self.core.limits.write_stall_timeout.as_millis()).unwrap_or(u64::MAX);
+        self.stuck.set_at(self.backlog.stuck_since().map(|since| since.saturating_add(stall_ms)));
+        self.stuck.poll(cx)
     }
 
     /// Ready when it is this connection's turn in a drain.

@@ -34,6 +34,11 @@ pub struct Limits {
     pub body_rate_min: u64,
     /// How long a slow body is let be before its rate counts, and between two measurements.
     pub body_rate_interval: Duration,
+    /// Bytes a second that a client must take of a response while some waits for it; measured over `response_rate_interval`.
+    /// Streams of one connection that are behind share it.
+    pub response_rate_min: u64,
+    /// How long a client has to be behind before its rate counts, and between two measurements.
+    pub response_rate_interval: Duration,
     /// A client that takes nothing of what waits for it.
     pub write_stall_timeout: Duration,
     /// An upgraded connection on which nothing moves.
@@ -72,6 +77,8 @@ impl Default for Limits {
             body_stall_timeout: Duration::from_secs(60),
             body_rate_min: 1024,
             body_rate_interval: Duration::from_secs(10),
+            response_rate_min: 1024,
+            response_rate_interval: Duration::from_secs(30),
             write_stall_timeout: Duration::from_secs(60),
             tunnel_idle_timeout: Duration::from_secs(3600),
             half_closed_timeout: Duration::from_secs(30),

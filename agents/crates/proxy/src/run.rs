@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::access_log::LogWriter;
 use crate::confine::confine;
 use crate::control::{ControlServer, ListenerKind, OwnedListener, ProxyError, ProxyKeys, ServeEnd, Sockets};
-use crate::core::Ports;
+use crate::core::{Ports, Siblings};
 use crate::h3::{QuicSettings, Ways};
 use crate::health::Probes;
 use crate::limits::Limits;
@@ -32,8 +32,8 @@ const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
 const DESCRIPTORS_APART: u64 = 256;
 
 /// Serves until SIGTERM, SIGINT or a command to drain, with the rights that serving needs and no others. Makes its own threads
-/// and runtime: call it outside of any.
-pub fn run(agent_version: &str) -> Result<(), ProxyError> {
+/// and runtime: call it outside of any. The bound on clients follows from the number of descriptors, whatever `limits` says.
+pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
@@ -48,7 +48,7 @@ pub fn run(agent_version: &str) -> Result<(), ProxyError> {
         // Each client may need a second descriptor towards its app.
         let connections_max = descriptors.saturating_sub(DESCRIPTORS_APART) * 2 / 3 / cores;
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX).max(64);
-        let limits = Limits { connections_max, ..Limits::default() };
+        let limits = Limits { connections_max, ..limits };
         serve_sockets(agent_version, limits, (sockets, keys), Some(channel), true, &shutdown).await
     })
 }
@@ -89,13 +89,16 @@ async fn serve_sockets(
         confine().map_err(ProxyError::system("cannot give up the rights that serving does not need"))?;
     }
     let access_log = LogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
+    let siblings = Siblings::default();
     let (wakes, called) = tokio::sync::mpsc::unbounded_channel();
     for (index, (listeners, ways)) in listeners.into_iter().zip(ways).enumerate() {
+        let siblings = siblings.clone();
         let (limits, tls, quic) = (limits.clone(), Arc::clone(&tls), quic.clone());
         let (access_log, wakes) = (access_log.clone(), wakes.clone());
-        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, ways, access_log, wakes };
+        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, ways, access_log, wakes, siblings };
         workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
     }
+    siblings.introduce(workers.iter().map(Worker::sibling));
     let cores = workers.len();
     tracing::info!(cores, https = ?sockets.addresses(ListenerKind::Https), http = ?sockets.addresses(ListenerKind::Http), "serving");
     let agent_version = agent_version.to_owned();
@@ -113,6 +116,7 @@ async fn serve_sockets(
         channel,
         shared,
         collected_at: Instant::now(),
+        warnings: Vec::new(),
         wakes: called,
         owner,
     };

@@ -96,10 +96,11 @@ pub(crate) enum SnapshotError {
     Connector { app_key: String, error: ConnectorError },
 }
 
-/// Tells why a proxy would refuse this table, without one.
-pub fn check(message: &ProxySnapshot) -> Result<(), String> {
+/// Tells why a proxy would refuse this table, without one; else what should be thought over in it.
+pub fn check(message: &ProxySnapshot) -> Result<Vec<&'static str>, String> {
     let shared = Shared::new().map_err(|error| error.to_string())?;
-    Snapshot::read(message, &CertificateSet::default(), &shared).map(drop).map_err(|error| error.to_string())
+    let snapshot = Snapshot::read(message, &CertificateSet::default(), &shared).map_err(|error| error.to_string())?;
+    Ok(snapshot.settings.warnings())
 }
 
 impl Snapshot {

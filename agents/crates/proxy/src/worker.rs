@@ -3,20 +3,22 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fairlead_reactor::{Listener, block_on, sleep, spawn};
+use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout};
 use rustls::ServerConfig;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access_log::{AccessLog, Message};
 use crate::client;
 use crate::control::{ListenerKind, OwnedListener};
-use crate::core::{Core, CoreStats, DrainOrder, Ports, WakeCalls};
+use crate::core::{Core, CoreStats, DrainOrder, Ports, Sibling, Siblings, WakeCalls};
 use crate::h3::{self, QuicSettings, Ways};
 use crate::limits::Limits;
 use crate::snapshot::Snapshot;
@@ -26,6 +28,8 @@ const SWEEP: Duration = Duration::from_secs(1);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A pause is counted each time and told of this often at most.
 const PAUSES_TOLD_EVERY_MS: u64 = 60_000;
+/// A core without room looks again after so long at the latest.
+const ROOM_LOOK: Duration = Duration::from_millis(250);
 
 /// What the control thread asks of a core.
 pub(crate) enum CoreCommand {
@@ -33,10 +37,23 @@ pub(crate) enum CoreCommand {
     Apply(Arc<Snapshot>, oneshot::Sender<()>),
     /// What the health probes found.
     Health { instance: Box<str>, healthy: bool },
+    /// Serve a client that another core accepted and has no room for.
+    Adopt(Accepted),
     /// Hand the numbers over.
     Collect(oneshot::Sender<CoreStats>),
     /// Accept nothing more; answer when the last connection has ended. Again: go on by another order.
     Drain(DrainOrder, oneshot::Sender<()>),
+    /// Panic in the task of this name.
+    #[cfg(test)]
+    Fault(&'static str),
+}
+
+/// A client that was accepted.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    socket: OwnedFd,
+    peer: SocketAddr,
+    is_https: bool,
 }
 
 /// What a core is made with.
@@ -53,12 +70,15 @@ pub(crate) struct WorkerOptions {
     pub(crate) access_log: SyncSender<Message>,
     /// Who is told of requests for apps that sleep.
     pub(crate) wakes: WakeCalls,
+    /// To be introduced to each other once all have started.
+    pub(crate) siblings: Siblings,
 }
 
 /// A running core.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) commands: mpsc::UnboundedSender<CoreCommand>,
+    clients: Arc<AtomicU32>,
     thread: JoinHandle<()>,
 }
 
@@ -66,10 +86,12 @@ impl Worker {
     pub(crate) fn spawn(options: WorkerOptions) -> io::Result<Self> {
         let (commands, received) = mpsc::unbounded_channel();
         let (started, has_started) = sync_channel::<io::Result<()>>(1);
+        let clients = Arc::<AtomicU32>::default();
+        let clients_open = Arc::clone(&clients);
         let thread = std::thread::Builder::new().name(format!("core-{}", options.index)).spawn(move || {
             let ended = block_on(async {
                 if started.send(Ok(())).is_ok() {
-                    serve(options, received).await;
+                    serve(options, received, clients_open).await;
                 }
             });
             // Whoever has heard that it began listens no more.
@@ -81,35 +103,53 @@ impl Worker {
         })?;
         // A thread that ended without a word panicked.
         has_started.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
-        Ok(Self { commands, thread })
+        Ok(Self { commands, clients, thread })
     }
 
-    /// Whether the thread has ended, which it never does by itself.
+    /// How the other cores see it.
+    pub(crate) fn sibling(&self) -> Sibling {
+        Sibling { clients: Arc::clone(&self.clients), commands: self.commands.clone() }
+    }
+
+    /// Whether the thread has ended: a task that all of the core needs has panicked.
     pub(crate) fn is_dead(&self) -> bool {
         self.thread.is_finished()
     }
 }
 
-async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<CoreCommand>) {
-    let core = Core::new(options.limits, options.ports, AccessLog::new(options.access_log));
+async fn serve(
+    options: WorkerOptions,
+    mut commands: mpsc::UnboundedReceiver<CoreCommand>,
+    clients_open: Arc<AtomicU32>,
+) {
+    let access_log = AccessLog::new(options.access_log);
+    let core = Core::new(options.limits, options.ports, access_log, clients_open, options.siblings);
     core.call_wakes(options.wakes);
-    spawn(tick(Rc::clone(&core)));
+    spawn_vital(&core, "clock", tick(Rc::clone(&core)));
     let laps = Rc::clone(&core);
-    spawn(async move { laps.handshakes.count_laps(Instant::now).await });
+    spawn_vital(&core, "handshakes", async move { laps.handshakes.count_laps(Instant::now).await });
     let mut accepting = Vec::new();
     let mut ways = options.ways.into_iter();
     for listener in options.listeners {
         if listener.kind == ListenerKind::Quic {
             if let Some(ways) = ways.next() {
-                spawn(h3::serve(Rc::clone(&core), listener, options.quic.clone(), ways));
+                spawn_vital(&core, "quic", h3::serve(Rc::clone(&core), listener, options.quic.clone(), ways));
             }
             continue;
         }
         let tls = (listener.kind == ListenerKind::Https).then(|| Arc::clone(&options.tls));
-        accepting.push(spawn(accept(Rc::clone(&core), listener, tls)));
+        accepting.push(spawn_vital(&core, "accept", accept(Rc::clone(&core), listener, tls)));
     }
-    while let Some(command) = commands.recv().await {
+    loop {
+        let command = tokio::select! {
+            () = core.failed.notified() => return tracing::error!("a task of a core panicked; the core ends"),
+            command = commands.recv() => command,
+        };
+        let Some(command) = command else { return };
         match command {
+            CoreCommand::Adopt(accepted) => adopt(&core, accepted, &options.tls),
+            #[cfg(test)]
+            CoreCommand::Fault(task) => tests::fault_in(task),
             CoreCommand::Apply(snapshot, applied) => {
                 core.apply(snapshot);
                 tell(applied, ());
@@ -119,8 +159,31 @@ async fn serve(options: WorkerOptions, mut commands: mpsc::UnboundedReceiver<Cor
             CoreCommand::Drain(order, drained) => {
                 accepting.drain(..).for_each(|task| task.abort());
                 core.drain(order);
-                spawn(tell_when_empty(Rc::clone(&core), drained));
+                spawn_vital(&core, "drain", tell_when_empty(Rc::clone(&core), drained));
             }
+        }
+    }
+}
+
+/// Runs a task without which the core is of no use: a panic in it ends the core, and with it the proxy, which is then started anew.
+fn spawn_vital(core: &Rc<Core>, name: &'static str, task: impl Future<Output = ()> + 'static) -> Task {
+    let vital = Vital(Rc::clone(core));
+    #[cfg(test)]
+    let task = tests::with_faults(name, task);
+    spawn(async move {
+        let _vital = vital;
+        task.await;
+        tracing::debug!(name, "a task of a core has ended");
+    })
+}
+
+/// Held by a task for as long as it runs.
+struct Vital(Rc<Core>);
+
+impl Drop for Vital {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.notify_one();
         }
     }
 }
@@ -135,7 +198,7 @@ pub(crate) fn tell<T>(answer: oneshot::Sender<T>, value: T) {
 async fn tell_when_empty(core: Rc<Core>, drained: oneshot::Sender<()>) {
     loop {
         let ended = core.connection_ended.notified();
-        if core.open_connections.get() == 0 {
+        if core.open_connections() == 0 {
             core.access_log.flush();
             tell(drained, ());
             return;
@@ -156,13 +219,21 @@ async fn tick(core: Rc<Core>) {
     }
 }
 
-async fn wait_for_room(core: &Core) {
+/// Ready when this core has room, or another one to hand clients to. For a client that waits, idle connections are closed, the
+/// longest idle first.
+async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, address: SocketAddr) {
     loop {
         let ended = core.connection_ended.notified();
-        if core.open_connections.get() < core.limits.connections_max {
+        if !core.is_full() || core.siblings.have_room(core.limits.connections_max) {
             return;
         }
-        ended.await;
+        let is_wanted = listener.has_waiting().unwrap_or(true);
+        if is_wanted && !core.make_room() {
+            pauses.begin(core, address, &"a core has as many clients as it may");
+        }
+        // A client may come, another core get room, or a connection idle for long enough.
+        let waited = timeout(ROOM_LOOK, ended).await;
+        tracing::trace!(in_time = waited.is_ok(), "looking for room again");
     }
 }
 
@@ -176,14 +247,18 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
     core.wait_for_routes().await;
     let mut pauses = Pauses::default();
     loop {
-        if core.open_connections.get() >= core.limits.connections_max {
-            pauses.begin(&core, address, &"a core has as many clients as it may");
-            wait_for_room(&core).await;
+        if core.is_full() {
+            wait_for_room(&core, &listener, &mut pauses, address).await;
         }
         match listener.accept().await {
             Ok((socket, peer)) => {
                 pauses.end(address);
-                spawn(client::serve(Rc::clone(&core), socket, peer, tls.clone()));
+                if !core.is_full() {
+                    spawn(client::serve(Rc::clone(&core), socket, peer, tls.clone()));
+                } else if !hand_over(&core, &socket, peer, tls.is_some()) {
+                    // Another core filled this one up meanwhile.
+                    spawn(serve_once_there_is_room(Rc::clone(&core), socket, peer, tls.clone()));
+                }
             }
             // The client left before it was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -192,6 +267,40 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
                 sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+}
+
+async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
+    while core.is_full() {
+        let ended = core.connection_ended.notified();
+        let is_made = core.make_room();
+        let waited = timeout(ROOM_LOOK, ended).await;
+        tracing::trace!(is_made, in_time = waited.is_ok(), "looking for room again");
+    }
+    client::serve(core, socket, peer, tls).await;
+}
+
+/// Hands a client to a core that has room; `false` when none has.
+fn hand_over(core: &Core, socket: &Stream, peer: SocketAddr, is_https: bool) -> bool {
+    core.siblings.hand_over(core.limits.connections_max, || {
+        // The descriptor itself is still watched by this core's loop.
+        let socket = socket.as_fd().try_clone_to_owned().ok()?;
+        Some(CoreCommand::Adopt(Accepted { socket, peer, is_https }))
+    })
+}
+
+/// Serves a client that another core accepted.
+fn adopt(core: &Rc<Core>, accepted: Accepted, tls: &Arc<ServerConfig>) {
+    let Accepted { socket, peer, is_https } = accepted;
+    match Stream::adopt(socket) {
+        Ok(socket) => {
+            let (core, tls) = (Rc::clone(core), is_https.then(|| Arc::clone(tls)));
+            spawn(async move {
+                core.wait_for_routes().await;
+                client::serve(core, socket, peer, tls).await;
+            });
+        }
+        Err(error) => tracing::warn!(%peer, %error, "a client of another core could not be served"),
     }
 }
 
@@ -222,8 +331,12 @@ impl Pauses {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::future::poll_fn;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
+    use std::path::Path;
+    use std::task::Waker;
 
     use fairlead_tls::{CertificateSet, CertificateStore, Tickets, server_config};
     use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyUpstream};
@@ -235,6 +348,30 @@ pub(crate) mod tests {
 
     /// A body that makes the core panic while it holds a client, a place at the app, and the buffer that all connections share.
     pub(crate) const FAULT: &[u8] = b"a fault that a test asked for";
+
+    thread_local! {
+        static FAULTY: Cell<Option<&'static str>> = const { Cell::new(None) };
+        static TASKS: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Has the task of this name panic, on this thread.
+    pub(super) fn fault_in(task: &'static str) {
+        FAULTY.set(Some(task));
+        TASKS.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// The task, which panics when it is told to.
+    pub(super) fn with_faults(
+        name: &'static str,
+        task: impl Future<Output = ()> + 'static,
+    ) -> impl Future<Output = ()> + 'static {
+        let mut task = Box::pin(task);
+        poll_fn(move |cx| {
+            assert_ne!(FAULTY.get(), Some(name), "a fault that a test asked for");
+            TASKS.with_borrow_mut(|tasks| tasks.push(cx.waker().clone()));
+            task.as_mut().poll(cx)
+        })
+    }
 
     /// An app that answers `/fault` with the fault and everything else with `ok`.
     fn app() -> SocketAddr {
@@ -294,30 +431,56 @@ pub(crate) mod tests {
         Arc::new(Snapshot::read(&table, &CertificateSet::default(), &Shared::new().unwrap()).unwrap())
     }
 
-    #[test]
-    fn a_panic_ends_one_connection_and_leaks_nothing() {
-        let folder = tempfile::tempdir().unwrap();
+    /// A core with routes, and where it listens.
+    fn core(folder: &Path) -> (Worker, SocketAddr) {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let sockets = Sockets::bind(&[], &[any], 1, &folder.path().join("a.sock")).unwrap();
+        let sockets = Sockets::bind(&[any], &[any], 1, &folder.join("a.sock")).unwrap();
         let address = sockets.address(ListenerKind::Http).unwrap();
+        let quic_port = sockets.address(ListenerKind::Quic).map(|address| address.port());
         let (limits, keys) = (Limits::default(), ProxyKeys::generate().unwrap());
         let tickets = Tickets::new(&keys.tickets).unwrap();
         let tls = server_config(Arc::new(CertificateStore::default()), tickets).unwrap();
+        let quic = QuicSettings::new(&tls, &keys, &limits).unwrap();
+        let base = folder.join("a.sock");
+        let mut listeners = vec![sockets.listeners];
+        let ways = Ways::of_cores(&listeners, quic.generation, &base).remove(0);
         let worker = Worker::spawn(WorkerOptions {
             index: 0,
-            quic: QuicSettings::new(&tls, &keys, &limits).unwrap(),
+            quic,
             limits,
-            ports: Ports { https: None, quic: None },
+            ports: Ports { https: None, quic: quic_port },
             tls,
-            listeners: sockets.listeners,
-            ways: Vec::new(),
+            listeners: listeners.remove(0),
+            ways,
             access_log: LogWriter::start().unwrap(),
             wakes: mpsc::unbounded_channel().0,
+            siblings: Siblings::default(),
         })
         .unwrap();
         let (applied, is_applied) = oneshot::channel();
         worker.commands.send(CoreCommand::Apply(table(app()), applied)).unwrap();
         is_applied.blocking_recv().unwrap();
+        (worker, address)
+    }
+
+    #[test]
+    fn a_panic_in_a_task_that_all_of_the_core_needs_ends_the_core() {
+        for task in ["clock", "handshakes", "accept", "quic"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (worker, address) = core(folder.path());
+            let mut client = TcpStream::connect(address).unwrap();
+            assert_eq!(ask(&mut client, "/").as_deref(), Some("HTTP/1.1 200 OK"));
+            worker.commands.send(CoreCommand::Fault(task)).unwrap();
+            // Ended here, started anew by whoever started the proxy.
+            worker.thread.join().unwrap();
+            assert_eq!(ask(&mut client, "/"), None, "{task}");
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_one_connection_and_leaks_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (worker, address) = core(folder.path());
         let collect = || {
             let (stats, collected) = oneshot::channel();
             worker.commands.send(CoreCommand::Collect(stats)).unwrap();

@@ -235,3 +235,65 @@ async fn clients_beyond_the_limit_wait_until_one_leaves() {
         assert_eq!(client.await.unwrap(), 200);
     }
 }
+
+#[tokio::test]
+async fn a_client_finds_room_where_another_has_idled_longest() {
+    let app = named("a").await;
+    let limits = Limits { connections_max: 2, ..quick() };
+    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let config = proxy.tls(&["http/1.1"]);
+    let mut idle = Vec::new();
+    // Two on each of two cores, whichever core the kernel led them to.
+    for _ in 0..4 {
+        let mut client = client::handshake(&proxy, &config, HOST).await.unwrap();
+        assert_eq!(client.ask(&get("/")).await.text(), "a");
+        idle.push(client);
+    }
+    let mut late = client::handshake(&proxy, &config, HOST).await.unwrap();
+    assert_eq!(late.ask(&get("/")).await.text(), "a");
+    let mut ended = 0;
+    for mut client in idle {
+        client.send(&get("/")).await;
+        ended += usize::from(client.response(false).await.is_none());
+    }
+    assert!(ended > 0, "nobody made room");
+}
+
+#[tokio::test]
+async fn a_core_that_is_full_hands_clients_to_one_that_has_room() {
+    const CLIENTS: u32 = 24;
+    let app = named("a").await;
+    let limits = Limits { connections_max: CLIENTS / 2, ..quick() };
+    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let config = proxy.tls(&["http/1.1"]);
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS {
+        let mut client = client::handshake(&proxy, &config, HOST).await.unwrap();
+        assert_eq!(client.ask(&get("/")).await.text(), "a");
+        clients.push(client);
+    }
+    // Both are full to the last place, whichever core the kernel led each to, and nobody had to make room.
+    let stats = proxy.stats_until(|stats| stats.open_connections == CLIENTS).await;
+    assert_eq!(stats.accept_pauses, 0);
+    for client in &mut clients {
+        assert_eq!(client.ask(&get("/")).await.text(), "a");
+    }
+}
+
+#[tokio::test]
+async fn a_user_of_this_machine_leaves_room_for_others_whatever_address_it_comes_from() {
+    let app = named("a").await;
+    let limits = Limits { connections_max: 400, ..quick() };
+    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let mut clients = Vec::new();
+    for number in 0..600 {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        let from = std::net::Ipv4Addr::new(127, 0, 1, (number % 250) as u8);
+        socket.bind((from, 0).into()).unwrap();
+        clients.push(socket.connect(proxy.http).await.unwrap());
+    }
+    // A quarter of the places, and the few that nobody is asked for, on each of two cores.
+    let most = 2 * (400 / 4 + 64);
+    let stats = proxy.stats_until(|stats| stats.refused_connections >= 600 - most).await;
+    assert_eq!((stats.refused_connections, stats.open_connections), (600 - most, most));
+}

@@ -365,6 +365,43 @@ async fn an_upload_slower_than_the_least_rate_is_ended_though_bytes_keep_coming(
 }
 
 #[tokio::test]
+async fn a_response_that_is_taken_slower_than_the_least_rate_is_ended() {
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let end = Arc::new(std::sync::Mutex::new(Some(end)));
+    let app = App::new(move |mut peer, _| {
+        let end = Arc::clone(&end);
+        async move {
+            while let Some(head) = peer.head().await {
+                if head.starts_with("GET /polite ") {
+                    peer.write(OK).await;
+                    continue;
+                }
+                peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+                let chunk = [b"10000\r\n", &[b'x'; 0x10000][..], b"\r\n"].concat();
+                while peer.stream.write_all(&chunk).await.is_ok() {}
+                drop(end.lock().unwrap().take());
+            }
+        }
+    })
+    .await;
+    // A client that takes nothing at all has a minute; this one is measured.
+    let limits = Limits { response_rate_interval: Duration::from_millis(200), ..quick() };
+    let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let mut client = client::tls(&proxy).await;
+    client.send(&get("/slow")).await;
+    let trickle = tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(Duration::from_millis(10));
+        while tokio::io::AsyncReadExt::read(&mut client.stream, &mut [0]).await.is_ok_and(|count| count > 0) {
+            ticks.tick().await;
+        }
+    });
+    let cut = tokio::time::timeout(Duration::from_secs(30), ended).await;
+    assert!(cut.expect("it may go on for ever").is_err());
+    assert_eq!(client::tls(&proxy).await.ask(&get("/polite")).await.status, 200);
+    trickle.abort();
+}
+
+#[tokio::test]
 async fn a_request_whose_client_leaves_the_line_never_reaches_the_app() {
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     let saw = Arc::clone(&seen);

@@ -33,7 +33,7 @@ use tokio_rustls::TlsConnector;
 
 fn main() {
     if std::env::args().nth(1).as_deref() == Some("proxy") {
-        fairlead_proxy::run("0.0.0-test").unwrap();
+        fairlead_proxy::run("0.0.0-test", fairlead_proxy::Limits::default()).unwrap();
         return;
     }
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -67,7 +67,7 @@ async fn run(fault: &str, scale: &Scale) -> Outcome {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "proxy") {
-        fairlead_proxy::run("0.0.0-test").unwrap();
+        fairlead_proxy::run("0.0.0-test", fairlead_proxy::Limits::default()).unwrap();
         return;
     }
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
@@ -49,6 +50,19 @@ impl Stream {
         poll_fn(|cx| source.poll_writable(cx)).await;
         sockopt::socket_error(&source)??;
         Ok(Self(source))
+    }
+
+    /// Watches a connected socket that came from elsewhere and does not block.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not watch it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a loop.
+    pub fn adopt(socket: OwnedFd) -> io::Result<Self> {
+        Ok(Self(Source::new(socket)?))
     }
 
     /// Connects to a Unix socket.
@@ -221,6 +235,16 @@ impl Listener {
     pub fn new(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self(Source::new(listener)?))
+    }
+
+    /// Whether a connection waits to be accepted, by the kernel's word.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel does not tell.
+    pub fn has_waiting(&self) -> io::Result<bool> {
+        let mut listener = [PollFd::new(&self.0, PollFlags::IN)];
+        Ok(poll(&mut listener, Some(&Timespec::default()))? > 0)
     }
 
     /// The next connection, and whose it is.

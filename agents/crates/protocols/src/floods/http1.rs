@@ -2,7 +2,6 @@
 
 use libtest_mimic::Trial;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{Stage, flood};
@@ -29,7 +28,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// Connections that stall beside each other.
 fn stalled() -> usize {
-    count(300, 10)
+    count(300, 3)
 }
 
 /// What they may take, in MiB: each the beginning of a head or of a handshake, and room for what all share.
@@ -137,7 +136,7 @@ async fn trailers_without_end(stage: Stage) {
 async fn handshakes_that_stall(stage: Stage) {
     let mut streams = Vec::new();
     for number in 0..stalled() {
-        let mut stream = TcpStream::connect(stage.door.https).await.unwrap();
+        let mut stream = stage.door.connect().await.unwrap();
         // Nothing, or the beginning of a hello of 16 KiB.
         if number % 2 == 0 {
             stream.write_all(&[22, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xfc, 3, 3]).await.unwrap();

@@ -64,6 +64,8 @@ pub(crate) struct ControlServer {
     /// What the cores count by.
     pub(crate) shared: Arc<Shared>,
     pub(crate) collected_at: Instant,
+    /// Of the snapshot in use.
+    pub(crate) warnings: Vec<&'static str>,
     /// Apps that requests wait for.
     pub(crate) wakes: mpsc::UnboundedReceiver<Box<str>>,
     /// The user who started this process; only this one and root may command it.
@@ -175,6 +177,15 @@ impl ControlServer {
     }
 
     /// Takes a snapshot into use on every core, or on none. Its certificates go first: a route must not lack one.
+    /// Says what should be thought over, once for as long as it stays.
+    fn warn(&mut self, snapshot: &Snapshot) {
+        let warnings = snapshot.settings.warnings();
+        for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
+            tracing::warn!("{warning}");
+        }
+        self.warnings = warnings;
+    }
+
     async fn apply(&mut self, message: &ProxySnapshot) -> Result<Result<(), String>, ProxyError> {
         let snapshot = match Snapshot::read(message, &self.certificates.current(), &self.shared) {
             Ok(snapshot) => Arc::new(snapshot),
@@ -182,6 +193,7 @@ impl ControlServer {
         };
         self.certificates.swap(Arc::clone(&snapshot.certificates));
         self.set_access_log(&snapshot);
+        self.warn(&snapshot);
         self.ask(|applied| CoreCommand::Apply(Arc::clone(&snapshot), applied)).await?;
         self.probes.set(&snapshot);
         self.generation = snapshot.generation;

@@ -24,6 +24,10 @@ struct Slots {
 struct Entry {
     /// Zero: not set.
     deadline_ms: Cell<u64>,
+    /// Zero: its owner is not an idle connection.
+    idle_since_ms: Cell<u64>,
+    /// Others want the place of its owner.
+    is_wanted: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -64,6 +68,28 @@ impl Alarms {
         }
     }
 
+    /// Rings for the connections that have idled longest, `count` at most and only those that idle since `before_ms` or longer.
+    /// Returns since when the last of them has.
+    pub(crate) fn ring_longest_idle(&self, count: usize, before_ms: u64) -> Option<u64> {
+        let slots = self.slots.borrow();
+        let idle = slots.entries.iter().flatten().filter(|entry| (1..=before_ms).contains(&entry.idle_since_ms.get()));
+        let mut idle: Vec<_> = idle.collect();
+        if idle.len() > count {
+            idle.select_nth_unstable_by_key(count, |entry| entry.idle_since_ms.get());
+            idle.truncate(count);
+        }
+        let mut last = None;
+        for entry in idle {
+            last = last.max(Some(entry.idle_since_ms.take()));
+            entry.deadline_ms.set(1);
+            entry.is_wanted.set(true);
+            if let Some(waker) = entry.waker.take() {
+                waker.wake();
+            }
+        }
+        last
+    }
+
     /// An alarm that is not set.
     pub(crate) fn alarm(self: &Rc<Self>) -> Alarm {
         let entry = Rc::new(Entry::default());
@@ -95,6 +121,21 @@ impl Alarm {
     pub(crate) fn set(&self, delay: Duration) {
         let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
+    }
+
+    /// Its owner is a connection that idles from now on: its place may be wanted.
+    pub(crate) fn idles(&self) {
+        self.entry.idle_since_ms.set(self.alarms.now_ms());
+    }
+
+    /// Its owner idles no more.
+    pub(crate) fn works(&self) {
+        self.entry.idle_since_ms.set(0);
+    }
+
+    /// Whether it rings because others want the place of its owner.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.entry.is_wanted.get()
     }
 
     /// Rings at a moment of the core's clock, or never.
@@ -181,6 +222,24 @@ mod tests {
         alarms.tick();
         assert!(later.poll(&mut cx).is_pending());
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn those_that_idle_longest_are_rung_for_and_no_others() {
+        let alarms = Alarms::new();
+        let idle = |since| {
+            let alarm = alarms.alarm();
+            alarm.set(Duration::from_secs(75));
+            alarm.entry.idle_since_ms.set(since);
+            alarm
+        };
+        let (second, first, works, late) = (idle(20), idle(10), idle(0), idle(500));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(alarms.ring_longest_idle(1, 100), Some(10));
+        assert_eq!([&first, &second].map(|alarm| alarm.poll(&mut cx).is_ready()), [true, false]);
+        assert_eq!(alarms.ring_longest_idle(8, 100), Some(20));
+        assert_eq!(alarms.ring_longest_idle(8, 100), None);
+        assert_eq!([&second, &works, &late].map(|alarm| alarm.poll(&mut cx).is_ready()), [true, false, false]);
     }
 
     #[test]

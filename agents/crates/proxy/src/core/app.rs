@@ -20,7 +20,7 @@ pub(crate) use fleet::{Affinity, Member, Standing};
 pub(crate) use seat::{Serving, Slot};
 pub(crate) use waiting::Waiting;
 
-use super::{Alarms, AppNumbers, AppStats};
+use super::{Alarms, AppNumbers, AppStats, Quota, Share};
 use crate::upstream::Instance;
 use fleet::{Choice, Fleet};
 use shares::Shares;
@@ -38,6 +38,8 @@ pub(crate) struct App {
     clock: Rc<Alarms>,
     random: RequestIds,
     bounds: Cell<Bounds>,
+    /// Of the whole core.
+    connections: Rc<Quota>,
     fleet: RefCell<Fleet>,
     /// Slots that are taken.
     busy: Cell<u32>,
@@ -81,10 +83,12 @@ pub(crate) enum Refusal {
     Shed,
     #[error("no instance was free in time")]
     Late,
+    #[error("too many bytes of requests are kept already")]
+    Heads,
 }
 
 impl App {
-    pub(crate) fn new(key: &str, clock: &Rc<Alarms>) -> Rc<Self> {
+    pub(crate) fn new(key: &str, clock: &Rc<Alarms>, connections: &Rc<Quota>) -> Rc<Self> {
         Rc::new(Self {
             key: key.into(),
             measured: Cell::new(false),
@@ -93,6 +97,7 @@ impl App {
             clock: Rc::clone(clock),
             random: RequestIds::new(),
             bounds: Cell::new(Bounds::of(&AppTraffic::default())),
+            connections: Rc::clone(connections),
             fleet: RefCell::default(),
             busy: Cell::new(0),
             waiters: RefCell::default(),
@@ -205,7 +210,7 @@ impl App {
         let mut admission = self.admission.get();
         if bounds.adaptive && (self.waiting.get() > 0 || !admission.is_open()) {
             let now_ms = self.clock.exact_ms();
-            let oldest_ms = self.waiters.borrow_mut().oldest_since_ms().map(|since| now_ms.saturating_sub(since));
+            let oldest_ms = self.slots_wanted_since_ms().map(|since| now_ms.saturating_sub(since));
             admission.step(now_ms, oldest_ms, bounds.queue_timeout_ms);
             self.admission.set(admission);
         }
@@ -227,10 +232,34 @@ impl App {
 
     fn choose(&self, asks: &Asks) -> Choice {
         let bounds = self.bounds.get();
-        if self.busy.get() >= bounds.slots_max {
+        if self.busy.get() >= bounds.slots_max || !self.may_connect(asks.client) {
             return if self.fleet.borrow().is_empty() { Choice::Nobody } else { Choice::Later };
         }
         self.fleet.borrow_mut().choose(asks, self.random.random())
+    }
+
+    /// Whether a client may have another connection to an app. HTTP/2 shares a few.
+    fn may_connect(&self, client: u64) -> bool {
+        self.bounds.get().shares_connections || self.connections.has_room(client, 1)
+    }
+
+    /// Whether a client has room in its shares, of this app's slots and of the core's connections to apps.
+    fn may_be_served(&self, client: u64, now_ms: u64) -> bool {
+        self.shares.borrow().may(client, now_ms) && self.may_connect(client)
+    }
+
+    /// Since when the oldest request has waited that a free slot would serve.
+    fn slots_wanted_since_ms(&self) -> Option<u64> {
+        let now_ms = self.clock.now_ms();
+        let mut waiters = self.waiters.borrow_mut();
+        let mut place = waiters.oldest();
+        while let Some(waits) = place {
+            if waiters.asks(waits).is_some_and(|asks| self.may_be_served(asks.client, now_ms)) {
+                return waiters.since_ms(waits);
+            }
+            place = waiters.after(Some(waits));
+        }
+        None
     }
 
     /// Tells the shares how many places there are.
@@ -240,12 +269,13 @@ impl App {
     }
 
     fn seat(self: &Rc<Self>, instance: Rc<Instance>, client: u64) -> (Serving, Slot) {
+        let connection = (!self.bounds.get().shares_connections).then(|| self.connections.take(client, 1));
         let (trial, changed) = instance.standing.begin();
         if changed {
             self.fleet.borrow_mut().weigh(self.clock.now_ms());
         }
         self.busy.set(self.busy.get() + 1);
-        (Serving::new(self, Rc::clone(&instance), trial), Slot::new(self, instance, client))
+        (Serving::new(self, Rc::clone(&instance), trial, client, connection), Slot::new(self, instance, client))
     }
 
     fn enqueue(self: &Rc<Self>, asks: Asks) -> Acquired {
@@ -273,7 +303,8 @@ impl App {
         Acquired::Later(Waiting::new(self, place))
     }
 
-    /// Gives what is free to those who wait, in turn. One who waits for an instance of its own holds up nobody.
+    /// Gives what is free to those who wait, in turn. One who waits for an instance of its own, or for its client's share of
+    /// connections, holds up nobody.
     fn dispatch(self: &Rc<Self>) {
         let mut waiters = self.waiters.borrow_mut();
         let bounds = self.bounds.get();
@@ -282,7 +313,7 @@ impl App {
         let mut passing = false;
         let mut last = None;
         loop {
-            let may = |client| self.shares.borrow().may(client, now_ms);
+            let may = |client| self.may_be_served(client, now_ms);
             let next = if passing { waiters.after(last) } else { waiters.next(may) };
             let Some(place) = next else { break };
             let before = std::mem::replace(&mut last, Some(place));

@@ -1,11 +1,9 @@
-//! How many connections each client address has on one core. One client must not take the places of all.
+//! Counts the connections of each client on one core, so that one client cannot take the places of all.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::IpAddr;
 
-use fairlead_route::client_key;
 use foldhash::fast::RandomState;
 
 /// Connections by client, on one core.
@@ -16,8 +14,8 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Counts another connection, unless the client has `most` already.
-    pub(crate) fn enter(&self, address: IpAddr, most: u32) -> bool {
-        match self.open.borrow_mut().entry(client_key(address)) {
+    pub(crate) fn enter(&self, client: u64, most: u32) -> bool {
+        match self.open.borrow_mut().entry(client) {
             Entry::Occupied(entry) if *entry.get() >= most => false,
             Entry::Occupied(mut entry) => {
                 *entry.get_mut() += 1;
@@ -30,10 +28,15 @@ impl Clients {
         }
     }
 
+    /// Connections that a client has.
+    pub(crate) fn open(&self, client: u64) -> u32 {
+        self.open.borrow().get(&client).copied().unwrap_or(0)
+    }
+
     /// One that was counted has ended.
-    pub(crate) fn leave(&self, address: IpAddr) {
+    pub(crate) fn leave(&self, client: u64) {
         let mut open = self.open.borrow_mut();
-        if let Entry::Occupied(mut entry) = open.entry(client_key(address)) {
+        if let Entry::Occupied(mut entry) = open.entry(client) {
             match *entry.get() {
                 0 | 1 => drop(entry.remove()),
                 more => *entry.get_mut() = more - 1,
@@ -48,12 +51,16 @@ impl Clients {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
+    use fairlead_route::client_key;
+
     use super::*;
 
     #[test]
     fn a_client_has_its_places_and_no_more_whatever_its_address_is_written_as() {
         let clients = Clients::default();
-        let at = |address: &str| address.parse().unwrap();
+        let at = |address: &str| client_key(address.parse().unwrap());
         assert!(clients.enter(at("192.0.2.1"), 2) && clients.enter(at("::ffff:192.0.2.1"), 2));
         assert!(!clients.enter(at("192.0.2.1"), 2));
         assert!(clients.enter(at("192.0.2.2"), 2));
@@ -67,7 +74,7 @@ mod tests {
     #[test]
     fn what_has_ended_is_forgotten() {
         let clients = Clients::default();
-        let address = |number: u32| IpAddr::from(number.to_be_bytes());
+        let address = |number: u32| client_key(IpAddr::from(number.to_be_bytes()));
         (0..50_000).for_each(|number| assert!(clients.enter(address(number), 1)));
         (0..50_000).for_each(|number| clients.leave(address(number)));
         assert!(clients.open.borrow().is_empty() && clients.open.borrow().capacity() <= 4096);

@@ -70,6 +70,14 @@ impl<'a, D: Downstream> Download<'a, D> {
         }
     }
 
+    /// Most bytes of the response to read at once.
+    pub(crate) fn piece(&self) -> usize {
+        match self.downstream.connection_backlog() {
+            Some(backlog) => backlog.piece(),
+            None => self.exchange.core.backlogs.piece(),
+        }
+    }
+
     /// The request was HEAD: no body follows whatever the head says.
     pub(crate) fn is_head(&self) -> bool {
         self.exchange.is_head

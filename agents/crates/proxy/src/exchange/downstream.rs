@@ -1,11 +1,13 @@
 //! What an exchange needs of a client's codec. A codec translates: it knows its protocol's bytes and decides nothing.
 
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use fairlead_route::{Coding, HeaderRules, ResponseBody, ResponseFacts};
 use httparse::Header;
 
 use super::Upload;
+use crate::core::Backlog;
 use crate::h1::fields;
 use crate::policy::Page;
 
@@ -155,6 +157,15 @@ pub(crate) trait Downstream {
 
     /// Bytes that the client has not taken yet.
     fn backlog(&self) -> usize;
+
+    /// Bytes that are held for the client, wherever they are: the backlog, and what a shared queue has of it. Once more than the
+    /// backlog is held under pressure, `poll_flush` wakes the task when some of it is gone.
+    fn held(&self) -> usize {
+        self.backlog()
+    }
+
+    /// All that is held for the client's connection; `None` when nothing was yet.
+    fn connection_backlog(&self) -> Option<&Rc<Backlog>>;
 
     /// Ready when the codec has handed everything on.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>>;

@@ -10,7 +10,7 @@ use fairlead_route::{Attempt, BadResponse};
 
 use super::download::Download;
 use super::{ClientError, Downstream, Exchange, Upload, Upstream};
-use crate::core::{Alarm, Slot};
+use crate::core::{Alarm, Slot, StalledStream};
 use crate::limits::BACKLOG_BYTES_MAX;
 use crate::upstream::Instance;
 
@@ -105,14 +105,31 @@ struct Waiting {
     idle_app_ms: u64,
     /// When the present measurement of the upload's rate began, and with how many bytes.
     upload_from: (u64, u64),
+    /// In the present measurement of the client's rate: how long it was behind, and what it took.
+    behind_ms: u64,
+    taken: u64,
+    seen_ms: u64,
 }
 
 impl Waiting {
     fn new(now_ms: u64) -> Self {
-        Self { wait: Wait::Nothing, since_ms: now_ms, moved_ms: now_ms, idle_app_ms: now_ms, upload_from: (now_ms, 0) }
+        Self {
+            wait: Wait::Nothing,
+            since_ms: now_ms,
+            moved_ms: now_ms,
+            idle_app_ms: now_ms,
+            upload_from: (now_ms, 0),
+            behind_ms: 0,
+            taken: 0,
+            seen_ms: now_ms,
+        }
     }
 
     fn see(&mut self, wait: Wait, progressed: bool, uploaded: u64, now_ms: u64) {
+        if self.wait == Wait::Client {
+            self.behind_ms += now_ms.saturating_sub(self.seen_ms);
+        }
+        self.seen_ms = now_ms;
         if wait == self.wait {
             if progressed {
                 self.moved_ms = now_ms;
@@ -140,6 +157,8 @@ pub(crate) struct Relay<'a, D, U> {
     /// The app takes nothing more: it failed to, or our half of an upgraded connection is closed.
     upstream_shut: bool,
     client_half_closed: bool,
+    /// Set while the client is behind for more than a moment.
+    stalled: Option<StalledStream>,
     /// Whether the client leaves is asked only after this: most exchanges have ended by then, and it costs each of them as much
     /// as a read.
     watch_after_ms: u64,
@@ -166,6 +185,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             slot: Some(slot),
             upstream_shut: false,
             client_half_closed: false,
+            stalled: None,
         }
     }
 
@@ -176,11 +196,14 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, Failure>> {
         let mut progressed = false;
+        if self.download.downstream.connection_backlog().is_some_and(|backlog| backlog.is_cut()) {
+            return Poll::Ready(Err(Failure::ClientStalled));
+        }
         if self.download.farewell_at().is_some_and(|at| at <= self.download.exchange.core.alarms.now_ms()) {
             self.download.bid_farewell()?;
         }
         loop {
-            let blocked = self.download.downstream.backlog() >= BACKLOG_BYTES_MAX;
+            let blocked = self.is_behind();
             let sent = self.poll_upload(cx)?;
             let received = self.poll_download(cx)?;
             progressed |= sent | received;
@@ -202,12 +225,14 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             let downstream = &mut *self.download.downstream;
             let waiting = downstream.backlog();
             let flushed = downstream.poll_flush(cx)?.is_ready();
-            progressed |= downstream.backlog() < waiting;
+            let taken = waiting.saturating_sub(downstream.backlog());
+            self.waiting.taken += taken as u64;
+            progressed |= taken > 0;
             if done && flushed {
                 return Poll::Ready(Ok(self.finish()));
             }
             // Nobody was asked for more while the client was behind; now somebody must be, or nobody would wake us.
-            if !done && downstream.backlog() >= BACKLOG_BYTES_MAX {
+            if !done && self.is_behind() {
                 self.slot = None;
                 break;
             }
@@ -224,6 +249,13 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             self.client_half_closed = true;
         }
         self.poll_deadline(cx, progressed)
+    }
+
+    /// Whether the client has to take something before more is read for it.
+    fn is_behind(&self) -> bool {
+        let downstream = &self.download.downstream;
+        downstream.backlog() >= BACKLOG_BYTES_MAX
+            || downstream.held() > 0 && downstream.connection_backlog().is_some_and(|backlog| backlog.is_short())
     }
 
     /// Moves the request's body; tells whether anything moved.
@@ -269,7 +301,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
 
     /// Moves the response; tells whether anything moved.
     fn poll_download(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
-        if self.download.is_done() || self.download.downstream.backlog() >= BACKLOG_BYTES_MAX {
+        if self.download.is_done() || self.is_behind() {
             return Ok(false);
         }
         let core = Rc::clone(&self.download.exchange.core);
@@ -319,6 +351,9 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         let now = self.download.exchange.core.alarms.now_ms();
         let wait = self.wait();
         self.waiting.see(wait, progressed, self.upload.bytes(), now);
+        if wait != Wait::Client {
+            self.stalled = None;
+        }
         loop {
             let limits = &self.download.exchange.core.limits;
             let (moved, since) = (self.waiting.moved_ms, self.waiting.since_ms);
@@ -339,9 +374,15 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 !self.download.exchange.expects_continue || self.download.had_interims() || !self.upload.is_untouched();
             let measured = wait == Wait::Body && invited && self.download.is_before_head();
             let measure_at = measured.then(|| after(self.waiting.upload_from.0, limits.body_rate_interval));
+            let is_behind = wait == Wait::Client;
+            let behind_for = |limit: Duration| after(now, limit).saturating_sub(self.waiting.behind_ms);
+            let rate_at = is_behind.then(|| behind_for(limits.response_rate_interval));
+            let is_counted = self.stalled.is_some() || self.download.downstream.connection_backlog().is_none();
+            let stalled_from = (is_behind && !is_counted).then(|| after(since, limits.slot_patience));
             let farewell_at = self.download.farewell_at();
             let watch_at = (self.watch_after_ms >= now).then_some(self.watch_after_ms + 1);
-            let due = [stalled_at, slot_until, measure_at, farewell_at, watch_at].into_iter().flatten().min();
+            let due = [stalled_at, slot_until, measure_at, rate_at, stalled_from, farewell_at, watch_at];
+            let due = due.into_iter().flatten().min();
             self.alarm.set_at(due);
             ready!(self.alarm.poll(cx));
             let passed = |at: Option<u64>| at.is_some_and(|at| at <= now);
@@ -360,6 +401,17 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
             }
             if passed(slot_until) {
                 self.slot = None;
+            }
+            if passed(stalled_from) {
+                self.stalled = self.download.downstream.connection_backlog().map(|backlog| backlog.stall());
+            }
+            if passed(rate_at) {
+                let stalled = self.download.downstream.connection_backlog().map_or(1, |backlog| backlog.stalled());
+                let due = limits.response_rate_min.saturating_mul(self.waiting.behind_ms) / u64::from(stalled.max(1));
+                if self.waiting.taken * 1000 < due {
+                    return Poll::Ready(Err(Failure::ClientStalled));
+                }
+                (self.waiting.behind_ms, self.waiting.taken) = (0, 0);
             }
             if passed(measure_at) {
                 let (from_ms, from_bytes) = self.waiting.upload_from;

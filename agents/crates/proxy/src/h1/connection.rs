@@ -38,7 +38,7 @@ impl From<Malformed> for Stop {
 
 /// Serves a client until its connection ends. `input` is what was read with the handshake.
 pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, input: Vec<u8>, alarm: Alarm) {
-    let mut client = H1Client::new(core, transport, input);
+    let mut client = H1Client::new(core, transport, input, origin.client.ip());
     loop {
         if !client.input.is_empty() {
             // Requests that came in one piece ask for no operation that would end the turn.
@@ -47,6 +47,7 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         let mut parsed_bytes = 0;
         let mut idle_left = client.core.limits.idle_timeout.saturating_sub(REST_AFTER);
         alarm.set(client.core.limits.idle_timeout.min(REST_AFTER));
+        alarm.idles();
         let (mut in_head, mut leaves) = (false, false);
         let begun = poll_fn(|cx| {
             loop {
@@ -113,6 +114,7 @@ fn poll_begin(
     loop {
         if !client.input.is_empty() {
             if !std::mem::replace(in_head, true) {
+                alarm.works();
                 alarm.set(client.core.limits.head_timeout);
             }
             if is_worth_parsing(&client.input, *parsed_bytes, &client.core.limits)

@@ -1,5 +1,6 @@
 //! An HTTP/1 client as an exchange sees it: body bytes in, a framed response out, one send for head and body.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -7,7 +8,7 @@ use fairlead_route::{DownstreamBody, RequestBody, ResponseBody, encode_response}
 
 use super::Body;
 use super::chunked::{encode_chunk, encode_end};
-use crate::core::Core;
+use crate::core::{Backlog, Core};
 use crate::exchange::{ClientError, Downstream, Reply, ResponseView, Upload};
 use crate::limits::BACKLOG_BYTES_MAX;
 use crate::transport::{Received, Transport};
@@ -33,10 +34,13 @@ pub(crate) struct H1Client {
     pub(crate) closing: bool,
     /// The client sends nothing more.
     pub(crate) ended: bool,
+    peer: IpAddr,
+    /// Made when something waits for the client for the first time.
+    backlog: Option<(Rc<Backlog>, usize)>,
 }
 
 impl H1Client {
-    pub(crate) fn new(core: Rc<Core>, transport: Transport, input: Vec<u8>) -> Self {
+    pub(crate) fn new(core: Rc<Core>, transport: Transport, input: Vec<u8>, peer: IpAddr) -> Self {
         Self {
             core,
             transport,
@@ -48,6 +52,8 @@ impl H1Client {
             chunked: false,
             closing: false,
             ended: false,
+            peer,
+            backlog: None,
         }
     }
 
@@ -95,6 +101,16 @@ impl H1Client {
         };
         self.core.buffers.lend(&mut self.plain);
         encode_response(view.status, view.reason, view.facts, view.fields(), body, connection, &mut self.plain);
+    }
+
+    fn count_backlog(&mut self) {
+        let now = self.backlog();
+        if now > 0 && self.backlog.is_none() {
+            self.backlog = Some((self.core.backlog(self.peer), 0));
+        }
+        if let Some((backlog, counted)) = &mut self.backlog {
+            backlog.update(counted, now);
+        }
     }
 
     fn push_plain(&mut self) -> Result<(), ClientError> {
@@ -207,9 +223,15 @@ impl Downstream for H1Client {
         self.plain.len() + self.transport.backlog()
     }
 
+    fn connection_backlog(&self) -> Option<&Rc<Backlog>> {
+        self.backlog.as_ref().map(|(backlog, _)| backlog)
+    }
+
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         self.push_plain()?;
-        self.transport.poll_flush(cx, &self.core).map_err(|_| ClientError::Gone)
+        let flushed = self.transport.poll_flush(cx, &self.core).map_err(|_| ClientError::Gone);
+        self.count_backlog();
+        flushed
     }
 
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {

@@ -114,7 +114,8 @@ impl Upstream for UpstreamConnection {
         download: &mut Download<'_, D>,
     ) -> Poll<Result<(), Failure>> {
         let mut scratch = core.buffers.read();
-        let count = ready!(self.poll_read(cx, &mut scratch)).map_err(Failure::Io)?;
+        let most = scratch.len().min(download.piece());
+        let count = ready!(self.poll_read(cx, &mut scratch[..most])).map_err(Failure::Io)?;
         if count == 0 {
             let Some(Body::UntilClose) = self.reading.body else { return Poll::Ready(Err(Failure::Closed)) };
             return Poll::Ready(download.end(&[]));

@@ -12,8 +12,9 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::OpenStream;
+use super::payload::{Held, Payload};
 use super::trailers::{trailer_lines, trailer_map};
-use crate::core::Core;
+use crate::core::{Backlog, Core};
 use crate::exchange::{self, Begun, ClientError, Downstream, Ended, Origin, Reply, ResponseView, Upload};
 use crate::limits::HEADERS_MAX;
 use crate::websocket;
@@ -26,8 +27,9 @@ pub(crate) async fn serve(
     core: Rc<Core>,
     origin: Rc<Origin>,
     request: Request<RecvStream>,
-    respond: SendResponse<Bytes>,
+    respond: SendResponse<Payload>,
     open: OpenStream,
+    held: Rc<Held>,
 ) {
     let (parts, body) = request.into_parts();
     let mut client = H2Client {
@@ -37,6 +39,7 @@ pub(crate) async fn serve(
         is_grpc: parts.headers.get(CONTENT_TYPE).is_some_and(|kind| is_grpc(kind.as_bytes())),
         send: None,
         pending: BytesMut::new(),
+        held,
         end: None,
         ended: false,
         gone: false,
@@ -102,13 +105,15 @@ fn head_bytes(headers: &HeaderMap) -> usize {
 
 struct H2Client {
     body: RecvStream,
-    respond: SendResponse<Bytes>,
+    respond: SendResponse<Payload>,
     is_head: bool,
     /// The outcome is told in trailers.
     is_grpc: bool,
     /// Once the response has begun and has a body.
-    send: Option<SendStream<Bytes>>,
+    send: Option<SendStream<Payload>>,
     pending: BytesMut,
+    /// `pending`, and what `h2` keeps of this stream.
+    held: Rc<Held>,
     /// Set when nothing follows `pending` but these trailers.
     end: Option<HeaderMap>,
     /// END_STREAM was sent.
@@ -167,10 +172,17 @@ impl H2Client {
         let mut send = self.respond.send_response(response, self.is_head)?;
         if !self.is_head {
             // h2 holds what the client's window has no room for.
-            send.send_data(reply.body.clone(), true)?;
+            self.held.add(reply.body.len());
+            send.send_data(Payload::new(reply.body.clone(), &self.held), true)?;
         }
         self.send = Some(send);
         Ok(())
+    }
+}
+
+impl Drop for H2Client {
+    fn drop(&mut self) {
+        self.held.remove(self.pending.len());
     }
 }
 
@@ -239,6 +251,7 @@ impl Downstream for H2Client {
 
     fn body(&mut self, data: &[u8]) -> Result<(), ClientError> {
         self.pending.extend_from_slice(data);
+        self.held.add(data.len());
         Ok(())
     }
 
@@ -249,6 +262,14 @@ impl Downstream for H2Client {
 
     fn backlog(&self) -> usize {
         self.pending.len()
+    }
+
+    fn held(&self) -> usize {
+        self.held.bytes()
+    }
+
+    fn connection_backlog(&self) -> Option<&Rc<Backlog>> {
+        Some(self.held.connection())
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
@@ -267,15 +288,19 @@ impl Downstream for H2Client {
             }
             let data = self.pending.split_to(capacity.min(self.pending.len())).freeze();
             let last = self.pending.is_empty() && self.end.as_ref().is_some_and(HeaderMap::is_empty);
-            send.send_data(data, last).map_err(|_| ClientError::Gone)?;
+            send.send_data(Payload::new(data, &self.held), last).map_err(|_| ClientError::Gone)?;
             self.ended |= last;
         }
         if let Some(trailers) = self.end.take_if(|_| !self.ended) {
             self.ended = true;
-            let sent =
-                if trailers.is_empty() { send.send_data(Bytes::new(), true) } else { send.send_trailers(trailers) };
+            let sent = if trailers.is_empty() {
+                send.send_data(Payload::new(Bytes::new(), &self.held), true)
+            } else {
+                send.send_trailers(trailers)
+            };
             sent.map_err(|_| ClientError::Gone)?;
         }
+        self.held.wake_when_empty(cx);
         Poll::Ready(Ok(()))
     }
 

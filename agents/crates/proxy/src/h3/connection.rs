@@ -18,7 +18,7 @@ use super::endpoint::Driver;
 use super::opening::{Opened, Opening};
 use super::stream;
 use crate::client::OpenConnection;
-use crate::core::Core;
+use crate::core::{Backlog, Core};
 use crate::exchange::Origin;
 use crate::flood::Flood;
 
@@ -56,6 +56,7 @@ pub(crate) struct H3Connection {
     /// Its place among the endpoint's connections.
     pub(crate) key: usize,
     pub(crate) state: RefCell<State>,
+    pub(crate) backlog: Rc<Backlog>,
     /// It waits for the endpoint to send what there is.
     pub(crate) touched: Cell<bool>,
     /// The endpoint counts it among the handshakes under way.
@@ -128,8 +129,10 @@ impl H3Connection {
             flood: Flood::default(),
             open: Some(open),
         };
+        let backlog = core.backlog(state.remote);
         let (core, driver) = (Rc::clone(core), Rc::clone(driver));
         Rc::new(Self {
+            backlog,
             core,
             driver,
             key,
@@ -270,12 +273,13 @@ impl H3Connection {
     }
 
     /// Looks at deadlines; called about once a second, and when the core begins to drain. `crowded`: many handshakes are in flight.
-    pub(crate) fn sweep(&self, draining: bool, crowded: bool) {
+    pub(crate) fn sweep(&self, draining: bool, crowded: bool, send_window: u64) {
         let (now_ms, limits) = (self.core.alarms.now_ms(), &self.core.limits);
         let passed = |since_ms: u64, limit: Duration| {
             now_ms.saturating_sub(since_ms) >= u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
         };
         let mut state = self.state.borrow_mut();
+        state.quic.set_send_window(send_window);
         let late = |stream: &Stream| matches!(stream, Stream::Opening(opening) if passed(opening.since_ms, limits.head_timeout));
         let late: Vec<StreamId> = state.streams.iter().filter(|(_, stream)| late(stream)).map(|(id, _)| *id).collect();
         for id in &late {
@@ -285,10 +289,14 @@ impl H3Connection {
         let before = state.phase;
         let handshake_timeout = if crowded { limits.crowded_handshake_timeout } else { limits.handshake_timeout };
         match state.phase {
+            _ if self.backlog.is_cut() => state.close(Code::ExcessiveLoad),
             // It was never accepted, so there is nobody to be polite to.
             Phase::Handshake if draining || passed(state.since_ms, handshake_timeout) => state.close(Code::NoError),
             Phase::Open if draining || state.streams.is_empty() && passed(state.since_ms, limits.idle_timeout) => {
                 state.leave(now_ms);
+            }
+            Phase::Open if state.streams.is_empty() && self.core.wants_place_of(state.since_ms) => {
+                state.close(Code::NoError);
             }
             Phase::Leaving if state.streams.is_empty() && passed(state.since_ms, super::FAREWELL) => {
                 state.close(Code::NoError);
@@ -466,8 +474,8 @@ impl State {
     }
 
     fn open(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
-        if self.phase == Phase::Leaving {
-            // It may be sent again on another connection, as the GOAWAY told.
+        if self.phase == Phase::Leaving || !connection.backlog.may_open() {
+            // It may be sent again on another connection, or later: nobody has looked at it.
             return self.end_stream(id, Some(Code::RequestRejected), Some(Code::RequestRejected));
         }
         self.next_stream = self.next_stream.max(id.index() + 1);

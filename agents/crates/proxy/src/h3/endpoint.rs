@@ -19,7 +19,7 @@ use super::cid::Place;
 use super::connection::H3Connection;
 use super::mail::Mail;
 use super::neighbour::Neighbours;
-use super::settings::QuicSettings;
+use super::settings::{QuicSettings, SEND_WINDOW_BYTES};
 use super::socket::{Datagram, Socket};
 use super::timers::Timers;
 use crate::client::OpenConnection;
@@ -31,6 +31,10 @@ const ROUNDS_MAX: usize = 4;
 const SENDS_MAX: usize = 16;
 /// So many times the bound on half-open handshakes, whatever addresses were proved, and no more are begun.
 const HALF_OPEN_FACTOR: u32 = 8;
+/// Bytes of responses that all clients of one endpoint together have not confirmed; they share it evenly, down to a bound below
+/// which nothing would move.
+const SEND_BYTES_MAX: u64 = 32 * 1024 * 1024;
+const SEND_WINDOW_BYTES_MIN: u64 = 32 * 1024;
 
 /// How much of what a connection had to send has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,8 +241,9 @@ impl Serving {
             return;
         }
         let crowded = self.table.half_open >= self.table.core.limits.half_open_max;
+        let send_window = self.table.send_window();
         for connection in self.table.connections.iter().flatten() {
-            connection.sweep(draining, crowded);
+            connection.sweep(draining, crowded, send_window);
         }
         self.alarm.set(self.table.core.limits.tick * 4);
         // Registers for the next ring.
@@ -321,6 +326,12 @@ impl Table {
         self.connections.get(key)?.clone()
     }
 
+    /// Bytes of responses that QUIC may keep for one connection until its client has confirmed them.
+    fn send_window(&self) -> u64 {
+        let connections = self.quic.open_connections() as u64;
+        (SEND_BYTES_MAX / connections.max(1)).clamp(SEND_WINDOW_BYTES_MIN, SEND_WINDOW_BYTES)
+    }
+
     fn touch(&self, key: usize) {
         if let Some(connection) = self.connections.get(key).and_then(Option::as_ref) {
             connection.touched.set(false);
@@ -353,7 +364,7 @@ impl Table {
         let half_open = self.half_open.saturating_add(waiting);
         let limits = &self.core.limits;
         let mut reply = Vec::new();
-        if self.is_leaving() || self.core.open_connections.get() >= limits.connections_max {
+        if self.is_leaving() || self.core.is_full() && !self.core.make_room() {
             let transmit = self.quic.refuse(incoming, &mut reply);
             return self.replies.push((transmit, reply));
         }
@@ -376,12 +387,13 @@ impl Table {
             let transmit = self.quic.refuse(incoming, &mut reply);
             return self.replies.push((transmit, reply));
         }
-        let Some(open) = OpenConnection::enter(&self.core, incoming.remote_address().ip()) else {
+        let Some(open) = OpenConnection::enter(&self.core, incoming.remote_address().ip(), || None) else {
             let transmit = self.quic.refuse(incoming, &mut reply);
             return self.replies.push((transmit, reply));
         };
         match self.quic.accept(incoming, now, &mut reply, None) {
-            Ok((handle, quic)) => {
+            Ok((handle, mut quic)) => {
+                quic.set_send_window(self.send_window());
                 let connection = H3Connection::new(&self.core, &self.driver, handle.0, quic, open);
                 if self.connections.len() <= handle.0 {
                     self.connections.resize(handle.0 + 1, None);

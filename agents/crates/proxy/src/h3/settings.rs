@@ -14,7 +14,7 @@ use crate::limits::{Limits, STREAMS_MAX};
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 /// Bytes of responses that a client has not confirmed, for one connection.
-const SEND_WINDOW_BYTES: u64 = 1024 * 1024;
+pub(crate) const SEND_WINDOW_BYTES: u64 = 1024 * 1024;
 /// A client has a control stream and QPACK's two; the rest is for kinds that nobody knows.
 const UNI_STREAMS_MAX: u32 = 8;
 

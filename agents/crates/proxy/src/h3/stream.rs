@@ -14,7 +14,7 @@ use quinn_proto::StreamId;
 
 use super::connection::{H3Connection, Read, Wrote};
 use super::opening::{BegunStream, append};
-use crate::core::Core;
+use crate::core::{Backlog, Core};
 use crate::exchange::{Begun, ClientError, Downstream, Ended, Reply, ResponseView, Upload, trailer_fields};
 
 /// Serves one request in a task of its own.
@@ -38,6 +38,7 @@ async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: BegunStream) 
         trailers: Vec::new(),
         pending: BytesMut::new(),
         unsent: Bytes::new(),
+        held: 0,
         framed: false,
         end: false,
         finished: false,
@@ -101,6 +102,8 @@ struct H3Client {
     pending: BytesMut,
     /// Those that QUIC did not take yet.
     unsent: Bytes,
+    /// Bytes of both, as the connection's backlog knows them.
+    held: usize,
     /// One DATA frame's header has told the length of the whole body.
     framed: bool,
     /// Nothing follows what is gathered.
@@ -115,6 +118,7 @@ struct H3Client {
 
 impl Drop for H3Client {
     fn drop(&mut self) {
+        self.connection.backlog.update(&mut self.held, 0);
         let reset = self.reset.filter(|_| !self.finished);
         // Not an error when the response is whole: the rest of the request is just not wanted (RFC 9114, 4.1).
         let stop = (!self.request_ended).then_some(reset.unwrap_or(Code::NoError));
@@ -172,6 +176,30 @@ impl H3Client {
         self.reset = Some(Code::RequestCancelled);
         self.taken_back = true;
         Poll::Ready(Err(ClientError::Gone))
+    }
+
+    /// Hands on what there is, and the end after it.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        loop {
+            if self.unsent.is_empty() && !self.pending.is_empty() {
+                self.unsent = self.pending.split().freeze();
+            }
+            if self.unsent.is_empty() {
+                break;
+            }
+            match self.connection.write(self.id, &mut self.unsent, cx.waker()) {
+                Wrote::All => {}
+                Wrote::Some => return Poll::Pending,
+                Wrote::Gone => return self.gone(),
+            }
+        }
+        if self.end && !self.finished {
+            self.finished = true;
+            if !self.connection.finish(self.id) {
+                return self.gone();
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn push_frame(&mut self, is_data: bool, payload: &[u8]) {
@@ -344,27 +372,15 @@ impl Downstream for H3Client {
         self.pending.len() + self.unsent.len()
     }
 
+    fn connection_backlog(&self) -> Option<&Rc<Backlog>> {
+        Some(&self.connection.backlog)
+    }
+
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
-        loop {
-            if self.unsent.is_empty() && !self.pending.is_empty() {
-                self.unsent = self.pending.split().freeze();
-            }
-            if self.unsent.is_empty() {
-                break;
-            }
-            match self.connection.write(self.id, &mut self.unsent, cx.waker()) {
-                Wrote::All => {}
-                Wrote::Some => return Poll::Pending,
-                Wrote::Gone => return self.gone(),
-            }
-        }
-        if self.end && !self.finished {
-            self.finished = true;
-            if !self.connection.finish(self.id) {
-                return self.gone();
-            }
-        }
-        Poll::Ready(Ok(()))
+        let flushed = self.poll_write(cx);
+        let now = self.backlog();
+        self.connection.backlog.update(&mut self.held, now);
+        flushed
     }
 
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairlead_model::{
     AppSpec, HealthCheck, InstanceState, InstanceStatus, ProcessSpec, ReleaseSpec, VolumeKey, VolumeMount, WorkState,
 };
-use fairlead_runtime::{remove_set_aside_volumes, set_aside_volume, volumes_used};
+use fairlead_runtime::{set_aside_volume, volumes_used};
 
 use tokio::time::{sleep, timeout};
 
@@ -183,8 +183,8 @@ async fn a_volume_outlives_releases_and_the_app_and_goes_only_when_it_is_named()
         used.into_iter().map(|(volume, _)| volume).collect::<Vec<_>>()
     };
     assert_eq!(names(&server), std::slice::from_ref(&volume), "an app that is gone leaves its data");
-    assert!(set_aside_volume(&server.folders, &volume).unwrap().is_some());
-    remove_set_aside_volumes(&server.folders).unwrap();
+    let trash = Trash::new(&server.folders);
+    assert!(set_aside_volume(&server.folders, &trash, &volume).unwrap());
     assert!(names(&server).is_empty());
     server.end().await;
 }

@@ -81,12 +81,21 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
   );
 }
 
+const TRUST_HINT = "Their word on a visitor's address counts; nobody else's does.";
+const LOOPBACK_HINT =
+  'These ranges contain this server itself. Every app on it can then claim any visitor address, past address rules and limits.';
+
+/** Whether a range contains loopback addresses, which every process on the server can use. */
+function trustsThisMachine(ranges: readonly string[]): boolean {
+  return ranges.some((range) => /^(127\.|0\.0\.0\.0\/0|::1(\/|$)|::\/)/.test(range));
+}
+
 function InFront({ draft: { proxy, change, problem } }: { readonly draft: Draft }) {
   return (
     <div className="flex min-w-0 flex-col gap-5 p-4">
       <RangesField
         label="Proxies in front of it"
-        hint="Their word on a visitor's address counts; nobody else's does."
+        hint={trustsThisMachine(proxy.trustedProxies) ? LOOPBACK_HINT : TRUST_HINT}
         error={problem('trustedProxies')}
         value={proxy.trustedProxies}
         onValue={(trustedProxies) => change({ trustedProxies })}

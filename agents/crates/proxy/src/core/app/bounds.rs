@@ -17,6 +17,8 @@ pub(crate) struct Bounds {
     pub(crate) adapts: bool,
     /// Requests that all of them work on.
     pub(crate) slots_max: u32,
+    /// Many requests go by one connection.
+    pub(crate) shares_connections: bool,
     pub(crate) queue_max: u32,
     pub(crate) queue_timeout_ms: u32,
     pub(crate) response_timeout: Duration,
@@ -38,6 +40,7 @@ impl Bounds {
             slots_per_instance: connections.min(or_none(traffic.in_flight_per_instance)),
             adapts,
             slots_max: or_none(traffic.in_flight_max),
+            shares_connections: traffic.protocol == UpstreamProtocol::Http2,
             queue_max: traffic.queue_max,
             queue_timeout_ms: traffic.queue_timeout_ms,
             response_timeout: Duration::from_millis(u64::from(traffic.response_timeout_ms)),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::App;
+use super::{App, Share};
 use crate::upstream::Instance;
 
 /// The right to have an instance work on a request. Given back early by exchanges that the app is no longer at work on.
@@ -39,12 +39,21 @@ pub(crate) struct Serving {
     instance: Rc<Instance>,
     trial: bool,
     judged: bool,
+    client: u64,
+    /// Its client's, unless the instance is reached by connections that many share.
+    connection: Option<Share>,
 }
 
 impl Serving {
-    pub(super) fn new(app: &Rc<App>, instance: Rc<Instance>, trial: bool) -> Self {
+    pub(super) fn new(
+        app: &Rc<App>,
+        instance: Rc<Instance>,
+        trial: bool,
+        client: u64,
+        connection: Option<Share>,
+    ) -> Self {
         instance.begin();
-        Self { app: Rc::clone(app), instance, trial, judged: false }
+        Self { app: Rc::clone(app), instance, trial, judged: false, client, connection }
     }
 
     pub(crate) fn instance(&self) -> &Rc<Instance> {
@@ -105,6 +114,11 @@ impl Drop for Serving {
         self.instance.end();
         if self.trial && !self.judged && self.instance.standing.abandoned(true) {
             self.changed();
+        }
+        // Where a client was at its share, others of it wait for just this.
+        let was_wanted = self.app.waiting.get() > 0 && !self.app.may_connect(self.client);
+        if self.connection.take().is_some() && was_wanted {
+            self.app.dispatch();
         }
     }
 }

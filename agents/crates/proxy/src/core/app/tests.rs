@@ -6,6 +6,9 @@ use fairlead_model::{Ejection, Sticky, UpstreamAddress, UpstreamProtocol};
 use super::*;
 use crate::upstream::Connector;
 
+/// Connections of the core; a client may have a quarter.
+const CONNECTIONS_MAX: usize = 4096;
+
 struct Stage {
     clock: Rc<Alarms>,
     app: Rc<App>,
@@ -15,7 +18,7 @@ struct Stage {
 /// An app with so many instances, which take one request each unless it is said otherwise.
 fn stage(count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
     let clock = Alarms::new();
-    let app = App::new("app_a", &clock);
+    let app = App::new("app_a", &clock, &Quota::new(CONNECTIONS_MAX));
     let instances: Vec<_> = (0..count).map(|number| instance(&format!("ins_{number}"))).collect();
     let stage = Stage { clock, app, instances };
     stage.set(&stage.instances, change);
@@ -370,4 +373,43 @@ fn a_second_attempt_goes_elsewhere_if_there_is_an_elsewhere() {
     stage.set(&stage.instances[..1], |_| ());
     let Acquired::Here(serving, _slot) = stage.ask(Asks { not, ..Asks::default() }) else { panic!() };
     assert!(Rc::ptr_eq(serving.instance(), &stage.instances[0]));
+}
+
+#[test]
+fn a_client_that_has_its_share_of_connections_waits_and_holds_up_no_other() {
+    let stage = stage(1, |traffic| traffic.connections_per_instance = 2000);
+    let of_client = |client| Asks { client, ..Asks::default() };
+    let taken: Vec<_> = (0..CONNECTIONS_MAX / 4)
+        .map(|_| match stage.ask(of_client(1)) {
+            Acquired::Here(serving, slot) => {
+                drop(slot);
+                serving
+            }
+            _ => panic!("its share is not used up"),
+        })
+        .collect();
+    let mut first = stage.later(of_client(1));
+    let mut second = stage.later(of_client(1));
+    let Acquired::Here(serving, slot) = stage.ask(of_client(2)) else { panic!("another client is held up") };
+    drop((serving, slot));
+    assert!(told(&mut first).is_none());
+    let mut taken = taken.into_iter();
+    drop(taken.next());
+    let first = told(&mut first).unwrap().unwrap();
+    assert!(told(&mut second).is_none(), "one connection serves one");
+    drop(first);
+    assert!(told(&mut second).unwrap().is_ok());
+}
+
+#[test]
+fn those_that_wait_for_their_own_share_do_not_have_others_refused() {
+    let stage = stage(1, |traffic| {
+        traffic.connections_per_instance = 2000;
+        traffic.adaptive = true;
+        traffic.queue_timeout_ms = 20;
+    });
+    let of_client = |client| Asks { client, ..Asks::default() };
+    let _taken: Vec<_> = (0..CONNECTIONS_MAX / 4).map(|_| stage.ask(of_client(1))).collect();
+    let _waiting = stage.later(of_client(1));
+    assert_eq!(stage.app.slots_wanted_since_ms(), None);
 }

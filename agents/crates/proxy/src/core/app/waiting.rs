@@ -66,6 +66,10 @@ impl Waiters {
         self.queue.oldest()
     }
 
+    pub(super) fn since_ms(&mut self, place: u32) -> Option<u64> {
+        self.queue.value(place).map(|waiter| waiter.since_ms)
+    }
+
     pub(super) fn push(&mut self, waiter: Waiter) -> u32 {
         self.queue.push(waiter.asks.client, waiter.asks.priority, waiter)
     }

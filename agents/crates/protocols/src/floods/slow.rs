@@ -1,0 +1,205 @@
+//! Clients that ask and then take nothing, or next to nothing, over each protocol; and clients that ask for more than there is room for.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use h3::client::RequestStream;
+use h3_quinn::BidiStream;
+use http::Request;
+use libtest_mimic::Trial;
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Endpoint, TransportConfig};
+use tokio::time::timeout;
+
+use super::{Stage, flood};
+use crate::case::is_long;
+use crate::frames::{
+    CONTINUATION, END_HEADERS, END_STREAM, Frames, HEADERS, STALL, WINDOW_UPDATE, frame, get, literal,
+};
+use crate::support::HOST;
+use crate::support::client::{Client, get as get_http1};
+
+const STREAMS: u32 = 128;
+const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
+const WINDOW_MAX: u32 = 0x7fff_ffff;
+/// The proxy's growth, whatever a client does.
+const GROWTH_MIB_MAX: u64 = 128;
+/// Streams that have to be under way, with their responses begun, for a flood to count as one.
+const STALLED_MIN: usize = 100;
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        flood("http2-stalled-streams", GROWTH_MIB_MAX, stalled_streams),
+        flood("http2-unread-connections", GROWTH_MIB_MAX, unread_connections),
+        flood("http2-small-responses-unread", GROWTH_MIB_MAX, small_responses_unread),
+        flood("http3-stalled-streams", GROWTH_MIB_MAX, http3_stalled_streams),
+        flood("http1-slow-readers", GROWTH_MIB_MAX, slow_readers),
+        flood("queued-heads", GROWTH_MIB_MAX, queued_heads),
+        flood("connections-of-one-client", GROWTH_MIB_MAX, connections_of_one_client),
+    ]
+}
+
+fn count(short: usize, long: usize) -> usize {
+    if is_long() { long } else { short }
+}
+
+/// How long a flood is kept up, by what it must not disturb.
+fn rounds() -> usize {
+    count(20, 200)
+}
+
+/// Opens as many streams as a connection may have, in one piece.
+fn ask_on_all_streams(path: &str) -> Vec<u8> {
+    let head = get(path);
+    (0..STREAMS).flat_map(|number| frame(HEADERS, END_HEADERS | END_STREAM, number * 2 + 1, &head)).collect()
+}
+
+/// Reads what comes until nothing does; the responses that began.
+async fn responses(client: &mut Frames) -> usize {
+    let mut begun = 0;
+    while let Ok(Some(frame)) = timeout(STALL, client.next()).await {
+        begun += usize::from(frame.kind == HEADERS);
+    }
+    begun
+}
+
+/// Windows of nothing, opened by one byte again and again.
+async fn stalled_streams(stage: Stage) {
+    let mut clients = Vec::new();
+    for _ in 0..count(16, 100) {
+        let mut client = Frames::connect_with(&stage.door, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]).await;
+        client.send(&ask_on_all_streams("/large")).await;
+        clients.push(client);
+    }
+    let updates: Vec<u8> =
+        (0..STREAMS).flat_map(|number| frame(WINDOW_UPDATE, 0, number * 2 + 1, &[0, 0, 0, 1])).collect();
+    let mut begun = 0;
+    for round in 0..count(2, 10) {
+        for client in &mut clients {
+            client.force(&updates).await;
+        }
+        stage.polite_rounds(rounds() / count(2, 10)).await;
+        if round == 0 {
+            let counted = clients.iter_mut().map(responses);
+            begun = futures_util::future::join_all(counted).await.into_iter().sum();
+        }
+    }
+    assert!(begun >= STALLED_MIN, "{begun} streams were stalled");
+}
+
+/// Windows as wide as they get, on connections that nobody reads.
+async fn unread_connections(stage: Stage) {
+    leave_unread(&stage, "/large").await;
+}
+
+/// The same with responses that are small enough for the proxy to be done with at once.
+async fn small_responses_unread(stage: Stage) {
+    leave_unread(&stage, "/small").await;
+}
+
+async fn leave_unread(stage: &Stage, path: &str) {
+    let mut clients = Vec::new();
+    for _ in 0..count(16, 100) {
+        let settings = [(SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_MAX)];
+        let mut client = Frames::connect_with(&stage.door, &settings).await;
+        client.send(&frame(WINDOW_UPDATE, 0, 0, &(WINDOW_MAX - 0xffff).to_be_bytes())).await;
+        client.send(&ask_on_all_streams(path)).await;
+        clients.push(client);
+    }
+    stage.polite_rounds(rounds()).await;
+    let reached = stage.reached.load(Ordering::Relaxed);
+    assert!(reached >= STALLED_MIN, "{reached} requests reached the app");
+}
+
+type Http3Stream = RequestStream<BidiStream<bytes::Bytes>, bytes::Bytes>;
+
+/// Windows with room for a head and little more.
+async fn http3_stalled_streams(stage: Stage) {
+    let tls = QuicClientConfig::try_from(stage.door.tls(&["h3"])).unwrap();
+    let mut config = ClientConfig::new(Arc::new(tls));
+    let mut transport = TransportConfig::default();
+    transport.stream_receive_window(600u32.into());
+    config.transport_config(Arc::new(transport));
+    let endpoint = Endpoint::client((stage.door.from, 0).into()).unwrap();
+    let mut drivers = tokio::task::JoinSet::new();
+    let (mut senders, mut streams): (Vec<_>, Vec<Http3Stream>) = (Vec::new(), Vec::new());
+    for _ in 0..count(16, 100) {
+        let connection = endpoint.connect_with(config.clone(), stage.door.https, HOST).unwrap().await.unwrap();
+        let (mut driver, mut send) = h3::client::new(h3_quinn::Connection::new(connection)).await.unwrap();
+        drivers.spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
+        for _ in 0..STREAMS {
+            let request = Request::get(format!("https://{HOST}/large")).body(()).unwrap();
+            let Ok(Ok(mut stream)) = timeout(STALL, send.send_request(request)).await else { break };
+            if stream.finish().await.is_ok() {
+                streams.push(stream);
+            }
+        }
+        senders.push(send);
+    }
+    stage.polite_rounds(rounds()).await;
+    let asked = streams.len();
+    let begun = futures_util::future::join_all(
+        streams.iter_mut().map(|stream| async { matches!(timeout(STALL, stream.recv_response()).await, Ok(Ok(_))) }),
+    );
+    let begun = begun.await.into_iter().filter(|begun| *begun).count();
+    assert!(begun >= STALLED_MIN, "{begun} of {asked} streams were stalled");
+}
+
+async fn slow_readers(stage: Stage) {
+    let mut clients = Vec::new();
+    for _ in 0..count(200, 600) {
+        let mut client = Client::new(stage.door.open("http/1.1").await);
+        client.send(&get_http1("/large")).await;
+        clients.push(client);
+    }
+    stage.polite_rounds(rounds()).await;
+    let begun =
+        futures_util::future::join_all(clients.iter_mut().map(|client| async { timeout(STALL, client.head()).await }));
+    let begun = begun.await.into_iter().filter(|head| matches!(head, Ok(Some((200, _))))).count();
+    assert!(begun >= STALLED_MIN, "{begun} responses were stalled");
+}
+
+/// Requests with heads of nearly 64 KiB for an app that never answers, many more than it has room for.
+async fn queued_heads(stage: Stage) {
+    let mut head = get("/other/held");
+    for number in 0..15 {
+        literal(format!("x-{number}").as_bytes(), &[b'q'; 4000], &mut head);
+    }
+    let request = |number: u32| {
+        let mut pieces = head.chunks(16_000).peekable();
+        let mut frames = frame(HEADERS, END_STREAM, number * 2 + 1, pieces.next().unwrap_or_default());
+        while let Some(piece) = pieces.next() {
+            let flags = if pieces.peek().is_none() { END_HEADERS } else { 0 };
+            frames.extend(frame(CONTINUATION, flags, number * 2 + 1, piece));
+        }
+        frames
+    };
+    let mut clients = Vec::new();
+    for _ in 0..count(16, 64) {
+        let mut client = Frames::connect(&stage.door).await;
+        for number in 0..STREAMS {
+            if !client.force(&request(number)).await {
+                break;
+            }
+        }
+        clients.push(client);
+    }
+    stage.polite_rounds(rounds()).await;
+    let refused: usize = futures_util::future::join_all(clients.iter_mut().map(responses)).await.into_iter().sum();
+    let reached = stage.reached.load(Ordering::Relaxed);
+    assert!(reached >= STALLED_MIN && refused > 0, "{reached} requests reached the app, {refused} were refused");
+}
+
+/// More connections than one client may have, none of which says a word.
+async fn connections_of_one_client(stage: Stage) {
+    let mut streams = Vec::new();
+    for _ in 0..count(1500, 3000) {
+        streams.extend(stage.door.connect().await);
+    }
+    stage.polite_rounds(rounds()).await;
+    let mut ended = 0;
+    for stream in &streams {
+        ended += usize::from(matches!(stream.try_read(&mut [0]), Ok(0)));
+    }
+    assert!(ended >= STALLED_MIN, "{ended} of {} connections were refused", streams.len());
+}

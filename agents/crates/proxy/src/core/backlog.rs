@@ -1,0 +1,261 @@
+//! Response bytes that clients have not taken yet, by connection and for the whole core. Slow readers first get smaller pieces from
+//! their apps, then the slowest connections are closed, so that no reader decides how much memory a core needs.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+
+use super::{Alarms, Quota, Share};
+
+/// A connection that holds so much for its client reads on only for streams that the client keeps up with.
+const CONNECTION_BYTES_MAX: usize = 1024 * 1024;
+/// High-water mark of a core. One client may have a quarter of it.
+const CORE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The core's total follows a connection in steps of this size: most responses never reach the first.
+const STEP_BYTES: usize = 16 * 1024;
+/// Above a mark an app is read in pieces of this size.
+const PIECE_BYTES: usize = 4 * 1024;
+/// A client that is behind on so many streams of a connection gets no new ones.
+const STALLED_STREAMS_MAX: u32 = 32;
+/// Shortest measurement of a connection's rate.
+const RATE_MS: u64 = 5_000;
+
+/// The backlogs of one core.
+#[derive(Debug)]
+pub(crate) struct Backlogs {
+    clock: Rc<Alarms>,
+    bytes: Rc<Quota>,
+    /// Those that reached a step.
+    counted: RefCell<Vec<Weak<Backlog>>>,
+    /// Names those that count for no client.
+    next: Cell<u64>,
+}
+
+impl Backlogs {
+    pub(super) fn new(clock: &Rc<Alarms>) -> Rc<Self> {
+        let (clock, bytes) = (Rc::clone(clock), Quota::new(CORE_BYTES_MAX));
+        Rc::new(Self { clock, bytes, counted: RefCell::default(), next: Cell::new(0) })
+    }
+
+    /// The backlog of a new connection; `client` is `None` for a trusted proxy, which speaks for many.
+    pub(crate) fn open(self: &Rc<Self>, client: Option<u64>) -> Rc<Backlog> {
+        let client = client.unwrap_or_else(|| {
+            self.next.set(self.next.get() + 1);
+            // No client has such a key: it would be of a network that is reserved.
+            self.next.get()
+        });
+        let now_ms = self.clock.now_ms();
+        Rc::new(Backlog {
+            all: Rc::clone(self),
+            client,
+            bytes: Cell::new(0),
+            share: RefCell::default(),
+            stalled: Cell::new(0),
+            taken: Cell::new(0),
+            measured_ms: Cell::new(now_ms),
+            rate: Cell::new(u64::MAX),
+            moved_ms: Cell::new(now_ms),
+            is_cut: Cell::new(false),
+        })
+    }
+
+    /// Most bytes to read at once for a connection that holds nothing yet.
+    pub(crate) fn piece(&self) -> usize {
+        if self.bytes.is_full() { PIECE_BYTES } else { usize::MAX }
+    }
+
+    /// Picks the slowest connections while a client, or all together, hold half as much again as they may. Returns whether any
+    /// was picked: its tasks then have to be woken.
+    pub(super) fn cut_slowest(&self) -> bool {
+        let mut counted = self.counted.borrow_mut();
+        counted.retain(|backlog| backlog.strong_count() > 0);
+        let mut slowest: Vec<_> = counted.iter().filter_map(Weak::upgrade).collect();
+        drop(counted);
+        slowest.iter().for_each(|backlog| backlog.measure());
+        let most = |bound: usize| bound / 2 * 3;
+        let mut over = self.bytes.taken().saturating_sub(most(CORE_BYTES_MAX));
+        let mut over_of_client: HashMap<u64, usize> = HashMap::new();
+        slowest.sort_unstable_by_key(|backlog| (backlog.rate.get(), Reverse(backlog.bytes.get())));
+        let mut any = false;
+        for backlog in slowest {
+            let of_client = over_of_client
+                .entry(backlog.client)
+                .or_insert_with(|| self.bytes.taken_by(backlog.client).saturating_sub(most(self.bytes.client_max())));
+            if over > 0 || *of_client > 0 {
+                over = over.saturating_sub(backlog.bytes.get());
+                *of_client = of_client.saturating_sub(backlog.bytes.get());
+                any |= !backlog.is_cut.replace(true);
+            }
+        }
+        any
+    }
+}
+
+/// The backlog of one connection.
+#[derive(Debug)]
+pub(crate) struct Backlog {
+    all: Rc<Backlogs>,
+    client: u64,
+    bytes: Cell<usize>,
+    /// Its part of the core's total, as of the last step.
+    share: RefCell<Option<Share>>,
+    /// Streams on which the client is behind.
+    stalled: Cell<u32>,
+    /// Bytes that the client took in this measurement, and its beginning.
+    taken: Cell<u64>,
+    measured_ms: Cell<u64>,
+    /// Bytes a second of the last measurement; a connection without one is not slow.
+    rate: Cell<u64>,
+    moved_ms: Cell<u64>,
+    is_cut: Cell<bool>,
+}
+
+impl Backlog {
+    /// More waits for the client.
+    pub(crate) fn add(self: &Rc<Self>, count: usize) {
+        if self.bytes.get() == 0 {
+            self.moved_ms.set(self.all.clock.now_ms());
+        }
+        self.set(self.bytes.get() + count);
+    }
+
+    /// The client took some, or nobody wants it any more.
+    pub(crate) fn remove(self: &Rc<Self>, count: usize) {
+        if count > 0 {
+            self.taken.set(self.taken.get() + count as u64);
+            self.moved_ms.set(self.all.clock.now_ms());
+            self.set(self.bytes.get() - count);
+        }
+    }
+
+    /// Makes one stream's part of it what it is now.
+    pub(crate) fn update(self: &Rc<Self>, part: &mut usize, now: usize) {
+        let before = std::mem::replace(part, now);
+        if now > before {
+            self.add(now - before);
+        } else {
+            self.remove(before - now);
+        }
+    }
+
+    fn set(self: &Rc<Self>, bytes: usize) {
+        self.bytes.set(bytes);
+        let mut share = self.share.borrow_mut();
+        let counted = share.as_ref().map_or(0, Share::amount);
+        let is_step = bytes.abs_diff(counted) >= STEP_BYTES || bytes == 0 && counted > 0;
+        match &mut *share {
+            _ if !is_step => {}
+            Some(share) => share.resize(bytes),
+            None => {
+                *share = Some(self.all.bytes.take(self.client, bytes));
+                self.all.counted.borrow_mut().push(Rc::downgrade(self));
+            }
+        }
+    }
+
+    /// Whether a stream that holds anything has to wait until its client has taken it.
+    pub(crate) fn is_short(&self) -> bool {
+        self.bytes.get() >= CONNECTION_BYTES_MAX || !self.all.bytes.has_room(self.client, 1)
+    }
+
+    /// Most bytes to read at once for one of its streams.
+    pub(crate) fn piece(&self) -> usize {
+        if self.is_short() { PIECE_BYTES } else { usize::MAX }
+    }
+
+    /// The connection is to be closed: it is among the slowest of a core that holds too much.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+
+    /// The moment since when the client has taken nothing; `None` while there is nothing to take.
+    pub(crate) fn stuck_since(&self) -> Option<u64> {
+        (self.bytes.get() > 0).then(|| self.moved_ms.get())
+    }
+
+    fn measure(&self) {
+        let now_ms = self.all.clock.now_ms();
+        let passed_ms = now_ms.saturating_sub(self.measured_ms.get());
+        if passed_ms >= RATE_MS {
+            self.rate.set(self.taken.replace(0) * 1000 / passed_ms);
+            self.measured_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn stalled(&self) -> u32 {
+        self.stalled.get()
+    }
+
+    /// Whether the client may open another stream.
+    pub(crate) fn may_open(&self) -> bool {
+        self.stalled.get() < STALLED_STREAMS_MAX
+    }
+
+    /// Counts a stream on which the client is behind.
+    pub(crate) fn stall(self: &Rc<Self>) -> StalledStream {
+        self.stalled.set(self.stalled.get() + 1);
+        StalledStream(Rc::clone(self))
+    }
+}
+
+/// Counts a stream for as long as its client is behind.
+#[derive(Debug)]
+pub(crate) struct StalledStream(Rc<Backlog>);
+
+impl Drop for StalledStream {
+    fn drop(&mut self) {
+        self.0.stalled.set(self.0.stalled.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_short_above_its_bound_and_a_client_above_its_share() {
+        let backlogs = Backlogs::new(&Alarms::new());
+        let (one, other) = (backlogs.open(Some(7)), backlogs.open(Some(8)));
+        one.add(CONNECTION_BYTES_MAX - 1);
+        assert_eq!((one.is_short(), one.piece()), (false, usize::MAX));
+        one.add(1);
+        assert_eq!((one.is_short(), one.piece(), other.is_short()), (true, PIECE_BYTES, false));
+        one.remove(CONNECTION_BYTES_MAX);
+        let many: Vec<_> = (0..CORE_BYTES_MAX / 4 / CONNECTION_BYTES_MAX).map(|_| backlogs.open(Some(7))).collect();
+        many.iter().for_each(|backlog| backlog.add(CONNECTION_BYTES_MAX));
+        assert!(one.is_short() && !other.is_short() && !backlogs.open(None).is_short());
+        drop(many);
+        assert!(!one.is_short());
+    }
+
+    #[test]
+    fn the_slowest_connections_of_a_client_that_holds_too_much_are_cut_and_nobody_else_s() {
+        let backlogs = Backlogs::new(&Alarms::new());
+        let open = |client, rate, mib: usize| {
+            let backlog = backlogs.open(Some(client));
+            backlog.add(mib << 20);
+            backlog.rate.set(rate);
+            backlog
+        };
+        let (slow, fast, other) = (open(7, 1, 8), open(7, 1_000_000, 16), open(8, 0, 20));
+        assert!(!backlogs.cut_slowest(), "half as much again is let be");
+        let more = open(7, 2, 1);
+        assert!(backlogs.cut_slowest());
+        assert_eq!([&slow, &more, &fast, &other].map(|backlog| backlog.is_cut()), [true, false, false, false]);
+    }
+
+    #[test]
+    fn what_is_dropped_is_forgotten() {
+        let backlogs = Backlogs::new(&Alarms::new());
+        let backlog = backlogs.open(None);
+        backlog.add(STEP_BYTES);
+        let stalled = backlog.stall();
+        assert_eq!((backlogs.bytes.taken(), backlog.stalled()), (STEP_BYTES, 1));
+        drop(stalled);
+        assert_eq!(backlog.stalled(), 0);
+        drop(backlog);
+        assert_eq!(backlogs.bytes.taken(), 0);
+        assert!(!backlogs.cut_slowest() && backlogs.counted.borrow().is_empty());
+    }
+}

@@ -1,0 +1,43 @@
+//! The cores of one proxy as each sees the others: how many clients each has, and how it is reached. The kernel shares clients out
+//! by their addresses, so one core may be full while another has room.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::mpsc;
+
+use crate::worker::CoreCommand;
+
+/// One core among its siblings.
+#[derive(Debug, Clone)]
+pub(crate) struct Sibling {
+    pub(crate) clients: Arc<AtomicU32>,
+    pub(crate) commands: mpsc::UnboundedSender<CoreCommand>,
+}
+
+/// All cores, once they have started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Siblings(Arc<OnceLock<Vec<Sibling>>>);
+
+impl Siblings {
+    /// Introduces all cores to each other; only the first call counts.
+    pub(crate) fn introduce(&self, cores: impl IntoIterator<Item = Sibling>) {
+        self.0.get_or_init(|| cores.into_iter().collect());
+    }
+
+    /// Hands what `command` makes to the core with the fewest clients, if it has fewer than `most`. The command is made only then.
+    pub(crate) fn hand_over(&self, most: u32, command: impl FnOnce() -> Option<CoreCommand>) -> bool {
+        let cores = self.0.get().map_or(&[][..], Vec::as_slice);
+        let clients = |core: &&Sibling| core.clients.load(Ordering::Relaxed);
+        let Some(core) = cores.iter().min_by_key(clients).filter(|core| clients(core) < most) else { return false };
+        let Some(command) = command() else { return false };
+        // Until the other core counts it: many may be handed over before that has its turn.
+        core.clients.fetch_add(1, Ordering::Relaxed);
+        core.commands.send(command).is_ok()
+    }
+
+    /// Whether any core has fewer clients than `most`.
+    pub(crate) fn have_room(&self, most: u32) -> bool {
+        self.0.get().is_some_and(|cores| cores.iter().any(|core| core.clients.load(Ordering::Relaxed) < most))
+    }
+}
