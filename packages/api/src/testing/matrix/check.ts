@@ -123,13 +123,14 @@ export async function checkMatrix(
     if (after !== before) report.leaks.push(`${procedure.path} changed a foreign row`);
     before = after;
   }
-  const part = { api, stage, router, parts: kept, samplesFor };
-  const references = await checkReferences(part);
-  const protection = await checkProtected(part);
   const own = await checkRoutes(stage, routes ?? routesOf(api.parts), {
     authOptions: api.authOptions,
     complete: routes !== undefined,
   });
+  // After the routes, which count calls and ask for sessions that are still fresh.
+  const part = { api, stage, router, parts: kept, samplesFor };
+  const references = await checkReferences(part);
+  const protection = await checkProtected(part);
   const others = [own, await checkFactors(api, stage, router), await checkStreams(api, stage, router)];
   const parts = [report, references, protection, ...others];
   return {
