@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fairlead_base::Trash;
 use fairlead_model::{
     AppSpec, HealthCheck, InstanceState, InstanceStatus, ProcessSpec, ReleaseSpec, VolumeKey, VolumeMount, WorkState,
 };
 use fairlead_runtime::{set_aside_volume, volumes_used};
-
 use tokio::time::{sleep, timeout};
 
 use super::{PATIENCE, Server, address, alive, get, gone, key, live, release, with_candidate};
