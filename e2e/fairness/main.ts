@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildAgent } from '../../tools/start/builds.ts';
+import { binaries } from '../perf/prepare.ts';
 import { checkFairness, RATIO_MAX } from './check.ts';
 
 const { values: options } = parseArgs({
@@ -16,7 +17,7 @@ const { values: options } = parseArgs({
   },
 });
 
-const agent = options.agent ?? (await buildAgent(options.short ? 'dev' : 'release', () => undefined));
+const agent = options.agent ?? (options.short ? await buildAgent(() => undefined) : binaries(false).agent);
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-fairness-'));
 try {
   const rounds = options.rounds === undefined ? {} : { rounds: Number(options.rounds) };

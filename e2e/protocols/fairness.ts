@@ -11,7 +11,7 @@ export async function runFairness(): Promise<SuiteResult> {
   const suite = 'fairness';
   const client = await buildClient().catch((error: unknown) => error);
   if (client instanceof Error) return { suite, cases: [], notRun: `its client needs Go: ${client.message}` };
-  const agent = await buildAgent('dev', () => undefined);
+  const agent = await buildAgent(() => undefined);
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-fairness-'));
   const notes: string[] = [];
   try {

@@ -297,7 +297,7 @@ export class System {
     const { organizationId } = product;
     const folder = join(folders.logStore, 'artifacts');
     const added = await createFolderArtifactStore(folder).add(organizationId, Readable.from([program]));
-    if (added === null) throw new Error('the program is too large for the store');
+    if (added.kind !== 'whole') throw new Error(`the store did not take the program: ${added.kind}`);
     spoil?.(join(folder, organizationId, added.hex));
     const server = await this.server();
     const target = server.host.arch === 'aarch64' ? 'linux-arm64' : 'linux-x64';

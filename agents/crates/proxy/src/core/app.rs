@@ -316,7 +316,7 @@ impl App {
             let may = |client| self.may_be_served(client, now_ms);
             let next = if passing { waiters.after(last) } else { waiters.next(may) };
             let Some(place) = next else { break };
-            let before = std::mem::replace(&mut last, Some(place));
+            let before = last.replace(place);
             let Some(asks) = waiters.asks(place) else { break };
             let client = asks.client;
             if passing && !may(client) {
