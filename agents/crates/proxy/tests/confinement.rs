@@ -161,9 +161,11 @@ fn try_to(attempt: &str, at: &str) -> io::Result<()> {
         "start-process" => Command::new("/bin/true").status().map(drop),
         "trace" => trace(process()),
         "signal" => Ok(kill_process(process(), Signal::CONT)?),
-        "raw-socket" => Ok(drop(socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?)),
-        "netlink-socket" => Ok(drop(socket(AddressFamily::NETLINK, SocketType::RAW, None)?)),
-        "datagram-socket" => Ok(drop(socket(AddressFamily::INET, SocketType::DGRAM, None)?)),
+        "raw-socket" => {
+            socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).map(drop).map_err(io::Error::from)
+        }
+        "netlink-socket" => socket(AddressFamily::NETLINK, SocketType::RAW, None).map(drop).map_err(io::Error::from),
+        "datagram-socket" => socket(AddressFamily::INET, SocketType::DGRAM, None).map(drop).map_err(io::Error::from),
         "listen" => TcpListener::bind("127.0.0.1:0").map(drop),
         "agent-socket" => UnixStream::connect(at).map(drop),
         "abstract-socket" => UnixStream::connect_addr(&abstract_address(at)).map(drop),

@@ -278,8 +278,12 @@ mod tests {
     #[test]
     fn clients_of_a_priority_take_turns_however_many_requests_each_has() {
         let mut queue = FairQueue::default();
-        (0..2_560).for_each(|number| drop(queue.push(1, Priority::Normal, ('a', number))));
-        (0..3).for_each(|number| drop(queue.push(2, Priority::Normal, ('b', number))));
+        for number in 0..2_560 {
+            queue.push(1, Priority::Normal, ('a', number));
+        }
+        for number in 0..3 {
+            queue.push(2, Priority::Normal, ('b', number));
+        }
         let served = drain(&mut queue);
         assert_eq!(served[..7], [('a', 0), ('b', 0), ('a', 1), ('b', 1), ('a', 2), ('b', 2), ('a', 3)]);
         assert_eq!(served.len(), 2_563);
@@ -290,7 +294,9 @@ mod tests {
     fn a_higher_priority_gets_more_turns_and_a_lower_one_is_not_forgotten() {
         let mut queue = FairQueue::default();
         for priority in ALL {
-            (0..70).for_each(|_| drop(queue.push(1, priority, priority)));
+            for _ in 0..70 {
+                queue.push(1, priority, priority);
+            }
         }
         let served = drain(&mut queue);
         let of = |priority: Priority| served[..70].iter().filter(|other| **other == priority).count();
