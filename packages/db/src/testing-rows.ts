@@ -210,7 +210,15 @@ export async function insertOrganizationRows(database: Database, slug: string): 
       data: { id: dataKeyId, organizationId, wrapped: new Uint8Array(), masterKeyId: 'none' },
     });
     await tx.sourceCredential.create({
-      data: { id: newId('crd'), organizationId, appId, kind: 'https', dataKeyId, envelope: new Uint8Array() },
+      data: {
+        id: newId('crd'),
+        organizationId,
+        appId,
+        kind: 'https',
+        host: 'git.example.test',
+        dataKeyId,
+        envelope: new Uint8Array(),
+      },
     });
     await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
     await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });
