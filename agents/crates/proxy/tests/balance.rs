@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use fairlead_proxy::Limits;
 use fairlead_wire::local::{ProxyApp, ProxyBalanceStats, ProxyRoute, ProxyStats, ProxyUpstream};
 use fairlead_wire::traffic::{AppTraffic, Balance, Ejection, HealthProbe, Priority, RoutePolicy, Sticky, sticky};
 use support::app::App;
@@ -162,7 +163,9 @@ async fn answers_until_served(from: &str, most: usize) -> usize {
     const CROWD: usize = 20 * 128;
     let (app, gate, at_app) = gated().await;
     let traffic = AppTraffic { connections_per_instance: 1, admission_off: true, ..AppTraffic::default() };
-    let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
+    // Otherwise all addresses of this machine are one client.
+    let limits = Limits { bounds_loopback: true, ..quick() };
+    let mut proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
     let mut crowd = JoinSet::new();
     for _ in 0..20 {
         let send = support::http2::connect(&proxy).await;

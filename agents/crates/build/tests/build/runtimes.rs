@@ -76,12 +76,12 @@ const os = require('node:os');
 if (!isMainThread) process.exit(0);
 new Worker(__filename).on('exit', (code) => {
   require('esbuild').buildSync({ entryPoints: ['server.ts'], outfile: 'dist/server.js' });
-  const listed = execFileSync('ps', ['-e', '-o', 'comm='], { encoding: 'utf8' });
+  const listed = execFileSync('ps', ['-e', '-o', 'pid='], { encoding: 'utf8' }).split(/\s+/);
   const watcher = fs.watch('.', () => {});
   watcher.close();
   const shared = "import multiprocessing as m\nl = m.Lock()\nwith l: print('locked')\n";
   const locked = execFileSync('/usr/bin/python3', ['-c', shared], { encoding: 'utf8' });
-  console.log('worker', code, 'ps', listed.includes('node'), 'memory', os.totalmem() > 0, locked.trim(), os.userInfo().username);
+  console.log('worker', code, 'ps', listed.includes(String(process.pid)), 'memory', os.totalmem() > 0, locked.trim(), os.userInfo().username);
 });
 "#;
 
