@@ -108,10 +108,10 @@ impl Worker {
 
     /// How the other cores see it.
     pub(crate) fn sibling(&self) -> Sibling {
-        Sibling { clients: Arc::clone(&self.clients), commands: self.commands.clone() }
+        Sibling { clients: Arc::clone(&self.clients), commands: self.commands.downgrade() }
     }
 
-    /// Whether the thread has ended: a task that all of the core needs has panicked.
+    /// Reports whether the thread has ended: a task that all of the core needs has panicked.
     pub(crate) fn is_dead(&self) -> bool {
         self.thread.is_finished()
     }

@@ -12,7 +12,8 @@ use crate::worker::CoreCommand;
 #[derive(Debug, Clone)]
 pub(crate) struct Sibling {
     pub(crate) clients: Arc<AtomicU32>,
-    pub(crate) commands: mpsc::UnboundedSender<CoreCommand>,
+    /// Weak: a core ends when its last sender is gone, and its siblings must not keep it.
+    pub(crate) commands: mpsc::WeakUnboundedSender<CoreCommand>,
 }
 
 /// All cores, once they have started.
@@ -30,13 +31,14 @@ impl Siblings {
         let cores = self.0.get().map_or(&[][..], Vec::as_slice);
         let clients = |core: &&Sibling| core.clients.load(Ordering::Relaxed);
         let Some(core) = cores.iter().min_by_key(clients).filter(|core| clients(core) < most) else { return false };
+        let Some(commands) = core.commands.upgrade() else { return false };
         let Some(command) = command() else { return false };
         // Until the other core counts it: many may be handed over before that has its turn.
         core.clients.fetch_add(1, Ordering::Relaxed);
-        core.commands.send(command).is_ok()
+        commands.send(command).is_ok()
     }
 
-    /// Whether any core has fewer clients than `most`.
+    /// Reports whether any core has fewer clients than `most`.
     pub(crate) fn have_room(&self, most: u32) -> bool {
         self.0.get().is_some_and(|cores| cores.iter().any(|core| core.clients.load(Ordering::Relaxed) < most))
     }
