@@ -202,7 +202,7 @@ async fn alpn(offered: &[&str], chosen: Option<&str>) {
 async fn alpn_mismatch() {
     let (proxy, roots) = with_key("p256").await;
     let mut config = client(aws_lc_rs::default_provider(), &[&rustls::version::TLS13], roots);
-    config.alpn_protocols = vec![b"spdy/3".to_vec(), b"http/1.0".to_vec()];
+    config.alpn_protocols = vec![b"spdy/3".to_vec(), b"http/0.9".to_vec()];
     let error = connect(&proxy, config).await.unwrap_err();
     let alert = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
     assert_eq!(alert, Some(&Error::AlertReceived(AlertDescription::NoApplicationProtocol)), "{error}");
