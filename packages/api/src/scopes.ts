@@ -28,7 +28,7 @@ export interface ScopeOf<Input> {
   readonly find: (core: OrganizationCtx, input: Input, may?: May) => Promise<readonly Scope[]>;
 }
 
-/** Whether the person may do it there. */
+/** Reports whether the person may do it there. */
 type May = (scope: Scope) => boolean;
 
 /** Permissions beside the procedure's own. */

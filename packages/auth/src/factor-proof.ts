@@ -20,7 +20,7 @@ export async function requireFactorChange(internals: Internals, session: Session
   await requireProvenFactor(internals, session);
 }
 
-/** Whether the account has a passkey or an authenticator app. */
+/** Reports whether the account has a passkey or an authenticator app. */
 export async function hasFactor({ client }: Internals, userId: string): Promise<boolean> {
   const user = await client().user.findUnique({
     where: { id: userId },

@@ -169,7 +169,7 @@ pub fn landlock_version() -> u32 {
     u32::try_from(version).unwrap_or_default()
 }
 
-/// Whether the kernel has seccomp filters.
+/// Reports whether the kernel has seccomp filters.
 pub fn seccomp_known() -> bool {
     Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
 }

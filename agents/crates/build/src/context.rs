@@ -125,7 +125,7 @@ impl Rules {
     }
 }
 
-/// Whether the pattern matches the path or a folder above it: what is below a folder that matches goes with it.
+/// Reports whether the pattern matches the path or a folder above it: what is below a folder that matches goes with it.
 /// Takes one step for each pair of a part of the pattern and a part of the path.
 fn matches(pattern: &[String], parts: &[&str]) -> bool {
     // `reached[n]`: the parts of the pattern so far match the first n parts of the path.

@@ -38,7 +38,7 @@ pub struct BuildOrder<'a> {
     pub memory_bytes: u64,
     /// 1000 = one core; zero for none.
     pub cpu_millis: u32,
-    /// Whether to begin with an empty cache.
+    /// Reports whether to begin with an empty cache.
     pub without_cache: bool,
 }
 

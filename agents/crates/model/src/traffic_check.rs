@@ -246,7 +246,7 @@ impl ProxySettings {
         if self.trusts_this_machine() { vec![TRUSTS_THIS_MACHINE] } else { Vec::new() }
     }
 
-    /// Whether a process of this machine counts as a trusted proxy.
+    /// Reports whether a process of this machine counts as a trusted proxy.
     fn trusts_this_machine(&self) -> bool {
         let loopback = [(Ipv4Addr::LOCALHOST.into(), 8), (Ipv6Addr::LOCALHOST.into(), 128)];
         let loopback = loopback.map(|(address, prefix)| IpNet::new_assert(address, prefix));

@@ -388,7 +388,7 @@ impl Core {
         last_ms.is_some()
     }
 
-    /// Whether an HTTP/3 connection that idles since then has to make room.
+    /// Reports whether an HTTP/3 connection that idles since then has to make room.
     pub(crate) fn wants_place_of(&self, idle_since_ms: u64) -> bool {
         idle_since_ms <= self.close_idle_before_ms.get()
     }

@@ -97,7 +97,7 @@ impl Instance {
         self.slots.get()
     }
 
-    /// Whether it may get another request to work on.
+    /// Reports whether it may get another request to work on.
     pub(crate) fn has_slot(&self) -> bool {
         self.busy.get() < self.slots.get()
     }

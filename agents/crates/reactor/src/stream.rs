@@ -237,7 +237,7 @@ impl Listener {
         Ok(Self(Source::new(listener)?))
     }
 
-    /// Whether a connection waits to be accepted, by the kernel's word.
+    /// Reports whether a connection waits to be accepted, by the kernel's word.
     ///
     /// # Errors
     ///

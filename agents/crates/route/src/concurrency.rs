@@ -26,7 +26,7 @@ pub struct InstanceLoad {
     pub busy: u32,
     /// Requests that it was done with since the core began; wraps around.
     pub completed: u32,
-    /// Whether requests wait in the queue of the app.
+    /// Reports whether requests wait in the queue of the app.
     pub queued: bool,
 }
 

@@ -208,7 +208,7 @@ impl<T> FairQueue<T> {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Whether anybody but this client waits.
+    /// Reports whether anybody but this client waits.
     pub fn has_others(&self, client: u64) -> bool {
         // A client has at most one flow in a ring.
         let others =

@@ -210,7 +210,7 @@ fn label_bit(labels: usize) -> u128 {
     1 << labels.min(127)
 }
 
-/// Whether `path` is below `prefix`: begins with it and goes on with another segment, if at all.
+/// Reports whether `path` is below `prefix`: begins with it and goes on with another segment, if at all.
 fn begins(path: &[u8], prefix: &[u8]) -> bool {
     path.starts_with(prefix) && matches!(path.get(prefix.len()), None | Some(b'/'))
         // `*` of OPTIONS belongs to the whole host.

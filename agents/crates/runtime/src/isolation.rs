@@ -104,7 +104,7 @@ impl Isolation {
     }
 }
 
-/// Whether each app can be given a `/proc` that shows no processes but its own. Older kernels (before 5.8) know no such
+/// Reports whether each app can be given a `/proc` that shows no processes but its own. Older kernels (before 5.8) know no such
 /// mount, and a container may forbid it.
 fn private_proc_possible() -> bool {
     let mounted = || {

@@ -133,7 +133,7 @@ impl Alarm {
         self.entry.idle_since_ms.set(0);
     }
 
-    /// Whether it rings because others want the place of its owner.
+    /// Reports whether it rings because others want the place of its owner.
     pub(crate) fn is_wanted(&self) -> bool {
         self.entry.is_wanted.get()
     }

@@ -238,12 +238,12 @@ impl App {
         self.fleet.borrow_mut().choose(asks, self.random.random())
     }
 
-    /// Whether a client may have another connection to an app. HTTP/2 shares a few.
+    /// Reports whether a client may have another connection to an app. HTTP/2 shares a few.
     fn may_connect(&self, client: u64) -> bool {
         self.bounds.get().shares_connections || self.connections.has_room(client, 1)
     }
 
-    /// Whether a client has room in its shares, of this app's slots and of the core's connections to apps.
+    /// Reports whether a client has room in its shares, of this app's slots and of the core's connections to apps.
     fn may_be_served(&self, client: u64, now_ms: u64) -> bool {
         self.shares.borrow().may(client, now_ms) && self.may_connect(client)
     }

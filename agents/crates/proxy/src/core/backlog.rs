@@ -154,7 +154,7 @@ impl Backlog {
         }
     }
 
-    /// Whether a stream that holds anything has to wait until its client has taken it.
+    /// Reports whether a stream that holds anything has to wait until its client has taken it.
     pub(crate) fn is_short(&self) -> bool {
         self.bytes.get() >= CONNECTION_BYTES_MAX || !self.all.bytes.has_room(self.client, 1)
     }
@@ -187,7 +187,7 @@ impl Backlog {
         self.stalled.get()
     }
 
-    /// Whether the client may open another stream.
+    /// Reports whether the client may open another stream.
     pub(crate) fn may_open(&self) -> bool {
         self.stalled.get() < STALLED_STREAMS_MAX
     }

@@ -40,7 +40,7 @@ impl Quota {
         self.by_client.borrow().get(&client).copied().unwrap_or(0)
     }
 
-    /// Whether `client` may take `amount` more.
+    /// Reports whether `client` may take `amount` more.
     pub(crate) fn has_room(&self, client: u64, amount: usize) -> bool {
         let taken = self.taken.get() + amount;
         // While all clients together have less than one may have, no client needs a look-up.

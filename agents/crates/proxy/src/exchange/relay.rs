@@ -251,7 +251,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         self.poll_deadline(cx, progressed)
     }
 
-    /// Whether the client has to take something before more is read for it.
+    /// Reports whether the client has to take something before more is read for it.
     fn is_behind(&self) -> bool {
         let downstream = &self.download.downstream;
         downstream.backlog() >= BACKLOG_BYTES_MAX

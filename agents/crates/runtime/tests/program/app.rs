@@ -242,7 +242,7 @@ fn connect_abstract(name: &str) -> io::Result<()> {
     std::os::unix::net::UnixStream::connect_addr(&address).map(drop)
 }
 
-/// Whether `ps` lists a process that this one started.
+/// Reports whether `ps` lists a process that this one started.
 fn finds_child() -> io::Result<()> {
     let mut child = Command::new("/usr/bin/sleep").arg("1000").spawn()?;
     let listed = Command::new("/usr/bin/ps").args(["-o", "args=", "-p", &child.id().to_string()]).output();

@@ -85,7 +85,7 @@ const TRUST_HINT = "Their word on a visitor's address counts; nobody else's does
 const LOOPBACK_HINT =
   'These ranges contain this server itself. Every app on it can then claim any visitor address, past address rules and limits.';
 
-/** Whether a range contains loopback addresses, which every process on the server can use. */
+/** Reports whether a range contains loopback addresses, which every process on the server can use. */
 function trustsThisMachine(ranges: readonly string[]): boolean {
   return ranges.some((range) => /^(127\.|0\.0\.0\.0\/0|::1(\/|$)|::\/)/.test(range));
 }

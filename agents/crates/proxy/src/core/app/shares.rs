@@ -35,7 +35,7 @@ impl Shares {
         }
     }
 
-    /// Whether a client may have one place more. While they are shared a quarter is kept from each for the others.
+    /// Reports whether a client may have one place more. While they are shared a quarter is kept from each for the others.
     pub(super) fn may(&self, client: u64, now_ms: u64) -> bool {
         // Without places there is nothing to share.
         now_ms >= self.shared_until_ms
