@@ -6,6 +6,7 @@ import { type Prisma, PrismaClient } from './generated/client.ts';
 import { createListener, type ListenHandlers } from './listener.ts';
 import { assertSafe } from './safety.ts';
 import { type SystemTx, systemRole, type TenantTx, tenantRole } from './scope.ts';
+import { SerialClient } from './serial-client.ts';
 import { sessionSettings } from './session.ts';
 
 export interface DatabaseOptions {
@@ -50,6 +51,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const onError = options.onConnectionError ?? (() => {});
   const adapter = new PrismaPg(
     {
+      Client: SerialClient,
       connectionString: options.url,
       max: options.poolMax,
       application_name: options.applicationName,
