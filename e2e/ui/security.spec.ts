@@ -82,7 +82,7 @@ async function addPasskey(name: string): Promise<void> {
   await card('Passkeys').getByRole('button', { name: 'Add a passkey' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
   await dialog.getByLabel('Name').fill(name);
-  await dialog.getByRole('button', { name: 'Make the passkey' }).click();
+  await dialog.getByRole('button', { name: 'Add passkey' }).click();
   await expect(dialog).toBeHidden();
   await expect(card('Passkeys').getByRole('listitem').filter({ hasText: name })).toBeVisible();
 }

@@ -94,15 +94,15 @@ export function ConfirmIdentityProvider({ children }: { readonly children: React
 const DIALOG = {
   'session.not_fresh': {
     title: "Confirm that it's you",
-    detail: 'You signed in a while ago, and this is not for a screen left open.',
+    detail: 'You signed in a while ago. Confirm your identity to continue.',
     label: 'Password',
-    refused: "That passkey didn't confirm it. Try again, or type your password.",
+    refused: "That passkey wasn't accepted. Try again, or type your password.",
   },
   'session.second_factor_required': {
     title: 'Confirm your second factor',
     detail: 'Your account has a second factor, and this session has not proven it yet.',
     label: 'Code',
-    refused: "That passkey didn't confirm it. Try again, or enter a code.",
+    refused: "That passkey wasn't accepted. Try again, or enter a code.",
   },
 } as const;
 

@@ -47,7 +47,7 @@ const sourceHostSchema = z
   .max(300)
   .regex(
     /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
-    'Enter a host such as git.example.com, with its port where it is not the usual one.',
+    'Enter a host such as git.example.com. Add the port if it is not the default.',
   );
 
 /** The password is sent to `host` alone; without one, to the host that the app's source has now. */

@@ -134,7 +134,7 @@ function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly strin
     else if (codes !== undefined) onAdded(codes);
   };
   return (
-    <NameForm call={call} name="" action="Make the passkey" onSubmit={submit}>
+    <NameForm call={call} name="" action="Add passkey" onSubmit={submit}>
       {isClosed ? <ErrorNote>No passkey was made. Try again, and follow what the browser asks.</ErrorNote> : null}
     </NameForm>
   );
