@@ -191,9 +191,9 @@ async function inTransaction<Result extends { readonly ok: boolean }>(
       if (!result.ok) throw new FailedResult(result);
       return result;
     });
-    // The change stands whatever becomes of its aftermath, so a failure there is the log's business only.
+    // The change is committed already, so a failure of this work is only logged.
     for (const work of afterCommit) {
-      await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'the aftermath of a change failed'));
+      await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'work after a commit failed'));
     }
     return committed;
   } catch (error) {

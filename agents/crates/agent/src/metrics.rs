@@ -182,7 +182,7 @@ impl Metrics {
             text.sample(name, &[], total);
         }
         for (name, help, count) in [
-            ("fairlead_trash_folders", "Folders that are out of use and not removed yet.", totals.trash_folders),
+            ("fairlead_trash_folders", "Unused folders that wait for removal.", totals.trash_folders),
             ("fairlead_trash_stuck", "Folders that could not be removed; the log names them.", totals.trash_stuck),
         ] {
             text.family(name, "gauge", help);

@@ -162,7 +162,7 @@ pub fn confine() -> io::Result<()> {
     if landlock == RulesetStatus::NotEnforced {
         tracing::warn!("this kernel has no Landlock: only its user and seccomp keep the proxy from files");
     }
-    tracing::info!(user = geteuid().as_raw(), landlock = ?landlock, "gave up all rights but to serve");
+    tracing::info!(user = geteuid().as_raw(), landlock = ?landlock, "gave up all rights that serving does not need");
     Ok(())
 }
 

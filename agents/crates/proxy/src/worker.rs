@@ -229,7 +229,7 @@ async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, ad
         }
         let is_wanted = listener.has_waiting().unwrap_or(true);
         if is_wanted && !core.make_room() {
-            pauses.begin(core, address, &"a core has as many clients as it may");
+            pauses.begin(core, address, &"a core has reached its limit of clients");
         }
         // A client may come, another core get room, or a connection idle for long enough.
         let waited = timeout(ROOM_LOOK, ended).await;
@@ -300,7 +300,7 @@ fn adopt(core: &Rc<Core>, accepted: Accepted, tls: &Arc<ServerConfig>) {
                 client::serve(core, socket, peer, tls).await;
             });
         }
-        Err(error) => tracing::warn!(%peer, %error, "a client of another core could not be served"),
+        Err(error) => tracing::warn!(%peer, %error, "could not serve a client of another core"),
     }
 }
 

@@ -165,7 +165,7 @@ impl Builds {
             if let Some(clearing) = clearing
                 && let Err(error) = clearing.await
             {
-                tracing::error!(%error, "what former builds left was not cleared");
+                tracing::error!(%error, "files and processes of former builds could not be cleared");
             }
             let outcome = match user {
                 Ok(user) => {

@@ -137,7 +137,7 @@ impl TrashEmptier {
         command.stdin(Stdio::from(folder)).stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = timeout(REMOVAL_TIMEOUT, command.spawn()?.wait_with_output());
         let Output { status, stdout, stderr } =
-            output.await.map_err(|_| io::Error::other("its removal hangs and was given up"))??;
+            output.await.map_err(|_| io::Error::other("its removal hangs, and the agent stopped waiting for it"))??;
         if status.success() {
             return Ok(serde_json::from_slice(&stdout)?);
         }
@@ -157,7 +157,7 @@ fn sentence(removal: &Removal) -> String {
     let named: Vec<String> = removal.left.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
     let more = removal.left_count - removal.left.len() as u64;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}. Remove it by hand, or what keeps it; until then it is tried again", named.join(", "))
+    format!("{}{more}. Remove it yourself, or remove what blocks it; the agent keeps trying", named.join(", "))
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl LogWriter {
         let no_file = || io::Error::other("the process that started this proxy has passed no file");
         let open = self.open.as_mut().ok_or_else(no_file)?;
         if open.bytes >= settings.file_bytes_max.saturating_mul(FULL_FACTOR) {
-            return Err(io::Error::other("the file is full, and nobody rotates it"));
+            return Err(io::Error::other("the file is full, and no process rotates it"));
         }
         open.file.write_all(&self.lines)?;
         open.bytes += self.lines.len() as u64;

@@ -26,7 +26,7 @@ impl LocalUsers {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG));
         if let Err(error) = &socket {
-            tracing::info!(%error, "users of local connections can't be told apart; all count as one");
+            tracing::info!(%error, "can't tell users of local connections apart; all count as one");
         }
         Self(socket.ok())
     }

@@ -84,11 +84,11 @@ impl NeighbourSockets {
     /// Binds a socket at `base`, and connects to those of the others. Without a way to listen it only sends.
     pub(crate) fn open(base: &Path, place: Place, address: usize) -> Self {
         let own = Self::bind(&path_of(base, place, address), place).unwrap_or_else(|error| {
-            tracing::warn!(%error, "connections of HTTP/3 will not outlive an upgrade");
+            tracing::warn!(%error, "HTTP/3 connections will not survive an upgrade");
             None
         });
         let others = find_others(base, place, address).unwrap_or_else(|error| {
-            tracing::warn!(%error, "other proxies on this port can't be told");
+            tracing::warn!(%error, "can't find the sockets of other proxies on this port");
             Vec::new()
         });
         Self { place, own, others }

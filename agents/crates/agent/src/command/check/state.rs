@@ -57,7 +57,7 @@ fn repair_file(folders: &Folders, path: &Path) -> io::Result<String> {
     let aside = state_file::set_aside(path)?;
     let rebuilt = Identities::rebuild(folders, &text)?;
     Ok(format!(
-        "renamed to {}; written anew from the owners of the files here: {} users are known, and {} are never given to an app again",
+        "renamed to {}; rebuilt from the owners of the files here: {} users are known, and {} are never given to an app again",
         aside.display(),
         rebuilt.known,
         rebuilt.lost
