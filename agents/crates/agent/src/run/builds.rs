@@ -49,7 +49,7 @@ pub(crate) struct Builds {
     running: Option<Running>,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
-    /// The end of what a former run left; the first build waits for it.
+    /// Cleans up after a former run; the first build waits for it.
     clearing: Option<JoinHandle<()>>,
 }
 
