@@ -26,11 +26,11 @@ const ORDINARY_USER: u32 = 65_534;
 enum Outcome {
     Succeeded,
     Refused,
-    /// The kernel ended the process for trying (SIGSYS).
+    /// Signal by which the kernel ended the process (SIGSYS).
     Killed,
 }
 
-/// Attempts, and whether root alone may do them anyway.
+/// Attempts, and whether only root may do them without confinement.
 const ATTEMPTS: [(&str, Outcome, bool); 20] = [
     ("read-shadow", Outcome::Refused, true),
     ("read-key", Outcome::Refused, false),
