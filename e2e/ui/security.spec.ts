@@ -92,7 +92,7 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await openAccount();
   const device = await addDevice();
   await addPasskey('Laptop');
-  // The first factor brings recovery codes, shown once.
+  // The first factor comes with recovery codes, shown once.
   const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
   await expect(codes.getByRole('listitem')).toHaveCount(10);
   recoveryCodes = await codes.getByRole('listitem').allTextContents();

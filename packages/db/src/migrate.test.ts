@@ -130,7 +130,7 @@ test('stored settings lose the old traffic defaults that nobody chose and keep w
   const traffic = { connectionsPerInstance: 64, queueTimeoutMs: 10_000, shedLoad: true, queueMax: 5 };
   const stored = [traffic, { ...traffic, connectionsPerInstance: 8 }, { ...traffic, shedLoad: false }];
   const rows = stored.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify({ traffic: each })}')`);
-  // Without the app and the environment that these belong to.
+  // Drops the foreign keys, so that the rows need no app and no environment.
   await query(
     url,
     `ALTER TABLE app_config DROP CONSTRAINT app_config_organization_id_app_id_fkey,

@@ -1,5 +1,4 @@
-// Owns how long what happened to accounts is kept, and what strangers leave behind at the sign-in. Must never look at what
-// it was.
+// Retention of account events, and of what strangers leave behind at sign-in. Must never read the events themselves.
 import type { SystemCtx } from '../kernel/index.ts';
 
 const dayMs = 24 * 60 * 60_000;

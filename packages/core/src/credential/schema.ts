@@ -7,7 +7,7 @@ export type CredentialKind = z.infer<typeof credentialKindSchema>;
 
 export const credentialSchema = z.object({
   kind: credentialKindSchema,
-  /** Of https and registry: the only host that it is sent to, with its port. Empty: it is sent to none. */
+  /** Only host, with its port, that gets the password; for https and registry. Empty: no host gets it. */
   host: z.string(),
   /** Of https and registry. */
   username: z.string(),
@@ -50,7 +50,7 @@ const sourceHostSchema = z
     'Enter a host such as git.example.com. Add the port if it is not the default.',
   );
 
-/** The password is sent to `host` alone; without one, to the host that the app's source has now. */
+/** The password goes to `host` only; without one, to the host that the app's source has now. */
 export const updateCredentialInputSchema = credentialsOfSchema.extend({
   kind: z.enum(['https', 'registry']),
   host: sourceHostSchema.optional(),
