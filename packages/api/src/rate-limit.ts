@@ -1,5 +1,5 @@
 // Rate limit of calls for all web processes together. Each process takes small portions of calls out of PostgreSQL's count and
-// spends them from memory. Never decides who a caller is; it learns afterwards whose a credential was.
+// spends them from memory. Never decides who a caller is; it learns a credential's owner afterwards.
 import { createHash, createHmac } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { AppError, errorTable } from '@fairlead/contract/errors';

@@ -34,7 +34,7 @@ test('a procedure that forgets to ask for the factor, or was never thought about
   const { leaks } = await checkFactors(api, stage, planted);
   expect(leaks).toEqual([
     'account.disableTwoFactor as an owner by password alone answered ok',
-    'account.newWayIn: nobody said whether it changes how its person signs in',
+    'account.newWayIn does not declare whether it changes how its person signs in',
   ]);
 });
 

@@ -183,7 +183,7 @@ test('a code of the app proves the open session once, and guesses are counted', 
   expect(guesses.at(-1)).toBe('request.too_many');
 });
 
-test('who runs the server lets somebody in again who lost every factor', async () => {
+test('the operator of the server lets a person in again who lost every factor', async () => {
   const { userId, email, device } = await withPasskey('Lost');
   const { path } = await world.auth.account.recover({ userId, removeSecondFactors: true });
   const [, token = ''] = path.split('=');

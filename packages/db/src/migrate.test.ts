@@ -122,7 +122,7 @@ test('the version before starts on the schema of a newer one', async () => {
   expect(lines).toEqual(['the database has the newer migration 29990101000000_newer']);
 });
 
-test('stored settings lose the old traffic defaults that nobody chose and keep what somebody did', async () => {
+test('stored settings lose old traffic defaults that were not chosen and keep chosen values', async () => {
   const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
   const name = '20261123093000_adaptive_concurrency';
   await rm(join(dir, name), { recursive: true });

@@ -41,7 +41,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Completes when the polite client has had so many more rounds.
+    /// Completes when the polite client has had this many more rounds.
     pub async fn polite_rounds(&self, rounds: usize) {
         let until = self.polite.rounds.load(Ordering::Relaxed) + rounds;
         while self.polite.rounds.load(Ordering::Relaxed) < until {

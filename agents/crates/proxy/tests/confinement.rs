@@ -195,7 +195,7 @@ fn trace(process: Pid) -> io::Result<()> {
 
 fn executable_memory() -> io::Result<()> {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    // SAFETY: new memory that nobody uses.
+    // SAFETY: new memory without other users.
     unsafe { mmap_anonymous(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::EXEC, MapFlags::PRIVATE)? };
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Persistent folders of apps: one a name, an app and an environment; its user's alone. Owns their place and the only way
-//! they are ever removed: by name, on an order, through the trash. Never removes one that nobody named.
+//! they are ever removed: by name, on an order, through the trash. Never removes a volume without such an order.
 
 use std::fs;
 use std::io;

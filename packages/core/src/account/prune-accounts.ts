@@ -5,7 +5,7 @@ const dayMs = 24 * 60 * 60_000;
 export const accountEventsKeptMs = 400 * dayMs;
 /** Long enough that nobody's browser still shows an ended session as its own. */
 const endedSessionsKeptMs = 7 * dayMs;
-/** As long as identity's limit of attempts remembers one. */
+/** Same time as identity's limit of attempts remembers one. */
 const signInAttemptsKeptMs = dayMs;
 
 export async function pruneAccounts(ctx: SystemCtx): Promise<void> {

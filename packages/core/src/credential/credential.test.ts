@@ -151,7 +151,7 @@ test('a password never follows the address of a repository or image to another h
   }
 });
 
-test('a password whose host nobody knows is sent nowhere, and one cannot be stored without a host', async () => {
+test('a password without a known host is sent nowhere, and one cannot be stored without a host', async () => {
   await setUrl('https://git.example.test/shop.git');
   const login = { appId, username: 'ada', password: 'open-sesame' };
   await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https' }, world.keys));

@@ -31,7 +31,7 @@ test('claims of several processes at once get no more than the window has, and t
   expect((await claim('shared', 3)).granted).toBe(3);
 });
 
-test('a person and an organization have so many open streams, however many are opened at once', async () => {
+test('open streams of a person and of an organization stay within their bounds, even when many open at once', async () => {
   const tried = await Promise.allSettled(Array.from({ length: 9 }, () => open('usr_a')));
   const opened = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   expect(opened).toHaveLength(3);

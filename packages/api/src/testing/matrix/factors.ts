@@ -95,7 +95,7 @@ export async function checkFactors(api: TestApi, stage: Stage, router: AnyRouter
     if (Object.hasOwn(changesFactors, procedure.path)) {
       await check(procedure, changesFactors[procedure.path], ofAccount);
     } else if (!changesNoFactor.has(procedure.path)) {
-      leaks.push(`${procedure.path}: nobody said whether it changes how its person signs in`);
+      leaks.push(`${procedure.path} does not declare whether it changes how its person signs in`);
     }
   }
   return { calls, leaks };
