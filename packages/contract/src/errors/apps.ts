@@ -105,7 +105,7 @@ export const appErrors = {
   'artifact.no_room': entry(
     413,
     'PAYLOAD_TOO_LARGE',
-    'There is no room for this upload: the organization has reached its storage limit, or the disk of the control plane is nearly full. Fairlead removes deployments that are no longer needed within a day.',
+    'There is no room for this upload: the organization has reached its storage limit, or the disk of the control plane is nearly full. Fairlead removes artifacts a day after they are no longer needed.',
   ),
   'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
   'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
