@@ -178,7 +178,7 @@ fn require_one_thread() -> io::Result<()> {
     }
 }
 
-/// Clears the bounding set. Without CAP_SETPCAP it stays, as in units of former versions; with no_new_privs it gives nothing.
+/// Clears the bounding set. Without CAP_SETPCAP it stays, as in units of former versions; with `no_new_privs` it gives nothing.
 fn empty_bounding_set() {
     for number in 0..CAPABILITIES_MAX {
         match rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
