@@ -148,8 +148,8 @@ impl Sandbox {
         Ok(Self { rules: rules.and_then(Option::from), programs })
     }
 
-    /// Confines this process, which must have set `no_new_privs`. Neither allocates nor locks, so that it can run between fork and
-    /// exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
+    /// Confines this process, which must have set `no_new_privs`. Neither allocates nor locks, so that it can run between fork
+    /// and exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
     pub fn enter(&self) -> io::Result<()> {
         if let Some(rules) = &self.rules {
             restrict(rules)?;
