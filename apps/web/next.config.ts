@@ -22,9 +22,9 @@ const config: NextConfig = {
   ],
   serverExternalPackages: ['nodemailer', 'pg', 'pino'],
   poweredByHeader: false,
-  // Nobody uploads pictures: the optimizer is closed, which would fetch and resize for strangers.
+  // Closes the image optimizer, which would fetch and resize for strangers. The product takes no pictures.
   images: { unoptimized: true },
-  // proxy.ts sets all security headers on what it sees; static files pass it by.
+  // proxy.ts sets all security headers on the pages that it serves; static files bypass it.
   headers: async () => [
     { source: '/_next/static/:path*', headers: [nosniff] },
     { source: '/icon.svg', headers: [nosniff] },

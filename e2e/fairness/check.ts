@@ -4,11 +4,11 @@ import { BULK_BYTES_MAX, type FairnessCell, measureFairness, median } from './fa
 import { fairlead, NGINX_PEER, startPeer, startStand, stopAll } from './stand.ts';
 import { nameOf, obtainClients, runTransfer, transfers } from './transfers.ts';
 
-/** Of a small request's p99 to nginx's. */
+/** Ratio of a small request's p99 to nginx's. */
 export const RATIO_MAX = 3;
 
 const LONG = { rounds: 3, seconds: 3, bulk: [] };
-/** Counts of bytes only, so one round is enough; slow readers and compression are the long form's. */
+/** Counts bytes only, so one round is enough; only the long form has slow readers and compression. */
 const SHORT = { rounds: 1, seconds: 0.5, bulk: ['8 downloads', '8 uploads'] };
 
 export interface FairnessCheck {

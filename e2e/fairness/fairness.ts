@@ -14,12 +14,12 @@ const BULK = [
   { name: '500 slow readers', bulk: 'slow', clients: 500 },
 ] as const;
 
-/** A p99 below this is as good as any: 1 ms against 0.3 ms is no unfairness. */
+/** A p99 below this is good enough: 1 ms against 0.3 ms is not unfair. */
 const FLOOR_MS = 20;
 /** Bulk that one core moves in dozens of its turns; the median of a starved client is hundreds of MB. */
 export const BULK_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What `client load` prints. */
+/** Output of `client load`. */
 interface Load {
   readonly requests: number;
   readonly failed: number;
@@ -33,7 +33,7 @@ export interface FairnessCell {
   readonly name: string;
   readonly ours: readonly Load[];
   readonly nginx: readonly Load[];
-  /** Median of our p99 to the median of nginx's, both at least `FLOOR_MS`. */
+  /** Ratio of our median p99 to nginx's, both at least `FLOOR_MS`. */
   readonly ratio: number;
   readonly failed: number;
 }
@@ -41,7 +41,7 @@ export interface FairnessCell {
 export interface FairnessPlan {
   readonly rounds: number;
   readonly seconds: number;
-  /** Cells by the start of their bulk's name; all when empty. */
+  /** Selects cells by the start of their bulk's name; all if empty. */
   readonly bulk: readonly string[];
 }
 
@@ -95,7 +95,7 @@ function row({ name, ours, nginx, ratio, failed }: FairnessCell): string {
   return `${name.padEnd(24)} ${figures(ours)}; nginx ${figures(nginx)}; ratio ${ratio.toFixed(2)}${told}`;
 }
 
-/** The middle of the figures, or the mean of the two that are there. */
+/** Returns the middle figure, or the mean of two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];

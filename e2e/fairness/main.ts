@@ -12,7 +12,7 @@ const { values: options } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     rounds: { type: 'string' },
-    /** An agent that is built already. */
+    /** Path of an agent that is built already. */
     agent: { type: 'string' },
   },
 });

@@ -1,4 +1,4 @@
-// Processes of e2e/fairness: the app and its clients (a Go program), and the proxies in front of the app, a core each.
+// Processes of e2e/fairness: the app and its clients (a Go program), and the proxies in front of the app, each on one core.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
@@ -50,7 +50,7 @@ export function fairlead(agent: string): Peer {
   });
 }
 
-/** Debian's build has no HTTP/3: its HTTP/2 stands for it. */
+/** Debian's build has no HTTP/3, so its HTTP/2 takes that place. */
 export const NGINX_PEER: Peer = configured({
   name: 'nginx',
   speaks: ['http1', 'http2'],

@@ -76,7 +76,7 @@ export function goProgram({ name, module, version, package: main, replace = [] }
   });
 }
 
-/** A program whose Go sources lie in `folder`, beside this script unless told. Go itself knows what is current. */
+/** Builds a program from its Go sources in `folder`, beside this script by default. Go itself knows what is current. */
 export async function goSource(name: string, folder = join(import.meta.dirname, name)): Promise<Program> {
   const file = join(CACHE, name);
   mkdirSync(CACHE, { recursive: true });

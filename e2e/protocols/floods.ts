@@ -1,6 +1,6 @@
-// `npm run check:floods`: hostile clients against a proxy with few descriptors, by every protocol, while a polite client asks on an
-// open connection and on new ones. `-- --short` does what `npm test` does, `-- FLOOD` one flood, `-- --proxy PROGRAM` floods the
-// `proxy` of another build of `fairlead-protocols`: that one without a wall fails shows that the flood is one.
+// `npm run check:floods`: hostile clients against a proxy with few descriptors, over every protocol, while a polite client asks
+// on an open connection and on new ones. `-- --short` does what `npm test` does, `-- FLOOD` runs one flood, and `-- --proxy
+// PROGRAM` floods the `proxy` of another build of `fairlead-protocols`. If a build without a bound fails, the flood works.
 import { parseArgs } from 'node:util';
 import { run } from '../../tools/lib/command.ts';
 import { buildProtocols } from './cargo-suites.ts';
@@ -16,12 +16,12 @@ interface Flood {
   /** Requests of the polite client, and those of them that failed. */
   readonly asked: number;
   readonly failed: number;
-  /** Of the polite client's answers, during the flood and before it. */
+  /** Latency of the polite client's answers, during the flood and before it. */
   readonly p99Ms: number;
   readonly calmP99Ms: number;
 }
 
-/** A flood's line; anything else a program may print is none. */
+/** Line of a flood; other output of a program is ignored. */
 function readFlood(line: string): Flood | undefined {
   const start = line.indexOf('{"flood":');
   return start === -1 ? undefined : (JSON.parse(line.slice(start)) as Flood);
@@ -42,7 +42,7 @@ const { values, positionals } = parseArgs({
 const program = await buildProtocols();
 const floods: Flood[] = [];
 let unread = '';
-// One after another: each is measured.
+// Runs one after another, because each is measured.
 const { code, output } = await run(program, [positionals[0] ?? 'floods/', '--test-threads=1'], {
   env: {
     FAIRLEAD_FLOODS_REPORT: '1',
@@ -62,7 +62,7 @@ const { code, output } = await run(program, [positionals[0] ?? 'floods/', '--tes
 const growth = Math.ceil(Math.max(0, ...floods.map(({ growthMib }) => growthMib)));
 const descriptors = Math.max(0, ...floods.map(({ descriptorsPercent }) => descriptorsPercent));
 const failed = floods.reduce((sum, flood) => sum + flood.failed, 0);
-// A flood that was not carried out, or grew beyond its own bound, has shown nothing.
+// A flood that did not run, or exceeded its own bound, has shown nothing.
 const ended = code === 0 && floods.length > 0;
 const passed = ended && growth <= GROWTH_MIB_MAX && descriptors <= DESCRIPTORS_PERCENT_MAX && failed === 0;
 if (!passed) console.log(output.trimEnd().split('\n').slice(-OUTPUT_LINES_MAX).join('\n'));

@@ -199,7 +199,7 @@ done`);
     // Git, node and npm are no part of this; what systemd and the kernel give is.
     const text = await guest.sh('fairlead-agent check --data /var/lib/fairlead --json || true');
     const findings = JSON.parse(text) as { what: string; verdict: string; detail: string }[];
-    // The guest's kernel is older than the scopes of Landlock, which the agent says.
+    // The guest's kernel is older than the scopes of Landlock, and the agent says so.
     const bad = findings.filter(
       ({ what, verdict, detail }) =>
         ['limits', 'isolation', 'proxy', 'link'].includes(what) &&

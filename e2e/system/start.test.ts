@@ -76,7 +76,7 @@ test('the built product stores, sniffs and resizes nothing, and names a refused 
   expect((await fetch(`${url}/_next/image?url=%2Finstall%2Fagent%2Flinux-x64&w=64&q=75`)).status).toBe(404);
   const answer = await fetch(`${url}/api/trpc/setup.status`);
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
-  // Next bundles the outbound client once a route: its errors are recognised in each bundle.
+  // Next bundles the outbound client once for each route; the errors of every bundle must be recognized.
   const dashboard = await signIn(url, ADA);
   const input = { repositoryUrl: 'https://127.0.0.1/private.git' };
   await expect(dashboard.query('source.branches', 'my-organization', input)).rejects.toThrow('source.address_refused');

@@ -82,7 +82,7 @@ async function addPasskey(name: string): Promise<void> {
   await card('Passkeys').getByRole('button', { name: 'Add a passkey' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
   await dialog.getByLabel('Name').fill(name);
-  await dialog.getByRole('button', { name: 'Make the passkey' }).click();
+  await dialog.getByRole('button', { name: 'Add passkey' }).click();
   await expect(dialog).toBeHidden();
   await expect(card('Passkeys').getByRole('listitem').filter({ hasText: name })).toBeVisible();
 }
@@ -92,7 +92,7 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await openAccount();
   const device = await addDevice();
   await addPasskey('Laptop');
-  // The first factor brings recovery codes, shown once.
+  // The first factor comes with recovery codes, shown once.
   const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
   await expect(codes.getByRole('listitem')).toHaveCount(10);
   recoveryCodes = await codes.getByRole('listitem').allTextContents();

@@ -32,7 +32,7 @@ test('the sources are walked by the arrow keys, past what no server can do', asy
   await expect(source('Git over SSH')).toBeFocused();
   const image = source('Image');
   if (await image.isDisabled()) {
-    await expect(image).toHaveAccessibleDescription('Needs Docker on a server; none here has it.');
+    await expect(image).toHaveAccessibleDescription('Needs Docker. No server here has it.');
   } else {
     await image.check();
     await expect(page.getByLabel('Image', { exact: true })).toBeVisible();

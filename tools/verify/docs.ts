@@ -46,11 +46,11 @@ function agentCommands(root: string): { readonly names: ReadonlySet<string>; rea
   const text = existsSync(join(root, AGENT_CLI)) ? readFileSync(join(root, AGENT_CLI), 'utf8') : '';
   const all = (pattern: RegExp) => [...text.matchAll(pattern)].map((match) => (match[1] ?? '').toLowerCase());
   const options = all(/#\[arg\(long.*\)\]\s+pub\(crate\) (\w+):/g).map((name) => `--${name.replaceAll('_', '-')}`);
-  // A shim is no command that people type.
+  // People do not type the shim command.
   return { names: new Set(['shim', ...all(/^ {4}(\w+)(?:\(\w+\))?,$/gm)]), options: new Set(options) };
 }
 
-/** A word right behind the name would be another subcommand, of which there are none. */
+/** Another word right after the name would be another subcommand, and there are none. */
 function isAgentCommand({ names, options }: ReturnType<typeof agentCommands>, name: string, rest: readonly string[]) {
   const [first = ''] = rest;
   return (

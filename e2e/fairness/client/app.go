@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A prime number of bytes: no window, record or frame ends where the pattern begins anew.
+// A prime number of bytes: no window, record or frame ends where the pattern restarts.
 const patternBytes = 1_048_573
 
 const endlessBytes = 1 << 40
@@ -30,7 +30,7 @@ func makePattern() []byte {
 
 var page = []byte(strings.Repeat("<p>A line of a page that goes on and on.</p>\n", 4096))
 
-// Gives the first `left` bytes of a piece that is repeated without end.
+// Returns the first `left` bytes of a piece that repeats without end.
 type repeated struct {
 	piece []byte
 	at    int
@@ -110,7 +110,7 @@ func send(w http.ResponseWriter, kind string, piece []byte, bytes int64) {
 	io.CopyBuffer(struct{ io.Writer }{w}, &repeated{piece: piece, left: bytes}, make([]byte, 256*1024))
 }
 
-// Answers with the digest of what came. One that the client named and that differs is refused, for clients that only see statuses.
+// Answers with the digest of the body. Refuses a body whose digest differs from the client's, for clients that only see statuses.
 func takeBody(w http.ResponseWriter, r *http.Request) {
 	digest, err := digestOf(r.Body)
 	if err != nil {

@@ -27,18 +27,18 @@ type load struct {
 	moved, failed      atomic.Int64
 }
 
-// The fields are those that e2e/fairness/fairness.ts reads.
+// Fields that e2e/fairness/fairness.ts reads.
 type loadResult struct {
 	Requests int     `json:"requests"`
 	Failed   int64   `json:"failed"`
 	P50ms    float64 `json:"p50Ms"`
 	P99ms    float64 `json:"p99Ms"`
-	// Bytes of bulk that arrived while a small request was answered, the median.
+	// Median of the bulk bytes that arrived while a small request was answered.
 	BulkBytesMedian int64 `json:"bulkBytesMedian"`
 	BulkBytes       int64 `json:"bulkBytes"`
 }
 
-// Asks small requests at a steady rate beside bulk.
+// Sends small requests at a steady rate beside bulk.
 func runLoad(arguments []string) (any, error) {
 	l := &load{}
 	set := flag.NewFlagSet("load", flag.ContinueOnError)
@@ -83,7 +83,7 @@ func runLoad(arguments []string) (any, error) {
 	return l.result(slices.Concat(answers...), l.moved.Load()-before)
 }
 
-// Clients with a connection that has served.
+// Clients with a connection that has served a request.
 func (l *load) askers(ctx context.Context) ([]*http.Client, error) {
 	clients := make([]*http.Client, l.polite)
 	for number := range clients {
@@ -115,7 +115,7 @@ type answer struct {
 	bulk    int64
 }
 
-// Latency counts from the moment a request was due: one that waits for the one before it is late too.
+// Latency counts from the moment a request was due: a request that waits for the previous one is late too.
 func (l *load) ask(ctx context.Context, client *http.Client, due time.Time) []answer {
 	var answers []answer
 	for end := due.Add(l.duration); due.Before(end); due = due.Add(l.interval) {
@@ -130,7 +130,7 @@ func (l *load) ask(ctx context.Context, client *http.Client, due time.Time) []an
 	return answers
 }
 
-// Moves bytes until the process ends. Tells once that some have moved, or why none do.
+// Moves bytes until the process ends. Reports once that some have moved, or why none do.
 func (l *load) move(ctx context.Context, client *http.Client, begun chan<- error) {
 	tell := sync.OnceFunc(func() { begun <- nil })
 	count := func(bytes int) {
@@ -177,7 +177,7 @@ func (l *load) read(body io.Reader, count func(bytes int)) error {
 	}
 }
 
-// Counts what is taken of it.
+// Counts the bytes that are read.
 type counted struct {
 	repeated
 	count func(bytes int)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Moves a body of the pattern over each of some streams of one connection, and compares digests.
+// Moves a body of the pattern over several streams of one connection, and compares digests.
 func runTransfer(arguments []string) (any, error) {
 	var to target
 	set := flag.NewFlagSet("transfer", flag.ContinueOnError)

@@ -17,7 +17,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// How a client reaches the proxy. Windows of zero are the library's own.
+// Connection settings of a client to the proxy. Zero windows mean the library's own.
 type target struct {
 	protocol, connect, caFile      string
 	streamWindow, connectionWindow int
@@ -31,7 +31,7 @@ func (t *target) flags(set *flag.FlagSet) {
 	set.IntVar(&t.connectionWindow, "connection-window", 0, "bytes")
 }
 
-// A client with a connection of its own.
+// Client with its own connection.
 func (t *target) client() (*http.Client, func(), error) {
 	text, err := os.ReadFile(t.caFile)
 	if err != nil {

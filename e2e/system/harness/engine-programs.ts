@@ -14,8 +14,8 @@ export interface EngineProgram {
 }
 
 /**
- * Debian's Docker, or its Podman where FAIRLEAD_TEST_ENGINE says so (`npm run check:podman`). `mirror` is asked for images of
- * Docker's own registry, which is out of reach.
+ * Debian's Docker, or its Podman if FAIRLEAD_TEST_ENGINE says so (`npm run check:podman`). `mirror` serves images of Docker's own
+ * registry, which is out of reach.
  */
 export function engineProgram(folder: string, socket: string, mirror: string | undefined): EngineProgram {
   return process.env.FAIRLEAD_TEST_ENGINE === 'podman'

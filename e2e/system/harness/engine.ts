@@ -24,11 +24,11 @@ export interface EngineContainer {
   readonly State: string;
 }
 
-/** A registry of images in the same network. */
+/** Registry of images in the same network. */
 export interface Registry {
   /** As images' names begin. */
   readonly host: string;
-  /** Without a name where it wants none. */
+  /** User of the registry; none if it wants none. */
   readonly login: RegistryLogin;
   close(): Promise<void>;
 }
@@ -41,14 +41,14 @@ export interface Engine {
   status(id: string): Promise<string>;
   /** Names of all that it has. */
   images(): Promise<readonly string[]>;
-  /** Makes the image that the examples begin with, pushes it to the mirror, and forgets it here. */
+  /** Makes the image that the examples build upon, pushes it to the mirror, and removes it here. */
   importBase(mirror: Registry): Promise<void>;
   /** Builds an image of these files on the base and pushes it, and forgets it here; answers what it is called by its digest. */
   publish(registry: Registry, name: string, files: Files): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `prefix` is what a command begins with to run in the server's network; `mirror` has the images of Docker's own registry. */
+/** `prefix` runs a command in the server's network; `mirror` has the images of Docker's own registry. */
 export async function startEngine(prefix: readonly string[], mirror?: Registry): Promise<Engine> {
   // A socket's path is short, and what the engine mounts must not lie below the folder of the system under test.
   const folder = mkdtempSync('/var/tmp/fle-');
@@ -126,9 +126,9 @@ async function importBase(root: string, ask: Ask, mirror: Registry): Promise<voi
   await push(ask, mirror, repository, tag);
 }
 
-/** Pushes an image and forgets it; answers its digest in the registry. */
+/** Pushes an image and removes it; returns its digest in the registry. */
 async function push(ask: Ask, registry: Registry, repository: string, tag: string): Promise<string> {
-  // The engine wants the alphabet of addresses, and the padding that they go without.
+  // The engine expects the alphabet of addresses, with the padding that addresses omit.
   const login = Buffer.from(JSON.stringify(registry.login)).toString('base64');
   const auth = login.replaceAll('+', '-').replaceAll('/', '_');
   const pushed = await ask('POST', `/images/${repository}/push?tag=${tag}`, undefined, { 'x-registry-auth': auth });
@@ -154,7 +154,7 @@ async function publish(
   return `${repository}@${digest}`;
 }
 
-/** Debian's registry, with one user or open to all. `prefix` as of the engine: it takes a registry of its own loopback without TLS. */
+/** Debian's registry, with one user or open to all. `prefix` as for the engine, which needs no TLS on its own loopback. */
 export async function startRegistry(
   prefix: readonly string[],
   login: RegistryLogin = { username: 'crane', password: 'harbour-pass' },

@@ -1,5 +1,5 @@
-// Attacks on permissions by people of the organization itself: each is refused, and a positive control shows that the same
-// call goes through where the wall does not stand.
+// Attacks on permissions by members of the organization. Each is refused, and a positive control shows that the same call
+// succeeds without the protection.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { permissionSchema } from '@fairlead/core/role';
 import type { TokenPermission } from '@fairlead/core/token';
@@ -46,7 +46,7 @@ async function customRole(permissions: readonly string[]): Promise<string> {
   return id;
 }
 
-/** May do nothing in the organization, and is a developer of one environment. */
+/** Member without permissions in the organization who is a developer of one environment. */
 async function developerOf(environmentId: string) {
   const { caller, cookie, memberId } = await member(await customRole([]));
   const { organizationId } = api.world;
@@ -65,7 +65,7 @@ const withProtected = async (work: () => Promise<void>) => {
   }
 };
 
-/** In production and in staging, with a domain of production. */
+/** App in production and in staging, with a domain of production. */
 async function shop(name: string) {
   const { appId } = await api.world.createApp(name, { deployNow: false });
   const host = `${name.toLowerCase()}.shop.test`;

@@ -1,4 +1,4 @@
-// What outlives a session is done by a fresh one only: the list of these procedures, and that each of them asks.
+// Fresh sessions: the list of procedures whose changes outlive a session, and a check that each asks for a fresh one.
 import { TRPCError } from '@trpc/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiRouter } from './router.ts';
@@ -24,11 +24,11 @@ const fresh = [
   'token.create',
 ];
 
-/** Permissions by which somebody leaves a way in, or takes a guard away. */
+/** Permissions that let a person leave a way in, or remove a protection. */
 const lasting =
   /^(member\.(invite|write)|role\.write|token\.write|server\.enrol|environment\.write|secret\.reveal|organization\.(write|delete|transfer))$/;
 
-/** Mutations under such a permission that leave nothing behind. A new one belongs here with its reason, or is fresh. */
+/** Mutations under such a permission that leave nothing behind. Add a new one here with its reason, or make it fresh. */
 const notLasting: Readonly<Record<string, string>> = {
   'environment.create': 'guards nothing yet',
   'environment.delete': 'only without an app in it',
@@ -37,8 +37,8 @@ const notLasting: Readonly<Record<string, string>> = {
   'member.delete': 'takes rights',
   'member.revokeToken': 'takes a way in',
   'organization.restore': 'ends an announced end',
-  'role.delete': 'only while nobody holds it',
-  'secret.rotateKey': 'gives nobody anything',
+  'role.delete': 'only while no member holds it',
+  'secret.rotateKey': 'gives no access to anyone',
   'serviceAccount.delete': 'takes rights',
   'serviceAccount.revokeToken': 'takes a way in',
   'token.revoke': 'takes a way in',
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** With an input that fits none: a procedure that asks for a fresh session does so before it looks at it. */
+/** Calls with an invalid input: a procedure that needs a fresh session asks for it before it reads the input. */
 async function outcomeOf(path: string): Promise<string> {
   const call = path
     .split('.')
@@ -106,7 +106,7 @@ test('an owner’s old session leaves no second owner, no open environment and n
   } finally {
     api.world.clock.forward(-16 * 60_000);
   }
-  // The same call with the wall down: a fresh session.
+  // The same call with the protection off: a fresh session.
   await caller.invitation.create({ role: 'owner' });
   expect(await api.world.system(({ tx }) => tx.invitation.count({ where: { organizationId } }))).toBe(1);
 });

@@ -19,12 +19,12 @@ export interface ProcedureMeta {
   readonly grain?: 'organization' | ScopeOf<unknown>['grain'] | 'anywhere';
   /** It answers what the grants cover, down to `grain`, and nothing beside it. */
   readonly lists?: true;
-  /** Fields of the input whose rows the permission is asked for. */
+  /** Fields of the input that name the rows for the permission check. */
   readonly judges?: readonly string[];
   readonly alsoNeeds?: Pick<AlsoNeeds<unknown>, 'words' | 'permissions'>;
-  /** Of mutations for members: why a protected environment is safe from it. */
+  /** Protection that a mutation for members declares for protected environments. */
   readonly protection?: Pick<Protection, 'kind' | 'words'>;
-  /** Asks a person for a session that proved lately who they are. */
+  /** Requires a session in which the person confirmed their identity recently. */
   readonly fresh?: true;
 }
 
@@ -74,15 +74,15 @@ export function memberStream(permission: Permission, grain: 'environment' | 'any
 export interface MemberOptions<Input = unknown> {
   /** Where it happens. Without it the permission must be held in the organization as a whole. */
   readonly scope?: ScopeOf<Input>;
-  /** What else the input asks for, each where it happens. */
+  /** Further permissions that the input needs, each in its own scope. */
   readonly also?: AlsoNeeds<Input>;
   /** For lists: it happens wherever the permission is held, and the resolver answers what `access.reach` covers. */
   readonly lists?: 'project' | 'environment';
-  /** Required of mutations by a test: how a protected environment is safe from it. */
+  /** Protection of protected environments from this mutation. A test requires it. */
   readonly protection?: Protection<Input>;
   /**
-   * For what outlives the session that does it: throws session.not_fresh when its person proved long ago who they are. An
-   * API token passes: it was made by a fresh session.
+   * Throws session.not_fresh if the person confirmed their identity too long ago. Use it for changes that outlive the session. An
+   * API token passes, because a fresh session made it.
    */
   readonly fresh?: true;
 }
@@ -93,8 +93,8 @@ export interface MemberOptionsOf<Schema extends z.ZodType> extends MemberOptions
 
 /**
  * Runs the resolver in one transaction that can see this organization only; `ctx.core` is what verbs take, and
- * `ctx.afterCommit` holds work on what no transaction covers. Permissions are judged by the input as its schema answers it,
- * so what is judged is what the resolver reads.
+ * `ctx.afterCommit` holds work that no transaction covers. Permissions are checked on the input as its schema returns it, so the
+ * resolver reads exactly the input that was checked.
  */
 export function memberProcedure(
   permission: Permission,
@@ -129,7 +129,7 @@ function withInput<Schema extends z.ZodType>(permission: Permission, options: Me
     );
 }
 
-/** The permission is held somewhere: enough to have the input read, never to do it. */
+/** The permission is held in some scope: enough to read the input, never to act on it. */
 function memberEntry<Input>(permission: Permission, { scope, also, lists, fresh, protection }: MemberOptions<Input>) {
   return mapped
     .meta({
@@ -187,13 +187,13 @@ async function inTransaction<Result extends { readonly ok: boolean }>(
     const committed = await ctx.database.tenant(organizationId, async (tx) => {
       const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
       const result = await run({ core, afterCommit: (work) => void afterCommit.push(work) });
-      // tRPC returns failures as values; the transaction rolls back only for what is thrown.
+      // tRPC returns failures as values; only a thrown error rolls the transaction back.
       if (!result.ok) throw new FailedResult(result);
       return result;
     });
-    // The change stands whatever becomes of its aftermath, so a failure there is the log's business only.
+    // The change is committed already, so a failure of this work is only logged.
     for (const work of afterCommit) {
-      await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'the aftermath of a change failed'));
+      await work().catch((error: unknown) => ctx.log.error({ err: error, path }, 'work after a commit failed'));
     }
     return committed;
   } catch (error) {

@@ -29,7 +29,7 @@ test('every procedure answers as it declares', { timeout: allProceduresMs }, asy
   expect(report.leaks).toEqual([]);
   expect(report.procedures).toBe(Object.keys(apiRouter._def.procedures).length);
   expect(report.calls).toBeGreaterThan(report.procedures * 20);
-  // The same calls do their harm where no wall stands: in an open environment, and by somebody who may act in both.
+  // The same calls succeed without the protection: in an open environment, and for a person who may act in both.
   expect(report.effective).toEqual(expect.arrayContaining(harmful));
   expect(report.crossing).toEqual(expect.arrayContaining(['app.attachServer', 'config.update', 'deployment.promote']));
 });

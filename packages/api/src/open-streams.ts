@@ -1,5 +1,5 @@
-// Holds the live streams that are open in this process: bounded by person and organization, checked again by session, and
-// ended when the session, the membership or a right is gone. Never holds a transaction.
+// Live streams that are open in this process: bounded by person and organization, rechecked by session, and ended when the
+// session, the membership or a right is gone. Never holds a transaction.
 import { newId } from '@fairlead/contract/ids';
 import { actorUserId, type Log } from '@fairlead/core/kernel';
 import { closeStream, openStream, type StreamLimits, touchStreams } from '@fairlead/core/request';
@@ -11,21 +11,21 @@ import { toTrpcError } from './errors.ts';
 const defaultStreamLimits: StreamLimits = { personMax: 20, organizationMax: 200 };
 
 const defaultRecheckMs = 15_000;
-/** Several times within core's `streamSeenMs`. */
+/** Renews a stream several times within core's `streamSeenMs`. */
 const touchMs = 5_000;
 
-/** What a stream shows, and what its person must go on being allowed. */
+/** Contents of a stream, and the access that its person must keep. */
 export interface Watching<T> {
-  /** Throws when `now` is not enough any more. */
+  /** Throws when `now` no longer allows the stream. */
   readonly requireStill: (now: Access) => void;
   readonly items: AsyncIterable<T>;
 }
 
-/** Of a stream that is being opened. */
+/** State of a stream that is being opened. */
 export interface StreamSide {
   /** Aborted when the reader leaves or access ends. */
   readonly signal: AbortSignal;
-  /** The access that was last read. */
+  /** Access as last read. */
   readonly access: () => Access;
 }
 
@@ -38,9 +38,9 @@ interface OpenStream {
 type Close = () => Promise<void>;
 
 export interface OpenStreams {
-  /** Counts a stream; throws request.too_many. Answers the function that closes it. */
+  /** Counts a stream; throws request.too_many. Returns the function that closes it. */
   claim(access: Access): Promise<Close>;
-  /** Counts a stream of a session, and goes on checking its access. Throws request.too_many, and token.person_only. */
+  /** Counts a stream of a session, and keeps checking its access. Throws request.too_many, and token.person_only. */
   open(ctx: ApiContext, stream: OpenStream): Promise<Close>;
 }
 
@@ -48,7 +48,7 @@ export interface OpenStreamsOptions {
   readonly database: Database;
   readonly log: Log;
   readonly limits?: StreamLimits;
-  /** A person who lost access may go on watching for so long. */
+  /** Longest time for which a stream stays open after its person lost access. */
   readonly recheckMs?: number;
 }
 
@@ -58,9 +58,9 @@ export function createOpenStreams({
   limits = defaultStreamLimits,
   recheckMs = defaultRecheckMs,
 }: OpenStreamsOptions): OpenStreams {
-  /** Ids of all that are open here; one statement renews them. */
+  /** Ids of all streams that are open here; one statement renews them. */
   const openIds = new Set<string>();
-  /** Session and organization → the streams that one check answers for. */
+  /** Streams by session and organization; one check covers each group. */
   const watched = new Map<string, { readonly streams: Set<OpenStream>; readonly timer: NodeJS.Timeout }>();
   let touching: NodeJS.Timeout | undefined;
 
@@ -106,7 +106,7 @@ export function createOpenStreams({
   };
   const claim = async ({ actor, organizationId }: Access): Promise<Close> => {
     const streamId = newId('evt');
-    // A service account's token stands for nobody else.
+    // A service account's token belongs to no person.
     const userId = actorUserId(actor) ?? (actor.kind === 'token' ? actor.tokenId : 'system');
     await database.system('open a live stream', (tx) =>
       openStream({ tx }, { streamId, userId, organizationId }, limits),
@@ -119,7 +119,7 @@ export function createOpenStreams({
         clearInterval(touching);
         touching = undefined;
       }
-      // A row that stays behind counts no more as soon as nobody renews it.
+      // A row that stays behind stops counting when it is no longer renewed.
       await database
         .system('close a live stream', (tx) => closeStream({ tx }, { streamId }))
         .catch((error: unknown) => log.warn({ err: error }, 'a live stream could not be closed'));
@@ -142,8 +142,8 @@ export function createOpenStreams({
 }
 
 /**
- * Yields what `begin` answers until its reader leaves or its person may not watch it any more. The ladder maps what a
- * procedure throws before it answers; a stream throws after that, so it maps by itself.
+ * Yields the items of `begin` until its reader leaves or its person loses access. The ladder maps what a procedure throws before
+ * it answers; a stream throws later, so it maps its errors itself.
  */
 export async function* streamWhileAllowed<T>(
   ctx: ApiContext & { readonly access: Access },

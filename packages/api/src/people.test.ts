@@ -148,7 +148,7 @@ test('an organization that asks for a second factor refuses who has none, everyw
   const bob = await api.signUp('Bob', 'admin');
   const require = () => api.caller(owner.cookie).organization.update({ requiresTwoFactor: true });
   expect(await errorCode(require())).toBe('organization.two_factor_yourself');
-  // An app in the account is not enough: this session was opened without its code.
+  // An app in the account is not enough: this session signed in without its code.
   await api.world.system(({ tx }) => tx.user.update({ where: { id: owner.userId }, data: { twoFactorEnabled: true } }));
   expect(await errorCode(require())).toBe('organization.two_factor_yourself');
   await proveSecondFactor(api.db.database, owner.userId);

@@ -1,5 +1,5 @@
-// How a protected environment is safe from each mutation: deployments wait for another member's approval, everything else
-// that decides what visitors get needs `deployment.approve` there. Rendered into docs/permissions.md.
+// Protection of protected environments: deployments wait for another member's approval, and other changes to what visitors get
+// need `deployment.approve` there. docs/permissions.md shows it for each mutation.
 import type {
   AppId,
   DeploymentId,
@@ -17,15 +17,15 @@ import type { Access } from './access.ts';
 import { findEnvironmentOfNewApp, type ScopeOf } from './scopes.ts';
 
 export type Protection<Input = unknown> =
-  /** It starts a deployment, which waits in a protected environment. */
+  /** Starts a deployment, which waits in a protected environment. */
   | { readonly kind: 'approval'; readonly words: string }
-  /** `find` answers the environments that it reaches into; in those that are protected it needs `deployment.approve`. */
+  /** Needs `deployment.approve` in the protected environments among those that `find` returns. */
   | {
       readonly kind: 'approver';
       readonly words: string;
       readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly string[]>;
     }
-  /** It changes nothing that visitors get. `words` says why. */
+  /** Changes nothing that visitors get. `words` says why. */
   | { readonly kind: 'open'; readonly words: string };
 
 /** Throws environment.protected. */
@@ -47,7 +47,7 @@ export function open(because: string): Protection {
   return { kind: 'open', words: because };
 }
 
-/** Rights have their own rule: nobody gives a permission that they lack. */
+/** Rights have their own rule: a member can give only permissions that they hold. */
 export const isRights = open('it gives no permission that its author lacks');
 export const isOrganization = open('it reaches no app');
 
@@ -65,7 +65,7 @@ export function approverIn<Input>(scope: ScopeOf<Input>): Protection<Input> {
   );
 }
 
-/** In the environment that an app is taken into; nothing changes at its home. */
+/** Applies to the environment that takes the app in; nothing changes where the app was first placed. */
 export const approverOfTarget = approver<{ readonly appId: AppId; readonly environmentId?: EnvironmentId | undefined }>(
   'in that environment',
   async (core, { appId, environmentId }) =>
@@ -80,7 +80,7 @@ interface AppChange {
   readonly [setting: string]: unknown;
 }
 
-/** A name is shown to members only, and a branch counts in one environment. */
+/** Only members see a name, and a branch counts in one environment. */
 export const approverOfAppChange = approver<AppChange>(
   'in each environment that the change reaches',
   async (core, { appId, environmentId, name: _name, branch, ...settings }) => {
@@ -127,7 +127,7 @@ export const approverOfHost = approver<{ readonly domainId: DomainId }>(eachOfHo
   return domain === null ? [] : environmentsOfHost(core, domain.host);
 });
 
-/** Whoever asked takes back what still waits for approval; what is under way may be live already. */
+/** The author may cancel a deployment that still waits for approval; an approved one may be live already. */
 export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId }>(
   'in that environment, once it was approved',
   async ({ tx, organizationId }, { deploymentId }) => {
@@ -178,7 +178,7 @@ export const approverOfGroup = approver<{ readonly groupId: SecretGroupId }>(
   environmentsOfGroup,
 );
 
-/** Of an app, the environment where it was made first. */
+/** Environment in which the app was first placed. */
 async function placesOf(
   { tx, organizationId }: OrganizationCtx,
   { appId }: { readonly appId: AppId },

@@ -25,7 +25,7 @@ async function limited(limits: Partial<CallLimits>) {
   return anotherProcess(limits);
 }
 
-/** Counts in the same table. */
+/** Creates a second limit that counts in the same table. */
 function anotherProcess(limits: Partial<CallLimits>) {
   const parts = { ...api.parts, rateLimit: newRateLimit({ known: 1000, address: 1000, addressless: 1000, ...limits }) };
   const from = (ip?: string): Record<string, string> => (ip === undefined ? {} : { 'x-forwarded-for': ip });
@@ -124,7 +124,7 @@ test('a flood of identity’s routes ends at the limit, which it shares with eve
   expect(await refused.json()).toMatchObject({ code: 'request.rate_limited' });
   expect((await auth('/sign-in/email')).status).toBe(429);
   expect((await trpc(1, {})).status).toBe(429);
-  // With the limit out of the way, the same flood goes through.
+  // The same flood succeeds without the limit.
   const open = await limited({ addressless: 1e6 });
   const passed = await Promise.all(Array.from({ length: 60 }, () => open.auth('/two-factor/verify-totp')));
   expect(passed.filter(({ status }) => status === 401)).toHaveLength(60);

@@ -1,5 +1,5 @@
-// Limits how often anybody may call, for all web processes together: each takes calls out of PostgreSQL's count in small
-// portions and spends them from memory. Never decides who somebody is; it only learns afterwards whose a credential was.
+// Rate limit of calls for all web processes together. Each process takes small portions of calls out of PostgreSQL's count and
+// spends them from memory. Never decides who a caller is; it learns a credential's owner afterwards.
 import { createHash, createHmac } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { AppError, errorTable } from '@fairlead/contract/errors';
@@ -22,7 +22,7 @@ export const defaultCallLimits: CallLimits = { known: 1800, address: 600, addres
 export interface RateLimitOptions {
   readonly limits: CallLimits;
   readonly database: Database;
-  /** The same in every process: nobody who does not know it can choose addresses that share a count with somebody else's. */
+  /** Secret that all processes share. Without it, a caller can't choose addresses that share a count with another's. */
   readonly secret: string;
 }
 
@@ -40,7 +40,7 @@ export interface RateLimit {
 }
 
 const windowMs = 60_000;
-/** Addresses share this many counts, so that nobody can fill memory or table by having many of them. */
+/** Number of counts that all addresses share, so that many addresses fill neither memory nor table. */
 const addressSlots = 2 ** 16;
 const credentialsMax = 20_000;
 
@@ -74,16 +74,16 @@ export function createRateLimit({ limits, database, secret }: RateLimitOptions):
   };
 }
 
-/** Calls that this process may still admit for a key without asking PostgreSQL. */
+/** Calls that this process may still admit for a key without a query to PostgreSQL. */
 interface Portion {
   readonly left: number;
-  /** By `performance.now()`. */
+  /** Time of `performance.now()`. */
   readonly endsAt: number;
-  /** The window has no more for anybody. */
+  /** The window has no calls left for any process. */
   readonly isSpent: boolean;
 }
 
-/** A process asks for this share of a limit at once: few questions, and few calls that lie unused in another process. */
+/** Share of a limit that a process claims at once: few queries, and few calls left unused in another process. */
 const portionsOfLimit = 30;
 const portionsMax = 10_000;
 
@@ -121,7 +121,7 @@ function createSpender(database: Database): (key: string, callsMax: number, call
           throw new AppError('request.rate_limited', { retryAfterSeconds });
         }
       }
-      // Requests that come at once wait for one claim and look again.
+      // Concurrent requests wait for one claim and check again.
       let pending = claims.get(key);
       if (pending === undefined) {
         pending = claim(key, callsMax, calls).finally(() => claims.delete(key));

@@ -65,24 +65,24 @@ describe.each(procedures)('%s', (_path, def) => {
   });
 });
 
-/** A reference that the verb itself holds to the place that was judged. */
+/** Reference that the procedure itself checks against the scope. */
 const heldByVerb: Readonly<Record<string, readonly string[]>> = {
-  // The whole project is judged.
+  // The permission is checked for the whole project.
   'app.update': ['environmentId'],
   'release.diff': ['fromReleaseId', 'toReleaseId'],
 };
-/** Servers, members and roles belong to the organization as a whole; the rest is of a project or an environment. */
+/** Servers, members and roles belong to the organization as a whole; other rows belong to a project or an environment. */
 const placedKinds = ['app', 'dep', 'dom', 'env', 'prj', 'rel', 'run', 'scg', 'sec', 'slug'];
 
-// What is judged must be what the procedure reads: a reference that nobody judges, or one that the schema drops, would let
-// a grant on one environment act on another. Types hold the rest: a finder takes what the schema answers.
+// The check must cover what the procedure reads. A reference that is not checked, or that the schema drops, would let a grant on
+// one environment act on another. Types cover the rest: a finder takes what the schema returns.
 test.each(ofMembers.filter(([, def]) => def.meta?.grain === 'environment' || def.meta?.grain === 'project'))(
   '%s judges every place that its input names',
   (path, { meta, inputs, type }) => {
     const fields = Object.keys(inputs?.[0]?.shape ?? {});
     const judged = meta?.judges ?? [];
     expect(judged.filter((field) => !fields.includes(field))).toEqual([]);
-    // Lists show what the grants cover, and streams judge each thing that they show.
+    // Lists show what the grants cover, and streams check each item that they show.
     if (meta?.lists === true || ['log.search', 'log.tail', 'live.watch'].includes(path)) return;
     const input = declared.find((each) => each.path === path)?.input;
     const named = input === null || input === undefined ? [] : samplesOf(input, pool).flatMap(({ ids }) => ids);

@@ -19,11 +19,11 @@ import type { SecretOwner } from '@fairlead/core/secret';
 export interface ScopeOf<Input> {
   /** How narrow a grant may be that opens the procedure. */
   readonly grain: 'project' | 'environment';
-  /** Fields of the input whose rows are judged. */
+  /** Fields of the input that name the rows to check. */
   readonly reads: readonly string[];
   /**
-   * Every place that the input names: the permission is needed in each. None: no such row, or nothing narrower than the
-   * organization. `input` is what the procedure's own schema answers.
+   * Returns every scope that the input names; the permission is needed in each. None: the row does not exist, or it belongs to
+   * the organization as a whole. `input` is what the procedure's own schema returns.
    */
   readonly find: (core: OrganizationCtx, input: Input, may?: May) => Promise<readonly Scope[]>;
 }
@@ -31,11 +31,11 @@ export interface ScopeOf<Input> {
 /** Reports whether the person may do it there. */
 type May = (scope: Scope) => boolean;
 
-/** Permissions beside the procedure's own. */
+/** Permissions beyond the procedure's own. */
 export interface AlsoNeeds<Input> {
-  /** As docs/permissions.md shows them. */
+  /** Text for docs/permissions.md. */
   readonly words: string;
-  /** Those that the procedure's own permission never stands for. */
+  /** Permissions that the procedure's own permission never replaces. */
   readonly permissions: readonly Permission[];
   readonly reads: readonly string[];
   /** One permission of each `anyOf` is needed in its scope; without a scope, in the organization as a whole. */
@@ -79,7 +79,7 @@ export const byPlacement = scopeOf<PlaceInput>('environment', ['appId', 'environ
   findPlacement(core, { id: input.appId }, input.environmentId),
 );
 
-/** The same; without an app it happens in the organization as a whole. */
+/** Returns the same; without an app, the organization as a whole. */
 export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & Pick<PlaceInput, 'environmentId'>>(
   'environment',
   ['appId', 'environmentId'],
@@ -87,7 +87,7 @@ export const byAnyPlacement = scopeOf<{ readonly appId?: AppId | undefined } & P
     appId === undefined ? null : findPlacement(core, { id: appId }, environmentId),
 );
 
-/** An app's page: without an environment in the input, the oldest where the person may. */
+/** Returns the scope of an app's page: without an environment in the input, the oldest that the person may see. */
 export const bySeenPlacement = scopeOf<{ readonly slug: string } & Pick<PlaceInput, 'environmentId'>>(
   'environment',
   ['slug', 'environmentId'],
@@ -110,8 +110,8 @@ export async function findSeenPlacement(
 }
 
 /**
- * The environment that an app is taken into; where it does not run there yet, also its home, because settings and source are
- * taken along.
+ * Returns the environment that takes an app in. If the app does not run there yet, also the environment where it was first
+ * placed, because settings and source come from it.
  */
 export const byEnvironmentOfApp = scopeOf<PlaceInput>(
   'environment',
@@ -125,7 +125,7 @@ export const byEnvironmentOfApp = scopeOf<PlaceInput>(
   },
 );
 
-/** A release goes where `environmentId` says; the place that it comes from must be the person's to see or to deploy to. */
+/** A release goes to `environmentId`. The person must be able to see the environment that it comes from, or to deploy to it. */
 export const seesRelease: AlsoNeeds<{ readonly releaseId: ReleaseId }> = {
   words: '`deployment.read` or `deployment.write` where the release is',
   permissions: [],
@@ -145,7 +145,7 @@ interface NewAppInput {
   readonly deployNow: boolean;
 }
 
-/** A new app may deploy and take a host at once, each by its own permission where the app goes. */
+/** A new app may deploy and take a host at once; each needs its own permission in the app's environment. */
 export const deploysNewApp: AlsoNeeds<NewAppInput> = {
   words: '`deployment.write` to deploy at once and `domain.write` for a host, where the app goes',
   permissions: ['deployment.write', 'domain.write'],
@@ -161,7 +161,7 @@ export const deploysNewApp: AlsoNeeds<NewAppInput> = {
   },
 };
 
-/** The same as createApp takes: without one that is named, the organization's oldest. */
+/** Returns the environment that createApp uses: the named one, or else the organization's oldest. */
 export function findEnvironmentOfNewApp({ tx, organizationId }: OrganizationCtx, environmentId?: string) {
   return tx.environment.findFirst({
     where: { organizationId, ...(environmentId === undefined ? {} : { id: environmentId }) },
@@ -241,7 +241,7 @@ export const bySecretOwner = scopeOf<{ readonly owner: SecretOwner }>('environme
 
 export const bySecretGroup = scopeOf<{ readonly groupId: SecretGroupId }>('project', ['groupId'], findGroup);
 
-/** A group and an app that is given it. A group is of one project, but the two may be of different ones. */
+/** Returns the scopes of a group and of the app that gets it. A group belongs to one project, and the two may differ. */
 export const bySecretGroupApp = scopeOf<{ readonly groupId: SecretGroupId; readonly appId: AppId }>(
   'project',
   ['groupId', 'appId'],

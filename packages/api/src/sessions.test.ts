@@ -1,4 +1,4 @@
-// Sessions with and without a proven factor, and live streams that outlive their access: as the tenancy check calls them.
+// Sessions with and without a proven factor, and live streams that outlive their access. The tenancy check runs the same.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { memberStream, router, signedInProcedure } from './ladder.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-// Some hundred calls; a busy machine may take many times as long.
+// Makes some hundred calls; a busy machine may take many times as long.
 const timeout = 600_000;
 const nothing = z.object({});
 
@@ -34,7 +34,7 @@ test('a procedure that forgets to ask for the factor, or was never thought about
   const { leaks } = await checkFactors(api, stage, planted);
   expect(leaks).toEqual([
     'account.disableTwoFactor as an owner by password alone answered ok',
-    'account.newWayIn: nobody said whether it changes how its person signs in',
+    'account.newWayIn does not declare whether it changes how its person signs in',
   ]);
 });
 

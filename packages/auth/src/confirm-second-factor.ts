@@ -1,4 +1,4 @@
-// Proves the open session by a code: of the authenticator app, or a recovery code. Counts guesses as sign-in does.
+// Second-factor proof of the open session, by a code of the authenticator app or a recovery code. Counts guesses as sign-in does.
 import { createOTP } from '@better-auth/utils/otp';
 import { AppError } from '@fairlead/contract/errors';
 import type { Asker } from './account.ts';
@@ -19,7 +19,7 @@ export async function confirmSecondFactor(
 ): Promise<void> {
   const { client, limit } = internals;
   const userId = session.user.id;
-  // The allowance of the second step at sign-in: a session of its own must not be worth further guesses.
+  // Shares the allowance of the second step at sign-in, so that a session gives no further guesses.
   const guesser = await guesserOf(internals, headers, userId, userId);
   if (!(await limit.begin(guesser))) throw new AppError('request.too_many');
   const isRight = appCode.test(code)

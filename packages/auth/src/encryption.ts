@@ -1,4 +1,4 @@
-// Encrypts what identity stores, in the library's own form, under a secret that the database never holds.
+// Encryption of what identity stores, in the library's own form, with a secret that the database never holds.
 import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import type { Internals } from './internals.ts';
 

@@ -1,4 +1,4 @@
-// Tracks which sessions have proven a second factor, and guards what changes an account's ways in with that proof.
+// Second-factor proofs of sessions. Changes to an account's ways to sign in need such a proof.
 import { AppError } from '@fairlead/contract/errors';
 import type { Session } from './create-auth.ts';
 import { requireFresh } from './fresh.ts';
@@ -36,13 +36,13 @@ export async function recordFactorProof(
   await client().session.updateMany({ where: session, data: { secondFactorAt: new Date() } });
 }
 
-/** After a factor was added: ends the other sessions that have proven none, because a stranger may have opened them. */
+/** Ends the other sessions without a proven factor after one was added, because a stranger may have opened them. */
 export async function endUnprovenSessions({ client }: Internals, session: Session): Promise<void> {
   const where = { userId: session.user.id, id: { not: session.id }, secondFactorAt: null };
   await client().session.deleteMany({ where });
 }
 
-/** After a factor was removed: every other session has to prove one again, and this one too when it was the last. */
+/** Asks every other session for a factor again after one was removed, and this one too if it was the last. */
 export async function forgetFactorProofs(internals: Internals, userId: string, sessionId?: string): Promise<void> {
   const isKept = sessionId !== undefined && (await hasFactor(internals, userId));
   const where = { userId, ...(isKept ? { id: { not: sessionId } } : {}) };

@@ -1,4 +1,4 @@
-// Manages recovery codes: an account has ten from its first factor on, each works once, and the last factor takes them along.
+// Recovery codes: an account has ten from its first factor on, each works once, and they go with the last factor.
 import { randomUUID } from 'node:crypto';
 import { generateRandomString } from 'better-auth/crypto';
 import { decrypt, encrypt } from './encryption.ts';
@@ -31,14 +31,14 @@ export async function countRecoveryCodes(internals: Internals, userId: string): 
   return row === null ? 0 : (await readCodes(internals, row.backupCodes)).length;
 }
 
-/** Returns whether the code was one of the account's; from then on it is none. */
+/** Returns whether the code was one of the account's, and uses it up. */
 export async function spendRecoveryCode(internals: Internals, userId: string, code: string): Promise<boolean> {
   const row = await internals.client().twoFactor.findUnique({ where: { userId }, select: { backupCodes: true } });
   if (row === null) return false;
   const codes = await readCodes(internals, row.backupCodes);
   const left = codes.filter((each) => each !== code.toLowerCase());
   if (left.length === codes.length) return false;
-  // Only in place of what was read: of two uses at once, one wins.
+  // Replaces only what was read: of two uses at once, one wins.
   const { count } = await internals.client().twoFactor.updateMany({
     where: { userId, backupCodes: row.backupCodes },
     data: { backupCodes: await encrypt(internals, JSON.stringify(left)) },

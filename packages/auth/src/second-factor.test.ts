@@ -48,7 +48,7 @@ async function codeOf(response: Response): Promise<string> {
   return ((await response.json()) as { code: string }).code;
 }
 
-/** Everything that changes the factors of an account, or its other ways in. */
+/** All calls that change the factors of an account, or its other ways to sign in. */
 async function tryAll(browser: Browser, passkeyId: string): Promise<Record<string, string>> {
   const { account } = world.auth;
   const asker = await browser.asker();
@@ -74,7 +74,7 @@ test('a password alone changes no factor of an account that has a passkey', asyn
   expect((await thief.session()).user.hasSecondFactor).toBe(false);
   expect((await world.auth.account.get(await owner.browser.asker())).passkeys).toHaveLength(1);
 
-  // The same calls with the same password reach an account without a factor: the wall is the factor, nothing else.
+  // The same calls with the same password reach an account without a factor: only the factor stops them.
   const twin = await signedIn('Twin');
   const open = await tryAll(await byPassword(twin.email), passkey?.id ?? '');
   expect(Object.values(open)).not.toContain(needsFactor);
@@ -100,7 +100,7 @@ test('a passkey or a recovery code proves the open session, which then changes f
   const third = await byPassword(email);
   const again = account.confirmSecondFactor(await third.asker(), { code: recoveryCodes[0] ?? '' });
   expect(await outcomeOf(again)).toBe('session.code_wrong');
-  // The app that was begun above proves nothing before its first code.
+  // The app whose setup began above proves nothing before its first code.
   expect((await third.session()).user.hasSecondFactor).toBe(false);
 });
 
@@ -119,7 +119,7 @@ test('a session by password from before an authenticator app ends with it, and n
   const thief = await byPassword(email);
   const { account } = world.auth;
   const { secret } = await account.beginTwoFactor(await browser.asker());
-  // Of an account that has an app, a session that proved nothing has no second factor, whatever let it live on.
+  // In an account with an app, a session that proved nothing has no second factor, however it survived.
   await client().user.update({ where: { id: userId }, data: { twoFactorEnabled: true } });
   expect((await thief.session()).user).toMatchObject({ hasAuthenticatorApp: true, hasSecondFactor: false });
   await client().user.update({ where: { id: userId }, data: { twoFactorEnabled: false } });
@@ -152,7 +152,7 @@ test('removing a factor asks the other sessions for one again, and with the last
   const other = world.browser();
   await signInByPasskey(other, device);
   const { secret } = await account.beginTwoFactor(await browser.asker());
-  // The codes of the first factor stay as they are.
+  // The codes of the first factor stay unchanged.
   expect(await account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) })).toEqual([]);
   await account.disableTwoFactor(await browser.asker());
   expect((await other.session()).user.hasSecondFactor).toBe(false);
@@ -183,7 +183,7 @@ test('a code of the app proves the open session once, and guesses are counted', 
   expect(guesses.at(-1)).toBe('request.too_many');
 });
 
-test('who runs the server lets somebody in again who lost every factor', async () => {
+test('the operator of the server lets a person in again who lost every factor', async () => {
   const { userId, email, device } = await withPasskey('Lost');
   const { path } = await world.auth.account.recover({ userId, removeSecondFactors: true });
   const [, token = ''] = path.split('=');

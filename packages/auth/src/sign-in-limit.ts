@@ -32,7 +32,7 @@ export const failuresMax = 10;
 export const strangersFailuresMax = 50;
 const firstDelayMs = 60_000;
 const delayMsMax = 60 * 60_000;
-/** A guess is forgotten when nothing was tried for so long; core's pruneAccounts then deletes its row. */
+/** Time without attempts after which a guess is forgotten; core's pruneAccounts then deletes its row. */
 const memoryMs = 24 * 60 * 60_000;
 /** Attempts that come at once read the clock in any order, so what is open is open since long ago. */
 const always = new Date(0);

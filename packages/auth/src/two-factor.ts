@@ -1,4 +1,4 @@
-// Owns setting up an authenticator app; checking its codes at sign-in is the library's. Its secret is encrypted.
+// Setup of an authenticator app. The library checks its codes at sign-in. The app's secret is encrypted.
 import { randomUUID } from 'node:crypto';
 import { createOTP } from '@better-auth/utils/otp';
 import { AppError } from '@fairlead/contract/errors';
@@ -48,7 +48,7 @@ export async function beginTwoFactor(internals: Internals, session: Session): Pr
   return { uri, secret: new URL(uri).searchParams.get('secret') ?? '' };
 }
 
-/** Turns it on, and answers the recovery codes when the account had none: the only time that they are seen. */
+/** Turns it on, and returns the recovery codes if the account had none. They are shown only this once. */
 export async function confirmTwoFactor(
   internals: Internals,
   headers: Headers,
@@ -111,7 +111,7 @@ export async function dropTwoFactor({ client }: Internals, userId: string): Prom
   ]);
 }
 
-/** Recovery codes stand in for a factor: an account without one has no use for them. */
+/** Removes the recovery codes of an account without a factor, which has no use for them. */
 export async function dropUnneededCodes(internals: Internals, userId: string): Promise<void> {
   if (await hasFactor(internals, userId)) return;
   await internals.client().twoFactor.deleteMany({ where: { userId } });

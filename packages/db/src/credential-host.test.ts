@@ -1,4 +1,4 @@
-// The migration that gives stored passwords their host: what it knows of those from before, and what it leaves unknown.
+// Migration that gives stored passwords their host: the hosts that it can tell, and those that it leaves unknown.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@fairlead/contract/ids';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** What an app's password of this kind is bound to, with that source at the time of the migration. */
+/** Returns the host that an app's password of this kind gets, with that source at the time of the migration. */
 async function hostAfter(kind: string, repositoryUrl: string, images: readonly string[] = []): Promise<string> {
   const { organizationId, projectId } = rows;
   const appId = newId('app');

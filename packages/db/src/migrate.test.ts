@@ -122,7 +122,7 @@ test('the version before starts on the schema of a newer one', async () => {
   expect(lines).toEqual(['the database has the newer migration 29990101000000_newer']);
 });
 
-test('stored settings lose the old traffic defaults that nobody chose and keep what somebody did', async () => {
+test('stored settings lose old traffic defaults that were not chosen and keep chosen values', async () => {
   const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
   const name = '20261123093000_adaptive_concurrency';
   await rm(join(dir, name), { recursive: true });
@@ -130,7 +130,7 @@ test('stored settings lose the old traffic defaults that nobody chose and keep w
   const traffic = { connectionsPerInstance: 64, queueTimeoutMs: 10_000, shedLoad: true, queueMax: 5 };
   const stored = [traffic, { ...traffic, connectionsPerInstance: 8 }, { ...traffic, shedLoad: false }];
   const rows = stored.map((each, at) => `('${at}', 'o', 'a', 'e', ${at}, '${JSON.stringify({ traffic: each })}')`);
-  // Without the app and the environment that these belong to.
+  // Drops the foreign keys, so that the rows need no app and no environment.
   await query(
     url,
     `ALTER TABLE app_config DROP CONSTRAINT app_config_organization_id_app_id_fkey,

@@ -24,7 +24,7 @@ export class OutboundError extends Error {
     return true;
   }
 
-  /** A bundler may load this module twice in one process, and an error of either copy is one of ours. */
+  /** Recognizes errors by their brand: a bundler may load this module twice in one process. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && outboundErrorBrand in value;
   }

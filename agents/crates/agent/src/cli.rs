@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Watch an agent on trial, whose process is standard input.
     #[command(hide = true)]
     Guard(GuardArgs),
-    /// Remove everything in the folder that is standard input, confined to it, and print what stays.
+    /// Remove everything in the folder on standard input, confined to that folder, and print what could not be removed.
     #[command(hide = true)]
     Empty,
     /// Print the version.
@@ -117,7 +117,7 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Set damaged files of the agent's state aside and restore what can be known without them. The agent must not run.
+    /// Set damaged state files of the agent aside and restore what can be known without them. The agent must not run.
     #[arg(long)]
     pub(crate) repair: bool,
 }

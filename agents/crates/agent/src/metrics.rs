@@ -110,7 +110,7 @@ impl Metrics {
         totals.wakes = wakes.iter().map(|(key, wakes)| (fairlead_wire::app_key(key), *wakes)).collect();
     }
 
-    /// Takes over how many folders wait in the trash, and how many of them could not be removed.
+    /// Sets how many folders wait in the trash, and how many of them could not be removed.
     pub(crate) fn trash(&self, folders: usize, stuck: usize) {
         let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (totals.trash_folders, totals.trash_stuck) = (folders, stuck);
@@ -182,7 +182,7 @@ impl Metrics {
             text.sample(name, &[], total);
         }
         for (name, help, count) in [
-            ("fairlead_trash_folders", "Folders that are out of use and not removed yet.", totals.trash_folders),
+            ("fairlead_trash_folders", "Unused folders that wait for removal.", totals.trash_folders),
             ("fairlead_trash_stuck", "Folders that could not be removed; the log names them.", totals.trash_stuck),
         ] {
             text.family(name, "gauge", help);

@@ -304,8 +304,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     Ok(if hands_over { Ended::HandsOver } else { Ended::Stopped })
 }
 
-/// Ends what a killed `run` left of builds that nobody asks for any more. The first build waits for it, as it knows them by
-/// their folders; the link does not.
+/// Ends builds that a killed `run` left and that are no longer wanted. The first build waits for it, as it knows them by their
+/// folders; the link does not wait.
 async fn clear_abandoned_builds(options: BuildOptions, saved: Option<Arc<DesiredState>>) {
     let keep: Vec<DeploymentId> = saved.map(|state| state.builds.keys().cloned().collect()).unwrap_or_default();
     let cleared = tokio::task::spawn_blocking(move || fairlead_build::clear_abandoned(&options, &keep)).await;

@@ -154,7 +154,7 @@ fn a_file_is_served_followed_and_checked() {
     assert!(get(http, "two.example.com", "/").is_none(), "nothing listens any more");
 }
 
-/// The one child of a process.
+/// Returns the only child of a process.
 fn child_of(pid: u32) -> u32 {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     children.split_whitespace().next().unwrap().parse().unwrap()
@@ -182,9 +182,9 @@ fn the_process_that_serves_has_no_rights_and_outlives_its_parent() {
     let mut first = Alone::start(&file.path);
     let http = port(&first.until("serving by"));
     ask(http);
-    // A killed proxy writes no more of its log.
+    // A killed proxy writes no more to its log.
     logged(1);
-    // A successor has neither more rights nor another log.
+    // A successor has the same rights and the same log.
     kill(child_of(first.child.id()));
     first.until("started again");
     ask(http);

@@ -131,7 +131,7 @@ fn two_agents_never_share_a_data_folder() {
     assert!(String::from_utf8_lossy(&second.stderr).contains("an agent runs already"));
 }
 
-/// Folders within folders, as `mkdir` and `cd` in a loop make them.
+/// Makes nested folders, as `mkdir` and `cd` in a loop make them.
 fn nest(folder: &Path, levels: u32) {
     std::fs::create_dir_all(folder).unwrap();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -142,7 +142,7 @@ fn nest(folder: &Path, levels: u32) {
     }
 }
 
-/// A recursive removal overflows the stack of a thread at some 13,000 levels (`fairlead_base::tree` shows it).
+/// Depth at which a recursive removal overflows a thread's stack is some 13,000 levels (`fairlead_base::tree` shows it).
 #[test]
 fn folders_of_any_depth_that_a_former_run_left_neither_end_the_agent_nor_hold_up_its_start() {
     // The long form sets a hundred thousand (CONTRIBUTING.md).
@@ -167,7 +167,7 @@ fn folders_of_any_depth_that_a_former_run_left_neither_end_the_agent_nor_hold_up
     if rustix::process::geteuid().is_root() {
         chown(build.join("home"), Some(71_999), Some(71_999)).unwrap();
     }
-    // One that nothing can remove, where that can be made.
+    // An entry that nothing can remove, where the test can make one.
     let stuck = folders.builds().join("dep_stuck/source");
     std::fs::create_dir_all(&stuck).unwrap();
     let file = std::fs::File::create(stuck.join("fixed")).unwrap();
@@ -190,7 +190,7 @@ fn folders_of_any_depth_that_a_former_run_left_neither_end_the_agent_nor_hold_up
     let left = || trash.entries().unwrap().into_iter().filter(|entry| !entry.to_string_lossy().contains("stuck"));
     server.until("the trash is emptied", || left().next().is_none());
     run.terminate();
-    // The next start finds what is left.
+    // The next start finds the rest.
     let mut run = server.start();
     server.until("the rest is removed", || trash.entries().unwrap().is_empty());
     run.terminate();

@@ -1,4 +1,4 @@
-//! The server's accounts (/etc/passwd), and the user that the proxy's process has. Makes no account: the kernel needs a number only.
+//! Accounts of the server (/etc/passwd), and the user of the proxy's process. Creates no account: the kernel needs only a number.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -7,9 +7,10 @@ use std::path::Path;
 use crate::file;
 
 const PASSWD: &str = "/etc/passwd";
-/// The proxy's account, on servers where an administrator made one.
+/// Account of the proxy, if an administrator created one.
 const PROXY_ACCOUNT: &str = "fairlead-proxy";
-/// The proxy's numbers on all others: above those of apps (70000 to 89999), below the first subordinate ids (100000).
+/// User numbers of the proxy without such an account: above those of apps (70000 to 89999), below the first subordinate ids
+/// (100000).
 const PROXY_USERS: RangeInclusive<u32> = 90_000..=90_099;
 
 /// A user and its group.
@@ -21,15 +22,15 @@ pub struct User {
     pub gid: u32,
 }
 
-/// The user of every proxy that root starts on this server: the account `fairlead-proxy`, else the first reserved number that
-/// no account has.
+/// Returns the user of every proxy that root starts on this server: the account `fairlead-proxy`, else the first reserved number
+/// without an account.
 pub fn proxy_user() -> io::Result<User> {
     find_proxy_user(&read_passwd()?).ok_or_else(|| {
         io::Error::other(format!("all users {} to {} have accounts", PROXY_USERS.start(), PROXY_USERS.end()))
     })
 }
 
-/// Numbers of the users that have an account.
+/// Returns the numbers of all users that have an account.
 pub fn users() -> io::Result<Vec<u32>> {
     Ok(entries(&read_passwd()?).map(|(_, user)| user.uid).collect())
 }

@@ -1,5 +1,5 @@
-//! Passing open descriptors over Unix sockets (SCM_RIGHTS, unix(7)), and learning who sent. Descriptors are close-on-exec from
-//! the moment they arrive.
+//! Descriptor passing over Unix sockets (SCM_RIGHTS, unix(7)), and the sender's identity. Descriptors are close-on-exec from the
+//! moment they arrive.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -37,17 +37,17 @@ pub async fn send(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'
     Ok(())
 }
 
-/// Messages beside the bytes of a stream.
+/// Ancillary messages beside the bytes of a stream.
 #[derive(Debug, Default)]
 pub struct Ancillary {
     /// Descriptors in the order they were sent.
     pub descriptors: VecDeque<OwnedFd>,
-    /// The process that sent last, as the kernel tells it; on sockets of `connect_asking_sender` only.
+    /// Process that sent last, as the kernel reports it; only on sockets of `connect_asking_sender`.
     pub sender: Option<u32>,
 }
 
-/// Connects to a Unix socket, and has the kernel name the sender of everything that arrives (SO_PASSCRED): a peer can't lie
-/// about it. Asked before it connects, because what is sent earlier carries no name.
+/// Connects to a Unix socket, and has the kernel name the sender of everything that arrives (SO_PASSCRED): a peer can't lie about
+/// it. Sets the option before it connects, because earlier messages carry no sender.
 pub fn connect_asking_sender(path: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

@@ -1,4 +1,4 @@
-//! What every crate of the agent leans on: clock, folders, files that are whole or absent, walks of hostile folder trees,
+//! Foundations of every crate of the agent: clock, folders, files that are whole or absent, walks of hostile folder trees,
 //! back-off, shutdown, descriptors, control groups, sandboxes.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 

@@ -1,5 +1,5 @@
-//! Files (Landlock) and system calls (seccomp) that a process gives up for good, with everything it starts. Apps and builds
-//! share this definition. A sandbox is made before the fork; entering it makes system calls only.
+//! Sandbox of files (Landlock) and system calls (seccomp) that a process and its children can't leave. Apps and builds share this
+//! definition. A sandbox is made before the fork; entering it makes system calls only.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,14 +17,14 @@ use seccompiler::{
     apply_filter, sock_filter,
 };
 
-/// The newest rights that are asked for; an older kernel gives what it knows.
+/// Newest Landlock rights that are requested; an older kernel applies those that it knows.
 const LANDLOCK: ABI = ABI::V6;
 /// First version of Landlock that keeps signals and abstract Unix sockets inside of the sandbox (Linux 6.12).
 pub const LANDLOCK_SCOPES: u32 = 6;
 /// First version of Landlock that knows the right to truncate (Linux 6.2).
 const LANDLOCK_TRUNCATE: u32 = 3;
 
-/// Where systems keep programs, libraries and what these read. What a server lacks is passed over.
+/// Folders where systems keep programs, libraries and what these read. Missing ones are skipped.
 const SYSTEM: [&str; 16] = [
     "/usr",
     "/bin",
@@ -44,7 +44,8 @@ const SYSTEM: [&str; 16] = [
     "/var/lib/dbus",
 ];
 
-/// Refused with EPERM: they change the machine, look into other processes, or are doors of the kernel that broke before.
+/// System calls that fail with EPERM: they change the machine, look into other processes, or had exploitable faults in the
+/// kernel.
 const REFUSED: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -97,14 +98,14 @@ const REFUSED: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// Of one processor only.
+/// System calls of one processor only.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[i64] =
     &[libc::SYS_ioperm, libc::SYS_iopl, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat, libc::SYS_sysfs];
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Namespaces that a child could be given by clone(2): each is a way to rights that its parent lacks.
+/// Namespaces that clone(2) could give a child: each is a way to rights that its parent lacks.
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -115,10 +116,10 @@ const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNET,
 ];
 
-/// Sockets that lead into the kernel's own cryptography or past the machine.
+/// Sockets that lead to the kernel's cryptography or out of the machine.
 const FAMILIES: [libc::c_int; 2] = [libc::AF_ALG, libc::AF_VSOCK];
 
-/// System calls of the second numbering of x86-64 (x32), which the filters below would not know.
+/// System calls of the second numbering of x86-64 (x32), which the filters below do not check.
 #[cfg(target_arch = "x86_64")]
 const X32_BIT: u32 = 0x4000_0000;
 
@@ -131,24 +132,24 @@ pub struct FileRules<'a> {
     pub writable: &'a [PathBuf],
 }
 
-/// A sandbox that is ready to be entered.
+/// Sandbox that is ready to be entered.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// None where files are not restricted, or the kernel has no Landlock.
+    /// None if files are not restricted, or the kernel has no Landlock.
     rules: Option<OwnedFd>,
     programs: Vec<BpfProgram>,
 }
 
 impl Sandbox {
-    /// Opens the paths of the rules and compiles the filters. A path that is missing is passed over.
+    /// Opens the paths of the rules and compiles the filters. Skips missing paths.
     pub fn new(files: Option<FileRules<'_>>, system_calls: bool) -> io::Result<Self> {
         let rules = files.map(rules).transpose().map_err(io::Error::other)?;
         let programs = if system_calls { programs().map_err(io::Error::other)? } else { Vec::new() };
         Ok(Self { rules: rules.and_then(Option::from), programs })
     }
 
-    /// Confines this process, which must have given up new privileges. Neither allocates nor locks, so that it can be called
-    /// between fork and exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
+    /// Confines this process, which must have set `no_new_privs`. Neither allocates nor locks, so that it can run between fork
+    /// and exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
     pub fn enter(&self) -> io::Result<()> {
         if let Some(rules) = &self.rules {
             restrict(rules)?;
@@ -160,7 +161,7 @@ impl Sandbox {
     }
 }
 
-/// The version of the kernel's Landlock; 0 without it (landlock_create_ruleset(2)).
+/// Returns the version of the kernel's Landlock; 0 without it (landlock_create_ruleset(2)).
 #[allow(unsafe_code)]
 pub fn landlock_version() -> u32 {
     const VERSION: u32 = 1;
@@ -174,14 +175,14 @@ pub fn seccomp_known() -> bool {
     Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
 }
 
-/// The system, and the programs of a `PATH` with what lies beside them.
+/// Lists the system's folders, and the programs of a `PATH` with the files beside them.
 pub fn system_and_programs(path: &OsStr) -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(PathBuf::from);
     let programs = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     system.chain(programs.filter_map(|folder| with_libraries(&folder))).collect()
 }
 
-/// A folder of programs, with `lib` and `share` beside it when it is one of a prefix.
+/// Returns a folder of programs, or its prefix with `lib` and `share` if it is the `bin` of one.
 pub fn with_libraries(programs: &Path) -> Option<PathBuf> {
     let programs = programs.canonicalize().ok()?;
     let of_prefix = programs.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == ".bin");
@@ -210,8 +211,8 @@ struct PathBeneath {
 #[allow(unsafe_code)]
 fn restrict(rules: &OwnedFd) -> io::Result<()> {
     const PATH_BENEATH: u32 = 1;
-    // Writing is for a process's own settings, which shells truncate as they open them; the kernel guards those of others by their
-    // users.
+    // Shells truncate a process's own settings as they open them, which needs the right to write. The kernel guards those of
+    // others by their users.
     let mut access = AccessFs::from_read(ABI::V1) | AccessFs::WriteFile;
     if landlock_version() >= LANDLOCK_TRUNCATE {
         access |= AccessFs::Truncate;
@@ -226,7 +227,7 @@ fn restrict(rules: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Each in its own program, as one program has one answer.
+/// Compiles each filter into a program of its own, because one program has one answer.
 fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().chain(REFUSED_HERE).map(|call| (*call, Vec::new())).collect();
@@ -239,7 +240,7 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     refused.insert(libc::SYS_clone, spaces.into_iter().collect::<Result<_, _>>()?);
     let families = FAMILIES.map(|family| one(SeccompCmpOp::Eq, family));
     refused.insert(libc::SYS_socket, families.into_iter().collect::<Result<_, _>>()?);
-    // Its flags lie in memory, where no filter sees them; without it, libraries take clone(2).
+    // Flags of clone3 lie in memory, where no filter sees them. Without clone3, libraries use clone(2).
     let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let mut programs = vec![filter(unknown, libc::ENOSYS)?, filter(refused, libc::EPERM)?];
     programs.extend(second_numbering());
@@ -259,7 +260,7 @@ fn filter(
 fn second_numbering() -> Option<BpfProgram> {
     let step = |code: u32, jt, jf, k| sock_filter { code: u16::try_from(code).unwrap_or_default(), jt, jf, k };
     Some(vec![
-        // The number is the first word of what a filter sees (struct seccomp_data).
+        // The call's number is the first word that a filter sees (struct seccomp_data).
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32_BIT),
         step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()),

@@ -1,4 +1,4 @@
-//! Files of the agent's own state: a damaged one is named, with what to do, and can be set aside.
+//! Files of the agent's state. Errors name a damaged file and what to do; a damaged file can be set aside.
 
 use std::fs;
 use std::io;
@@ -8,10 +8,10 @@ use crate::config::{self, ConfigError};
 use crate::file;
 use serde::de::DeserializeOwned;
 
-/// Why a file of the state can't be used.
+/// Reason why a state file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateFileError {
-    /// It can't be read or written.
+    /// Can't be read or written.
     #[error("{path} can't be read or written: {source}")]
     Io {
         /// The file.
@@ -20,12 +20,12 @@ pub enum StateFileError {
         #[source]
         source: io::Error,
     },
-    /// It doesn't hold what the agent writes.
+    /// Does not hold what the agent writes.
     #[error("{path} is damaged ({reason}): stop the agent and run `fairlead-agent check --repair --data DIR`")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Position and reason.
         reason: String,
     },
 }
@@ -47,23 +47,23 @@ impl From<ConfigError> for StateFileError {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Io { path, source } => Self::Io { path, source },
-            // The rest of the message shows the file's text.
+            // The rest of the message would show the file's text.
             ConfigError::Invalid { path, message } => Self::damaged(&path, message.lines().next().unwrap_or_default()),
         }
     }
 }
 
-/// Reads a file and parses it; `None` when there is none.
+/// Reads a file and parses it; `None` if it does not exist.
 pub fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<Option<T>, StateFileError> {
     let bytes = file::read_if_present(path).map_err(|source| StateFileError::Io { path: path.to_owned(), source })?;
     bytes.map(|bytes| parse(&bytes).map_err(|reason| StateFileError::damaged(path, reason))).transpose()
 }
 
-/// Reads a file of TOML; `None` when there is none.
+/// Reads a TOML file; `None` if it does not exist.
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StateFileError> {
     match config::read(path).map_err(StateFileError::from) {
         Err(StateFileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        // No text at all.
+        // The file is not text.
         Err(StateFileError::Io { path, source }) if source.kind() == io::ErrorKind::InvalidData => {
             Err(StateFileError::damaged(&path, source))
         }
@@ -71,7 +71,7 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StateFil
     }
 }
 
-/// Renames a damaged file, or folder, so that it is not read again and still can be looked at; returns its new path.
+/// Renames a damaged file or folder, so that it is kept but not read again; returns its new path.
 pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let mut aside = path.with_file_name(format!("{name}.damaged"));

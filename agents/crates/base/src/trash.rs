@@ -1,5 +1,5 @@
-//! Takes folder trees out of use with one rename. Removing a tree may take long or fail, so nothing waits for it: whoever
-//! empties the trash finds its entries also after a restart.
+//! Trash folder: takes folder trees out of use with one rename. Removing a tree may take long or fail, so nothing waits for it;
+//! the process that empties the trash finds its entries also after a restart.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 use crate::{Folders, random, tree};
 
-/// Trash of a part of the data folder that is a mount of its own.
+/// Name of the trash in a part of the data folder that is a mount of its own.
 const ON_MOUNT: &str = ".trash";
-/// Letters of the former name that an entry keeps, for logs.
+/// Number of characters of the former name that an entry keeps, for logs.
 const NAME_BYTES_MAX: usize = 100;
 
 /// The trash of a data folder.
@@ -26,7 +26,7 @@ pub struct Trash {
 }
 
 impl Trash {
-    /// Names the trash; makes nothing.
+    /// Names the trash; creates nothing.
     pub fn new(folders: &Folders) -> Self {
         Self { root: folders.root().to_owned(), central: folders.trash(), filled: Arc::default() }
     }
@@ -76,7 +76,7 @@ impl Trash {
         Ok(())
     }
 
-    /// The trash on the mount of one of the data folder's parts.
+    /// Returns the trash on the mount of one of the data folder's parts.
     fn on_mount(&self, path: &Path) -> Option<PathBuf> {
         match path.strip_prefix(&self.root).ok()?.components().next()? {
             Component::Normal(part) => Some(self.root.join(part).join(ON_MOUNT)),
@@ -84,7 +84,7 @@ impl Trash {
         }
     }
 
-    /// Everything that was set aside and is not removed yet, also by former runs.
+    /// Lists everything that was set aside and not removed yet, also by former runs.
     pub fn entries(&self) -> io::Result<Vec<PathBuf>> {
         let mut trashes = vec![self.central.clone()];
         for part in fs::read_dir(&self.root)? {
@@ -106,7 +106,7 @@ impl Trash {
         Ok(entries)
     }
 
-    /// Waits until something was set aside since the last call.
+    /// Waits until something is set aside after the last call.
     pub async fn filled(&self) {
         self.filled.notified().await;
     }

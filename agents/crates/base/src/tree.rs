@@ -16,24 +16,24 @@ use rustix::io::Errno;
 pub(crate) use remove::take_rights;
 pub use remove::{Leftover, Removal, empty, remove};
 
-/// Descriptors that one walk holds at a time.
+/// Descriptors that one walk holds at once.
 const HELD_MAX: usize = 48;
 /// Levels that a size walk remembers, 24 bytes each; deeper folders count as incomplete.
 const SIZE_LEVELS_MAX: usize = 1_000_000;
 
-/// Disk space that a tree takes.
+/// Disk space of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeSize {
     /// Allocated bytes, so that holes cost nothing.
     pub bytes: u64,
-    /// Files and folders, the top included.
+    /// Files and folders, including the top.
     pub entries: u64,
     /// Folders that could not be read, or that moved during the walk. Their contents are missing from the sums.
     pub skipped: u64,
 }
 
-/// Measures a file, or a folder with everything below it on the same mount. Ends early once `enough` returns true, which is
-/// asked after each entry. Entries that vanish during the walk count nothing. Blocking.
+/// Measures a file, or a folder with everything below it on the same mount. Calls `enough` after each entry and ends early once
+/// it returns true. Entries that vanish during the walk count nothing. Blocking.
 pub fn size(path: &Path, mut enough: impl FnMut(&TreeSize) -> bool) -> io::Result<TreeSize> {
     let mut size = TreeSize::default();
     let found = statat(rustix::fs::CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -44,11 +44,11 @@ pub fn size(path: &Path, mut enough: impl FnMut(&TreeSize) -> bool) -> io::Resul
     let top = openat(rustix::fs::CWD, path, FOLDER, Mode::empty())?;
     let mut levels = vec![Level::new(top)?];
     while let Some(level) = levels.last_mut() {
-        // Only the deepest level is read, and leaving a level opens the one above.
+        // Reads only the deepest level; leaving a level reopens the one above.
         let Some(dir) = &mut level.dir else { return Err(io::Error::other("a level of the walk is closed")) };
         let entry = match dir.read() {
             Some(Ok(entry)) => entry,
-            // A folder that was removed meanwhile reads as ended.
+            // A folder that was removed during the walk reads as ended.
             Some(Err(_)) | None => {
                 size.skipped += ascend(&mut levels);
                 continue;
@@ -68,7 +68,7 @@ pub fn size(path: &Path, mut enough: impl FnMut(&TreeSize) -> bool) -> io::Resul
             match below {
                 Ok(below) if levels.len() < SIZE_LEVELS_MAX => descend(&mut levels, Level::new(below)?),
                 Ok(_) => size.skipped += 1,
-                // Gone or replaced meanwhile, or another file system's.
+                // The entry is gone or replaced, or belongs to another file system.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => {}
                 Err(_) => size.skipped += 1,
             }
@@ -79,14 +79,14 @@ pub fn size(path: &Path, mut enough: impl FnMut(&TreeSize) -> bool) -> io::Resul
 
 impl TreeSize {
     fn add(&mut self, found: &Stat) {
-        // Some file systems report negative counts on damage.
+        // Some damaged file systems report negative counts.
         let blocks = u64::try_from(found.st_blocks).unwrap_or(0);
         self.bytes = self.bytes.saturating_add(blocks.saturating_mul(512));
         self.entries += 1;
     }
 }
 
-/// A folder on the way down. Levels far above the deepest one are closed and found again by `..`.
+/// Folder on the way down. Levels far above the deepest one are closed and found again through `..`.
 struct Level {
     dir: Option<Dir>,
     device: u64,
@@ -103,14 +103,14 @@ impl Level {
 
 fn descend(levels: &mut Vec<Level>, below: Level) {
     levels.push(below);
-    // The top stays open: a walk whose way back was moved goes on there.
+    // The top stays open: a walk continues there when a moved folder blocks its way back.
     let far = levels.len().saturating_sub(HELD_MAX);
     if far > 0 {
         levels[far].dir = None;
     }
 }
 
-/// Leaves the deepest level; returns how many levels above were given up because the way back leads elsewhere.
+/// Leaves the deepest level; returns how many levels above were abandoned because `..` leads elsewhere.
 fn ascend(levels: &mut Vec<Level>) -> u64 {
     let Some(left) = levels.pop() else { return 0 };
     let Some(above) = levels.last_mut() else { return 0 };
@@ -127,8 +127,8 @@ fn ascend(levels: &mut Vec<Level>) -> u64 {
     given_up
 }
 
-/// Opens the folder above and goes on where its reading stopped. The owner may have moved the folder below it, so `..` is
-/// believed only when it leads to the same inode as before.
+/// Opens the folder above and continues where its reading stopped. The owner may have moved the folder below it, so `..` counts
+/// only when it leads to the same inode as before.
 fn reopen(below: &Dir, above: &Level) -> rustix::io::Result<Dir> {
     let folder = openat(below.fd()?, c"..", FOLDER, Mode::empty())?;
     let found = fstat(&folder)?;
@@ -151,7 +151,7 @@ fn open_folder(parent: impl AsFd, name: &CStr, device: u64) -> rustix::io::Resul
 fn open_inside(parent: impl AsFd, name: &CStr, flags: OFlags, device: u64) -> rustix::io::Result<OwnedFd> {
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match openat2(parent.as_fd(), name, flags, Mode::empty(), resolve) {
-        // Container engines of some years refuse openat2(2) as unknown.
+        // Container engines of some years reject openat2(2) as unknown.
         Err(Errno::NOSYS | Errno::PERM) => {
             let folder = openat(parent.as_fd(), name, flags, Mode::empty())?;
             if fstat(&folder)?.st_dev == device { Ok(folder) } else { Err(Errno::XDEV) }

@@ -5,7 +5,7 @@ use std::io;
 
 use rustix::process::geteuid;
 
-/// Room for work that recurses once a level of a path: PATH_MAX allows some 2,000.
+/// Stack size for work that recurses once for each level of a path: PATH_MAX allows some 2,000 levels.
 const STACK_BYTES: usize = 16 << 20;
 
 /// Runs `work` in a thread of its own that reaches files as `user` does, without any group of the agent. Blocking.

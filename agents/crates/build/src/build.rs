@@ -38,7 +38,7 @@ pub async fn build(
         let without_cache = spec.without_cache;
         move || {
             leftover::end(&deployment, user);
-            // It counts as the build does: one that leaves the build no room would let none succeed any more.
+            // The cache counts against the build's bound: a cache that leaves no room would make every later build fail.
             let half = limits.disk_bytes / 2;
             let is_large = places.cache.exists() && {
                 let size = size::of(&[&places.cache], half)?;
@@ -238,7 +238,7 @@ async fn pack_up(
     Ok(artifact(packed.digest, packed.size_bytes, fairlead_model::ArtifactKind::Archive, plan))
 }
 
-/// Turns what ended a packing into what ends its build; `doing` follows "it".
+/// Turns the error that ended a packing into the error of its build; `doing` follows "it".
 pub(crate) fn not_packed(error: PackError, limit: Duration, doing: &'static str) -> BuildError {
     match error {
         PackError::Cancelled => BuildError::Cancelled,

@@ -39,7 +39,7 @@ const CAPTURE_BYTES_MAX: usize = 4 << 20;
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Devices that hold nothing of anybody, and terminals.
+/// Devices that hold no data of others, and terminals.
 const DEVICES: [&str; 8] =
     ["/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
 
@@ -183,13 +183,13 @@ impl Workshop<'_> {
         self.cgroup.as_ref().is_some_and(Cgroup::out_of_memory)
     }
 
-    /// Ends when the build's folders hold more than they may, or the disk is full.
+    /// Completes when the build's folders exceed their bound, or the disk is full.
     fn watch_size(&self) -> impl Future<Output = Excess> + use<> {
         let (folders, limit_bytes) = (self.counted(), self.limits.disk_bytes);
         async move {
             loop {
                 sleep(SIZE_PAUSE).await;
-                // What can't be counted is counted the next time, and when the command has ended.
+                // If counting fails, the next count or the one at the command's end catches it.
                 if let Ok(Some(excess)) = excess(folders.clone(), limit_bytes).await {
                     return excess;
                 }
@@ -197,22 +197,22 @@ impl Workshop<'_> {
         }
     }
 
-    /// Refuses a build that holds more than it may: a command may end between two looks at its folders.
+    /// Fails a build that exceeds its bound: a command may end between two counts of its folders.
     pub(crate) async fn check_size(&self, doing: &str) -> Result<(), BuildError> {
         let found = excess(self.counted(), self.limits.disk_bytes).await;
         let found = found.map_err(BuildError::server("counting what the build wrote"))?;
         found.map_or(Ok(()), |excess| Err(excess.error(doing.to_owned())))
     }
 
-    /// Folders that its commands may write to.
+    /// Folders that the build's commands may write to.
     fn counted(&self) -> [PathBuf; 2] {
         [self.places.folder.clone(), self.places.cache.clone()]
     }
 
-    /// Its own folders to write, the system to read. Shared folders are writable where the build has none in their place.
+    /// Folders of the build to write, the system to read. Shared folders are writable if the build has no replacement for them.
     fn sandbox(&self, path: &OsStr, has_namespaces: bool) -> io::Result<Sandbox> {
         let environment = self.options.environment.values();
-        // Authorities that the agent was told of, and Rust's home.
+        // Certificate authorities that the agent was configured with, and Rust's home.
         let named = environment.flat_map(|value| value.split(':')).map(PathBuf::from).filter(|path| path.is_absolute());
         let readable: Vec<PathBuf> = sandbox::system_and_programs(path).into_iter().chain(named).collect();
         let shared = self.places.shared().into_iter();
@@ -275,7 +275,7 @@ impl Workshop<'_> {
     }
 }
 
-/// Why a build may not go on writing.
+/// Reason why a build may not continue to write.
 #[derive(Debug, Clone, Copy)]
 enum Excess {
     Bytes(u64),

@@ -1,5 +1,5 @@
-//! What a build's process is confined to before its program begins: its own session, control group, mounts, processes,
-//! user and sandbox. Everything that allocates is done before the fork; after it there are system calls only.
+//! Confinement of a build's process before its program begins: its own session, control group, mounts, processes, user and
+//! sandbox. Everything that allocates happens before the fork; after it there are system calls only.
 
 use std::ffi::CString;
 use std::fs;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use fairlead_base::sandbox::Sandbox;
 use rustix::process::Signal;
 
-/// A file or folder that a build sees in the place of the server's own.
+/// File or folder that a build sees instead of the server's own.
 #[derive(Debug, Clone)]
 pub(crate) struct Bind {
     pub(crate) from: PathBuf,
@@ -26,9 +26,9 @@ pub(crate) struct Confinement {
     pub(crate) user: Option<u32>,
     /// Of its control group.
     pub(crate) entrances: Vec<OwnedFd>,
-    /// Mounts in namespaces of its own; none: this server has none to give.
+    /// Mounts in namespaces of its own; empty if this server can't give any.
     pub(crate) mounts: Option<Vec<Bind>>,
-    /// Files and system calls that are left to it.
+    /// Files and system calls that remain allowed.
     pub(crate) sandbox: Option<Sandbox>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
         // standard library still needs its own. A kernel before 5.11 can't, and leaves it as it was.
         // SAFETY: only sets close-on-exec; no descriptor is closed here.
         unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
-        // Last: what comes before needs calls that it refuses.
+        // The sandbox comes last: the steps before need calls that it refuses.
         sandbox.as_ref().map_or(Ok(()), Sandbox::enter)
     };
     // SAFETY: between fork and exec only system calls are made: nothing allocates, locks or touches shared state.

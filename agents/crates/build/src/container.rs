@@ -116,7 +116,7 @@ fn below(owner: &str) -> String {
     format!("{LOCAL_REGISTRY}/build-{owner}/")
 }
 
-/// Names of an agent of an older version.
+/// Names of an older agent's images.
 fn formerly_below(owner: &str) -> String {
     format!("fairlead-build-{owner}/")
 }

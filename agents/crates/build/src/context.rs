@@ -11,10 +11,10 @@ use tar::{EntryType, Header};
 use crate::as_user::as_user;
 use crate::pack::{DEPTH_MAX, Order, PackError, exactly};
 
-/// Most bytes of a .dockerignore: each of its rules is tried on each file.
+/// Maximum size of a .dockerignore: each of its rules is tried on each file.
 const RULES_BYTES_MAX: u64 = 1 << 20;
 
-/// Packs the order's folder into a new file. Blocking; ends with the order's deadline or when it is cancelled.
+/// Packs the order's folder into a new file. Blocking; ends at the order's deadline or when it is cancelled.
 pub(crate) fn pack(order: &Order<'_>, dockerfile: &str, into: &Path) -> Result<(), PackError> {
     let file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(into)?;
     let folder = order.trusted.join(order.below);
@@ -55,7 +55,7 @@ impl Context<'_> {
             header.set_mode(found.mode() & 0o777);
             header.set_size(0);
             if found.is_dir() {
-                // A later rule may want back what is inside.
+                // A later rule may include a file below it again.
                 if !leaves_out {
                     header.set_entry_type(EntryType::Directory);
                     archive.append_data(&mut header, &path, io::empty())?;
@@ -81,7 +81,7 @@ impl Context<'_> {
 struct Rules(Vec<(bool, Vec<String>)>);
 
 impl Rules {
-    /// Reads the rules beside the Dockerfile, or those of the folder; none when neither is a file.
+    /// Reads the rules beside the Dockerfile, or those of the folder; none if neither is a file.
     fn read(folder: &Path, dockerfile: &str) -> Result<Self, PackError> {
         for name in [format!("{dockerfile}.dockerignore"), ".dockerignore".to_owned()] {
             let path = folder.join(&name);
@@ -125,10 +125,10 @@ impl Rules {
     }
 }
 
-/// Reports whether the pattern matches the path or a folder above it: what is below a folder that matches goes with it.
-/// Takes one step for each pair of a part of the pattern and a part of the path.
+/// Reports whether the pattern matches the path or a folder above it: a match of a folder includes everything below it. Takes one
+/// step for each pair of a pattern part and a path part.
 fn matches(pattern: &[String], parts: &[&str]) -> bool {
-    // `reached[n]`: the parts of the pattern so far match the first n parts of the path.
+    // `reached[n]`: the pattern parts so far match the first n parts of the path.
     let mut reached = vec![false; parts.len() + 1];
     reached[0] = true;
     for part in pattern {
@@ -146,10 +146,10 @@ fn matches(pattern: &[String], parts: &[&str]) -> bool {
     reached[1..].contains(&true)
 }
 
-/// `*` and `?` within one name. Only the last `*` is ever tried again, so the steps are at most pattern × text.
+/// Matches `*` and `?` within one name. Only the last `*` is retried, so there are at most pattern × text steps.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
-    // The last `*`, and the byte of the text that it would take next.
+    // Position of the last `*`, and the byte of the text that it takes next.
     let mut star: Option<(usize, usize)> = None;
     while read < text.len() {
         match (pattern.get(at), star) {
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Matches as this file once did, by trying each way; `None` when that takes more steps than there are left.
+    /// Matches by trying every way, as this file once did; `None` if that takes more steps than are left.
     fn tried(pattern: &[u8], text: &[u8], steps: &mut u32) -> Option<bool> {
         *steps = steps.checked_sub(1)?;
         Some(match (pattern.split_first(), text.split_first()) {

@@ -267,7 +267,7 @@ fn explain(done: &Outcome, spec: &BuildSpec) -> BuildError {
     } else if has("Permission denied") {
         "The host refused the key of the app's source. Add the key to the repository, with the right to read."
     } else if ["301", "302", "303", "307", "308"].iter().any(|status| has(&format!("returned error: {status}"))) {
-        "The host redirects to another address, and a password is never sent along. Enter the address that the repository has now."
+        "The host redirects to another address, and the agent sends no password there. Enter the address that the repository has now."
     } else if has("not found") || has("error: 404") || has("does not appear to be a git repository") {
         "There is no repository at this address. Check it in the settings of the app."
     } else if has("Could not resolve host") {

@@ -208,7 +208,7 @@ async fn cache(workshop: &mut Workshop<'_>, folder: &Path, plan: &Plan) -> Resul
     Ok(())
 }
 
-/// Hashes a file in pieces, as a repository says how large it is; no file hashes as an empty one.
+/// Hashes a file in pieces, because a repository decides its size; a missing file hashes as an empty one.
 fn hash(file: Option<&Path>) -> std::io::Result<Digest> {
     let mut hash = Context::new(&SHA256);
     if let Some(file) = file {

@@ -22,7 +22,7 @@ pub(crate) struct Places {
     pub(crate) source: PathBuf,
     pub(crate) home: PathBuf,
     pub(crate) tmp: PathBuf,
-    /// Its `/var/tmp` and its `/dev/shm`, where it has namespaces of its own.
+    /// The build's own `/var/tmp` and `/dev/shm`, if it has namespaces of its own.
     pub(crate) var_tmp: PathBuf,
     pub(crate) shm: PathBuf,
     /// Keys of the source, gone before anything of a repository runs.
@@ -52,20 +52,20 @@ impl Places {
         }
     }
 
-    /// Folders that every program of the server may write to, and what a build has in their place. All of these are counted and
-    /// go with the build.
+    /// Folders that every program of the server may write to, and their replacements in a build. The replacements count against
+    /// the bound and are removed with the build.
     pub(crate) fn shared(&self) -> [Bind; 3] {
         [(&self.tmp, "/tmp"), (&self.var_tmp, "/var/tmp"), (&self.shm, "/dev/shm")]
             .map(|(from, at)| Bind { from: from.clone(), at: at.into() })
     }
 
-    /// Mounts of its commands, in namespaces of their own.
+    /// Mounts of the build's commands, in namespaces of their own.
     pub(crate) fn binds(&self) -> Vec<Bind> {
         let passwd = Bind { from: self.folder.join("passwd"), at: "/etc/passwd".into() };
         self.shared().into_iter().filter(|bind| self.is_private(bind)).chain([passwd]).collect()
     }
 
-    /// False where what is mounted would hide the build's own files from it, or has no place on this server.
+    /// False if a mount would hide the build's own files, or its target does not exist on this server.
     pub(crate) fn is_private(&self, bind: &Bind) -> bool {
         !self.folder.starts_with(&bind.at) && !self.cache.starts_with(&bind.at) && bind.at.is_dir()
     }

@@ -1,5 +1,4 @@
-//! Disk space that a build's folders take. Never follows a link and never opens a path of more than one name, so that no
-//! path is too long to be counted.
+//! Disk space of a build's folders. Never follows a link and opens one name at a time, so that no path is too long to count.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -10,26 +9,27 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
-/// Most levels of folders; each takes one descriptor while it is counted. No build needs as many, and none is packed with more
+/// Maximum depth of folders; each level takes one descriptor during the count. No build needs as many, and packing refuses more
 /// than half of them.
 pub(crate) const DEPTH_MAX: usize = 256;
-/// Least cost of a file or folder, also of an empty one: a disk runs out of them too.
+/// Minimum cost of a file or folder, also of an empty one: a disk runs out of them too.
 const ENTRY_BYTES: u64 = 4096;
-/// Most files with several names that are remembered, 16 MiB of them; what comes later counts once for each name.
+/// Maximum number of remembered files with several names, 16 MiB of them; later ones count once for each name.
 const LINKED_MAX: usize = 1 << 20;
 
 /// Space taken and space left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
-    /// Counting stops once this exceeds the limit.
+    /// The count stops once this exceeds the limit.
     pub(crate) used_bytes: u64,
-    /// Left on the disk for everything on the server.
+    /// Space left on the disk for everything on the server.
     pub(crate) free_bytes: u64,
     /// Some folders are nested deeper than `DEPTH_MAX` and were not counted.
     pub(crate) too_deep: bool,
 }
 
-/// Counts the folders with all below them, until they exceed the limit. Blocking. What goes away meanwhile is not counted.
+/// Counts the folders with everything below them, until they exceed the limit. Blocking. Entries that vanish meanwhile do not
+/// count.
 pub(crate) fn of(folders: &[&Path], limit_bytes: u64) -> io::Result<Size> {
     let mut count = Count { used_bytes: 0, limit_bytes, linked: HashSet::new(), too_deep: false };
     let mut free_bytes = u64::MAX;
@@ -75,7 +75,8 @@ impl Count {
             } else if is_folder && let Some(folder) = ways.last() {
                 match open(folder.fd()?, name) {
                     Ok(below) => ways.push(below),
-                    // Gone or replaced meanwhile. Root may read each folder; an agent that is not root has no walls around builds.
+                    // The entry is gone or replaced. Root may read each folder; an agent that is not root has no walls around
+                    // builds.
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(of(&[dir.path()], 10 * ENTRY_BYTES).unwrap().used_bytes, 11 * ENTRY_BYTES);
     }
 
-    /// Makes folders below one another, longer than any path, and writes a file into the last.
+    /// Makes nested folders, deeper than any path is long, and writes a file into the last.
     fn nest(folder: &Path, levels: usize, name: &str) {
         let mut at = openat(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
         for _ in 0..levels {
@@ -148,7 +149,7 @@ mod tests {
         rustix::io::write(&file, &[1; 1 << 20]).unwrap();
     }
 
-    /// Counts as this file once did, by whole paths.
+    /// Counts by whole paths, as this file once did.
     fn by_paths(folder: &Path) -> u64 {
         use std::os::unix::fs::MetadataExt;
         let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);

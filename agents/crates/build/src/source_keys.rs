@@ -66,7 +66,7 @@ pub(crate) async fn put(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result
     Ok(Keys { environment })
 }
 
-/// Git's configuration for a password: it is sent to the host of `url` alone, so a submodule elsewhere gets nothing.
+/// Git's configuration for a password: git sends it only to the host of `url`, so a submodule elsewhere gets nothing.
 fn login(url: &str, username: &str, password: &str) -> Vec<(&'static str, Zeroizing<String>)> {
     let login = Zeroizing::new(format!("{username}:{password}"));
     let login = Zeroizing::new(base64::engine::general_purpose::STANDARD.encode(login.as_bytes()));
@@ -75,7 +75,7 @@ fn login(url: &str, username: &str, password: &str) -> Vec<(&'static str, Zeroiz
         ("GIT_CONFIG_COUNT", "2".to_owned()),
         ("GIT_CONFIG_KEY_0", format!("http.{host}/.extraHeader")),
         ("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {}", login.as_str())),
-        // After a redirect git sends the header of the first address to the new one, whatever host that is.
+        // After a redirect git sends the first address's header to the new one, whatever host that is.
         ("GIT_CONFIG_KEY_1", format!("http.{host}/.followRedirects")),
         ("GIT_CONFIG_VALUE_1", "false".to_owned()),
     ]
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// A host that gives every request the same answers in turn by its method, and tells the heads that it got.
+    /// Host that answers requests by method with the same answers in turn, and reports the heads that it got.
     fn host(to_get: String, to_post: &'static str) -> (SocketAddr, Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -120,9 +120,9 @@ mod tests {
         (address, received)
     }
 
-    /// Asks for the refs of a repository whose host redirects to another one; returns what the other one got.
+    /// Asks for the refs of a repository whose host redirects to another one; returns what the other host got.
     fn redirected(without: Option<&str>) -> Vec<String> {
-        // The protocol's second version (gitprotocol-v2), so that git goes on with a request of its own.
+        // The protocol's second version (gitprotocol-v2), so that git sends a further request of its own.
         let refs = "001e# service=git-upload-pack\n0000000eversion 2\n000cls-refs\n0000";
         let found = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{refs}",
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_redirect_takes_no_password_to_another_host() {
         assert_eq!(redirected(None), Vec::<String>::new());
-        // Without the wall git does send it there.
+        // Without the setting, git does send it there.
         let sent = redirected(Some(".followRedirects"));
         assert!(sent.iter().any(|head| head.contains("authorization: basic")), "{sent:?}");
     }

@@ -1,5 +1,5 @@
-//! Builds of images from a Dockerfile, by the engine's classic builder. The request is written here because the API's client has
-//! no room for more than 2 GiB of memory.
+//! Image builds from a Dockerfile with the engine's classic builder. Writes the request itself, because the API's client has no
+//! room for more than 2 GiB of memory.
 
 use std::io;
 use std::path::Path;
@@ -15,39 +15,38 @@ use tokio::net::UnixStream;
 use crate::container::{OWNER_LABEL, PIDS_MAX};
 use crate::{Engine, EngineError};
 
-/// Registry in the names of images that an agent makes. No registry has this name (RFC 6761), so that nobody can publish an
-/// image under a name of the agent's and have it pulled in the place of the agent's own.
+/// Registry in the names of images that an agent makes. No registry has this name (RFC 6761), so no publisher can offer an image
+/// under one of the agent's names.
 pub const LOCAL_REGISTRY: &str = "fairlead.invalid";
 
 const CPU_PERIOD_US: u64 = 100_000;
 /// Most bytes of the head of an answer, and of one line of it.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// Before the short id of the container in which an instruction runs.
+/// Text before the short id of the container in which an instruction runs.
 const RUNNING_IN: &str = "Running in ";
 
 /// A build from a Dockerfile.
 #[derive(Debug)]
 pub struct BuildOrder<'a> {
-    /// Tar of the folder; it is read as it is sent.
+    /// Tar of the folder, read as it is sent.
     pub context: &'a Path,
-    /// Path of the Dockerfile in it.
+    /// Path of the Dockerfile in the tar.
     pub dockerfile: &'a str,
     /// `name:tag` of the image.
     pub name: &'a str,
-    /// Of each of its containers; zero for none.
+    /// Memory of each container; zero for no limit.
     pub memory_bytes: u64,
-    /// 1000 = one core; zero for none.
+    /// Processor time of each container, 1000 = one core; zero for no limit.
     pub cpu_millis: u32,
-    /// Reports whether to begin with an empty cache.
+    /// Begins with an empty cache.
     pub without_cache: bool,
 }
 
 impl Engine {
-    /// Builds an image; its words go to `line` as they come. Cancelling hangs up, which ends the build.
+    /// Builds an image and passes its output to `line`. Cancelling closes the connection, which ends the build.
     ///
-    /// Every image that the Dockerfile names is asked for at its registry (`pull`), in `FROM`, `COPY --from`, `ONBUILD` and
-    /// after expansion of `ARG`: none is resolved among the images of this server by name or by the start of an id, as these
-    /// are other apps'.
+    /// Asks the registry for every image that the Dockerfile names (`pull`), in `FROM`, `COPY --from`, `ONBUILD` and after
+    /// expansion of `ARG`. No name or start of an id resolves to an image of this server, because these are other apps'.
     pub async fn build(
         &self,
         order: BuildOrder<'_>,
@@ -82,7 +81,7 @@ impl Engine {
         tokio::select! {
             biased;
             built = &mut read => return built,
-            // An engine that refuses the build closes while it is sent; its answer says why.
+            // An engine that refuses the build closes the connection during the upload; its answer has the reason.
             sent = send => if let Err(error) = sent {
                 tracing::debug!(%error, "the context was not taken whole");
             }
@@ -120,15 +119,15 @@ impl Engine {
                 line(text.to_owned());
             }
         }
-        // Podman says nothing of the kind, and ends with the id alone.
+        // Podman sends no such message, and ends with the id alone.
         if status == 200 && (built || self.is_podman().await?) {
             return Ok(());
         }
         Err(EngineError::Refused(format!("it ended the build without a word (status {status})")))
     }
 
-    /// Limits the processes of a container of the build, for which the builder has no setting. A program of the build may write
-    /// the builder's words itself, so that only a container with exactly the build's memory is changed.
+    /// Limits the processes of a build's container, for which the builder has no setting. A program of the build can print the
+    /// builder's words itself, so only a container with exactly the build's memory limit is changed.
     async fn limit_processes(&self, container: &str, memory_bytes: u64) {
         if memory_bytes == 0 || container.len() != 12 || !container.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return;
@@ -145,7 +144,7 @@ impl Engine {
             }
             Ok::<(), EngineError>(())
         };
-        // It may have ended already.
+        // The container may have ended already.
         if let Err(error) = limited.await {
             tracing::debug!(container, %error, "its processes are not limited");
         }
@@ -160,7 +159,7 @@ fn query(order: &BuildOrder<'_>) -> String {
         encoded(order.name)
     );
     if order.memory_bytes > 0 {
-        // As much with swap as without: none.
+        // The same limit with swap as without: no swap.
         query.push_str(&format!("&memory={0}&memswap={0}", order.memory_bytes));
     }
     if order.cpu_millis > 0 {
@@ -179,7 +178,7 @@ fn unreachable(error: io::Error) -> EngineError {
     EngineError::Refused(format!("it can't be asked for the build ({error})"))
 }
 
-/// Reads status line and headers; the status.
+/// Reads the status line and the headers; returns the status.
 async fn read_head(answer: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<u16> {
     let mut status = None;
     while let Some(line) = next_line(answer).await? {
@@ -193,7 +192,7 @@ async fn read_head(answer: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<u1
     status.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// The next line; `None` at the end.
+/// Returns the next line; `None` at the end.
 async fn next_line(answer: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let count = answer.take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await?;

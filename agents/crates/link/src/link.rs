@@ -55,9 +55,9 @@ pub enum LinkError {
     /// The key is missing or damaged.
     #[error("{path} can't be used")]
     Key {
-        /// The key's file.
+        /// File of the key.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         #[source]
         source: KeyError,
     },

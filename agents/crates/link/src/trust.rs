@@ -23,7 +23,7 @@ pub enum TrustError {
     /// A file can't be written.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A file is damaged that must not be guessed at.
+    /// A file is damaged and its contents must not be guessed.
     #[error(transparent)]
     Damaged(#[from] StateFileError),
 }
@@ -68,7 +68,7 @@ pub(crate) struct Trust {
     server: ServerId,
     keys: Vec<SigningKey>,
     held: Version,
-    /// Highest version that was ever accepted; kept apart from the state, so that damage to one file allows no downgrade.
+    /// Highest version that was ever accepted. Stored apart from the state, so that damage to one file allows no downgrade.
     highest: Version,
     state_path: PathBuf,
     keys_path: PathBuf,
@@ -81,7 +81,7 @@ struct TrustFile {
     signing_keys: Vec<SigningKey>,
 }
 
-/// The highest version accepted from one control plane; another server's id means another one.
+/// Highest version accepted from one control plane; another server id means another control plane.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionFile {
@@ -128,14 +128,14 @@ impl Trust {
             Err(error) => {
                 let path = trust.state_path.display();
                 tracing::error!(%error, %path, "the saved desired state can't be used; waiting for the control plane");
-                // With both files damaged, nothing says which states are too old.
+                // If both files are damaged, nothing shows which states are too old.
                 highest?;
                 Ok((trust, None))
             }
         }
     }
 
-    /// Files that `open` can't use, or can't use whole.
+    /// Lists the files that `open` can't use, or can't use whole.
     pub(crate) fn damaged(config: Option<&AgentConfig>, folders: &Folders) -> Vec<StateFileError> {
         let (keys_path, version_path) = (folders.state().join("trust.toml"), folders.state().join("version.toml"));
         let keys = state_file::read_toml::<TrustFile>(&keys_path);

@@ -149,7 +149,7 @@ fn a_state_whose_keys_could_not_be_saved_is_accepted_when_it_comes_again() {
     assert!(accepted(&mut trust, &new.sign(2, &[])));
 }
 
-/// Offers a state to a fresh `Trust` of this home.
+/// Offers a state to a fresh `Trust` in this home.
 fn offered(home: &Home, signed: &agent::SignedState) -> Result<Verdict, Refusal> {
     home.trust().0.offer(signed)
 }
@@ -165,7 +165,7 @@ fn damage_to_the_saved_state_allows_no_older_one() {
         assert_eq!(home.trust().1, None, "a state that is older than the highest is not used either");
         assert!(matches!(offered(&home, &pinned.sign(6, &[])), Err(Refusal::State(StateError::Older { .. }))));
     }
-    // The same version again is no downgrade, and brings the state back.
+    // The same version is no downgrade, and restores the state.
     assert!(matches!(offered(&home, &pinned.sign(7, &[])), Ok(Verdict::Accepted(_))));
     assert_eq!(home.trust().1, Some(7));
     // Without the second file the downgrade succeeds.

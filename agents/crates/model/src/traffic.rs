@@ -227,7 +227,7 @@ pub struct AppTraffic {
     pub sticky: Option<Sticky>,
     /// How long a new instance gets less than its share.
     pub slow_start_ms: u32,
-    /// Connections to one instance from one core; zero: as many as the instance makes use of.
+    /// Connections to one instance from one core; zero: adaptive.
     pub connections_per_instance: u32,
     /// Requests under way at one instance from one core; zero: as many as there are connections.
     pub in_flight_per_instance: u32,

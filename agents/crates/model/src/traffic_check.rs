@@ -241,12 +241,12 @@ fn health(probe: &HealthProbe) -> Checked {
 }
 
 impl ProxySettings {
-    /// Returns why settings that can be used should be thought over.
+    /// Returns a warning about valid but risky settings.
     pub fn warnings(&self) -> Vec<&'static str> {
         if self.trusts_this_machine() { vec![TRUSTS_THIS_MACHINE] } else { Vec::new() }
     }
 
-    /// Reports whether a process of this machine counts as a trusted proxy.
+    /// Reports whether a process on this machine counts as a trusted proxy.
     fn trusts_this_machine(&self) -> bool {
         let loopback = [(Ipv4Addr::LOCALHOST.into(), 8), (Ipv6Addr::LOCALHOST.into(), 128)];
         let loopback = loopback.map(|(address, prefix)| IpNet::new_assert(address, prefix));

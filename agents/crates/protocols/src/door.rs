@@ -18,14 +18,14 @@ use tokio_rustls::client::TlsStream;
 
 use crate::support::{APP, HOST, Proxy, upstream};
 
-/// The app below `/other`.
+/// App below `/other`.
 const OTHER_APP: &str = "app_other/env_production";
 
 #[derive(Debug, Clone)]
 pub struct Door {
     pub https: SocketAddr,
     root_der: Vec<u8>,
-    /// Connections come from here.
+    /// Source address of connections.
     pub from: IpAddr,
 }
 
@@ -34,12 +34,12 @@ impl Door {
         Self { https: proxy.https, root_der: proxy.authority.root_der().to_vec(), from: Ipv4Addr::LOCALHOST.into() }
     }
 
-    /// The same for another client: the proxy tells clients apart by their addresses.
+    /// Returns the same door for another client: the proxy tells clients apart by their addresses.
     pub fn of_client(&self, number: u8) -> Self {
         Self { from: Ipv4Addr::new(127, 0, 0, number).into(), ..self.clone() }
     }
 
-    /// A connection on which nothing was said yet.
+    /// Opens a connection and sends nothing.
     pub async fn connect(&self) -> std::io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.bind(SocketAddr::new(self.from, 0))?;
@@ -73,19 +73,19 @@ impl Door {
     }
 }
 
-/// Names the program of another build, whose `proxy` is flooded instead: one without a wall shows that a flood is one.
+/// Names another build's program, whose `proxy` is flooded instead. A build without a bound shows that its flood works.
 const OTHER_PROXY: &str = "FAIRLEAD_FLOODS_PROXY";
-/// Descriptors of a proxy under test: few, so that a flood that takes many is seen.
+/// Descriptors of a proxy under test: few, so that a flood that uses many fails.
 const DESCRIPTORS: u64 = 4096;
 
-/// The proxy's program, with the limits it ships with but for two: it has few descriptors, and tells local clients apart by their
-/// addresses, so that a flood and a polite client can be two.
+/// Program of the proxy with its default limits, but with few descriptors and clients of this machine told apart by address. So a
+/// flood and a polite client can be two clients.
 pub fn serve_few_descriptors() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum: Some(DESCRIPTORS) }).unwrap();
     fairlead_proxy::run("0.0.0-test", Limits { bounds_loopback: true, ..Limits::default() }).unwrap();
 }
 
-/// A proxy in a process of its own: its memory and its descriptors are nobody else's.
+/// Proxy in a process of its own, so that its memory and descriptors can be measured.
 pub struct OwnProcess {
     pub door: Door,
     keeper: ProxyKeeper,
@@ -93,7 +93,7 @@ pub struct OwnProcess {
 }
 
 impl OwnProcess {
-    /// One whose routes lead to `app`, which is another app below `/other`.
+    /// Starts a proxy whose routes lead to `app`, and to another app below `/other`.
     pub async fn before(app: SocketAddr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
@@ -146,7 +146,7 @@ impl OwnProcess {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
-    /// Open descriptors, in percent of those that it may have.
+    /// Returns the share of descriptors that are open, in percent.
     pub fn descriptors_percent(&self) -> u64 {
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.keeper.pid())).unwrap().count();
         (open as u64 * 100).div_ceil(DESCRIPTORS)

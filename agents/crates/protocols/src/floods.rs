@@ -1,5 +1,5 @@
-//! Floods: what a hostile client can send, or leave unread, without end. The proxy, a process of its own, stays within its memory and
-//! its descriptors, ends or holds back the flood, and serves a polite client on open and on new connections meanwhile.
+//! Floods: hostile clients that send, or leave unread, as much as they can. The proxy, a separate process, must stay within its
+//! memory and descriptors, end or slow the flood, and serve a polite client on open and on new connections.
 
 mod http1;
 mod http2;
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const DESCRIPTORS_PERCENT_MAX: u64 = 60;
 /// Rounds of the polite client before the flood.
 const CALM_ROUNDS: usize = 20;
-/// Names the floods' figures on the standard output, one JSON line each (`npm run check:floods`).
+/// Prefix of the floods' figures on standard output, one JSON line each (`npm run check:floods`).
 const REPORT: &str = "FAIRLEAD_FLOODS_REPORT";
 
 pub fn trials() -> Vec<Trial> {
@@ -35,13 +35,13 @@ pub fn trials() -> Vec<Trial> {
 /// What a flood is played on.
 pub struct Stage {
     pub door: Door,
-    /// Requests that reached the app, the polite client's apart.
+    /// Requests that reached the app, without the polite client's.
     pub reached: Arc<AtomicUsize>,
     polite: Arc<Polite>,
 }
 
 impl Stage {
-    /// Ready when the polite client was served so many more rounds.
+    /// Completes when the polite client has had this many more rounds.
     pub async fn polite_rounds(&self, rounds: usize) {
         let until = self.polite.rounds.load(Ordering::Relaxed) + rounds;
         while self.polite.rounds.load(Ordering::Relaxed) < until {
@@ -50,7 +50,7 @@ impl Stage {
     }
 }
 
-/// A client that is not part of the flood: it asks on a connection that stays open, and on a new one, again and again.
+/// Client outside the flood: it keeps asking, on one open connection and on new ones.
 #[derive(Default)]
 struct Polite {
     rounds: AtomicUsize,
@@ -59,7 +59,7 @@ struct Polite {
 }
 
 impl Polite {
-    /// One round; how long each answer took.
+    /// Runs one round; returns how long each answer took.
     async fn round<S: AsyncRead + AsyncWrite + Unpin>(&self, door: &Door, open: &mut Client<S>) -> [Duration; 2] {
         let began = Instant::now();
         self.ask(open).await;
@@ -86,7 +86,7 @@ impl Polite {
     }
 }
 
-/// An app that answers `/large` with 4 MiB, `/small` with 40 KB, `/held` never, and all else with two bytes.
+/// App that answers `/large` with 4 MiB, `/small` with 40 KB, `/held` never, and everything else with two bytes.
 async fn app(reached: Arc<AtomicUsize>) -> App {
     App::new(move |mut peer, _| {
         let reached = Arc::clone(&reached);

@@ -18,7 +18,7 @@ use crate::{h1, h2, proxy_protocol};
 /// Counts a connection for as long as it is open.
 pub(crate) struct OpenConnection {
     core: Rc<Core>,
-    /// The key that it counts by, if there is a bound on its client.
+    /// Key that the connection counts by, if its client has a bound.
     client: Option<u64>,
 }
 
@@ -41,7 +41,8 @@ impl OpenConnection {
     }
 }
 
-/// The key that it counts by, if any; `None` when its client has as many as it may have. `user` tells the user of a local one.
+/// Returns the key that it counts by, if any; `None` if its client has reached its bound. `user` returns the user of a local
+/// client.
 fn admit(core: &Core, client: IpAddr, user: impl FnOnce() -> Option<u32>) -> Option<Option<u64>> {
     let bound = core.connections_per_client(client, user);
     if bound.is_some_and(|(client, most)| !core.clients.enter(client, most)) {
@@ -130,7 +131,7 @@ async fn shake(core: &Rc<Core>, transport: &mut Transport, input: &mut Vec<u8>, 
             return false;
         }
         left = left.saturating_sub(Duration::from_millis(core.alarms.now_ms() - since_ms));
-        // The wait for a turn is the core's own: a client must not be cut because many came at once.
+        // The wait for a turn is the core's own: a flood of other handshakes must not reset a client.
         core.handshakes.step().await;
         alarm.set(left);
         let read = poll_fn(|cx| h1::or_alarm(transport.poll_read(cx, core, input), alarm, cx)).await;
@@ -184,7 +185,7 @@ mod tests {
         hello
     }
 
-    /// A client of `core` that sends `bytes`; gives what it receives until the connection ends.
+    /// Runs a client of `core` that sends `bytes`; returns what it receives until the connection ends.
     async fn receive(core: &Rc<Core>, bytes: &[u8]) -> oneshot::Receiver<Vec<u8>> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -201,7 +202,7 @@ mod tests {
         received
     }
 
-    /// Lets the core's clock go on by `delay`.
+    /// Advances the core's clock by `delay`.
     async fn pass(core: &Core, delay: Duration) {
         let until_ms = core.alarms.exact_ms() + u64::try_from(delay.as_millis()).unwrap();
         while core.alarms.now_ms() < until_ms {
@@ -215,7 +216,7 @@ mod tests {
         let timeout = Duration::from_millis(50);
         let (answer, nothing) = block_on(async {
             let core = core(Limits { handshake_timeout: timeout, ..Limits::default() });
-            // Others have taken all steps of this lap.
+            // Other handshakes have used all steps of this lap.
             let mut cx = Context::from_waker(Waker::noop());
             while pin!(core.handshakes.step()).as_mut().poll(&mut cx).is_ready() {}
             let answer = receive(&core, &client_hello()).await;
@@ -223,7 +224,7 @@ mod tests {
             let laps = Rc::clone(&core);
             spawn(async move { laps.handshakes.count_laps(std::time::Instant::now).await });
             let answer = answer.await.unwrap();
-            // The control: a client that keeps the core waiting for as long is cut.
+            // The control: a client that keeps the core waiting for that long is reset.
             let nothing = receive(&core, &client_hello()[..10]).await;
             pass(&core, 10 * timeout).await;
             (answer, nothing.await.unwrap())

@@ -1,5 +1,5 @@
 //! Confinement of the proxy's process: a user of its own, no capabilities, no files (Landlock), a list of allowed system calls
-//! (seccomp). Invariant: it is applied by the only thread, before a byte of a client is read, and is never taken back.
+//! (seccomp). Invariant: the only thread applies it before it reads a client's byte, and it is never undone.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use seccompiler::{
     SeccompRule, apply_filter,
 };
 
-/// Newest Landlock rights that are asked for; an older kernel enforces those it knows.
+/// Newest Landlock rights that are requested; an older kernel enforces those that it knows.
 const LANDLOCK: ABI = ABI::V6;
 /// Capabilities have numbers below this (struct __user_cap_data_struct, twice 32 bits).
 const CAPABILITIES_MAX: u32 = 64;
@@ -81,17 +81,17 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sigaltstack,
     libc::SYS_write,
     libc::SYS_writev,
-    // Answered with ENOSYS by a filter of its own.
+    // A filter of its own answers these with ENOSYS.
     libc::SYS_clone3,
 ];
 
-/// Older calls that one processor still has.
+/// Older calls that only one processor still has.
 #[cfg(target_arch = "x86_64")]
 const ALLOWED_HERE: &[i64] = &[libc::SYS_epoll_wait, libc::SYS_poll, libc::SYS_time];
 #[cfg(not(target_arch = "x86_64"))]
 const ALLOWED_HERE: &[i64] = &[];
 
-/// System calls that only an intruder makes. They end the process, so that the kernel's log tells of it and a clean one follows.
+/// System calls that only an intruder makes. They end the process, so that the kernel logs it and a clean process follows.
 const DEADLY: &[i64] = &[
     libc::SYS_add_key,
     libc::SYS_bpf,
@@ -135,11 +135,11 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
 
-/// Gives up every right that serving does not need. What the kernel or a container withholds is said in the log; the rest
-/// holds all the same.
+/// Gives up every right that serving does not need. The log names what the kernel or a container does not allow; the rest still
+/// applies.
 pub fn confine() -> io::Result<()> {
     require_one_thread()?;
-    // One byte, not none: zero still lets a core handler that is a pipe see the memory, which holds keys (core(5)).
+    // One byte, not zero: with zero, a core handler that is a pipe still sees the memory, which holds keys (core(5)).
     setrlimit(Resource::Core, Rlimit { current: Some(1), maximum: Some(1) })?;
     empty_bounding_set();
     let user = if geteuid().is_root() { become_user(accounts::proxy_user()?) } else { None };
@@ -162,11 +162,11 @@ pub fn confine() -> io::Result<()> {
     if landlock == RulesetStatus::NotEnforced {
         tracing::warn!("this kernel has no Landlock: only its user and seccomp keep the proxy from files");
     }
-    tracing::info!(user = geteuid().as_raw(), landlock = ?landlock, "gave up all rights but to serve");
+    tracing::info!(user = geteuid().as_raw(), landlock = ?landlock, "gave up all rights that serving does not need");
     Ok(())
 }
 
-/// Users, capabilities and filters are a thread's own in Linux: another one would keep what it has.
+/// Users, capabilities and filters belong to a thread in Linux: another thread would keep its rights.
 fn require_one_thread() -> io::Result<()> {
     match std::fs::read_dir(Path::new("/proc/self/task")).map(Iterator::count) {
         Ok(1) => Ok(()),
@@ -178,12 +178,12 @@ fn require_one_thread() -> io::Result<()> {
     }
 }
 
-/// Without CAP_SETPCAP it stays, as in units of former versions; with no new privileges it gives nothing.
+/// Clears the bounding set. Without CAP_SETPCAP it stays, as in units of former versions; with `no_new_privs` it gives nothing.
 fn empty_bounding_set() {
     for number in 0..CAPABILITIES_MAX {
         match rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
             Ok(()) => {}
-            // Past the kernel's last one.
+            // The number is past the kernel's last capability.
             Err(Errno::INVAL) => return,
             Err(error) => {
                 if geteuid().is_root() {
@@ -195,7 +195,8 @@ fn empty_bounding_set() {
     }
 }
 
-/// A container or user namespace may not know the number or not allow the change; then root stays, without its capabilities.
+/// Changes the user. A container or user namespace may not know the number or may forbid the change; then root stays, without its
+/// capabilities.
 fn become_user(User { uid, gid }: User) -> Option<User> {
     let (user, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
     let changed = rustix::thread::set_thread_groups(&[])
@@ -210,7 +211,7 @@ fn become_user(User { uid, gid }: User) -> Option<User> {
     }
 }
 
-/// No path is opened, no TCP port bound, no abstract socket reached, no process outside signalled.
+/// Denies opening paths, binding TCP ports, reaching abstract sockets and signalling processes outside.
 fn forbid_files() -> Result<RulesetStatus, landlock::RulesetError> {
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -220,12 +221,12 @@ fn forbid_files() -> Result<RulesetStatus, landlock::RulesetError> {
     Ok(rules.create()?.restrict_self()?.ruleset)
 }
 
-/// The filters in the order they are applied: the list of what is allowed comes last, because it allows no further filter.
+/// Returns the filters in the order in which they are applied: the allow list comes last, because it allows no further filter.
 fn programs() -> Result<[BpfProgram; 3], BackendError> {
     let always = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<BTreeMap<_, _>>();
     let refuse = |error: libc::c_int| SeccompAction::Errno(error.cast_unsigned());
     let deadly = filter(always(DEADLY), SeccompAction::Allow, SeccompAction::KillProcess)?;
-    // Its flags lie in memory, where no filter sees them; without it, libraries take clone(2).
+    // Flags of clone3 lie in memory, where no filter sees them. Without clone3, libraries use clone(2).
     let unknown = filter(always(&[libc::SYS_clone3]), SeccompAction::Allow, refuse(libc::ENOSYS))?;
     let mut allowed = always(ALLOWED);
     allowed.extend(always(ALLOWED_HERE));
@@ -233,7 +234,7 @@ fn programs() -> Result<[BpfProgram; 3], BackendError> {
     Ok([deadly, unknown, filter(allowed, refuse(libc::EPERM), SeccompAction::Allow)?])
 }
 
-/// System calls that are allowed with some arguments.
+/// System calls that are allowed with some arguments only.
 fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let bits = |value: libc::c_int| u64::from(value.cast_unsigned());
     let any_of = |index, values: &[u64]| -> Result<Vec<SeccompRule>, BackendError> {
@@ -248,12 +249,12 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
             libc::SYS_fcntl,
             any_of(1, &[libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL].map(bits))?,
         ),
-        // TIOCSTI would type into the terminal of whoever started it.
+        // TIOCSTI would type into the terminal of the user who started the process.
         (libc::SYS_ioctl, any_of(1, &[libc::FIONBIO, libc::FIONREAD, libc::TCGETS])?),
         (libc::SYS_mmap, vec![not_executable()?]),
         (libc::SYS_mprotect, vec![not_executable()?]),
         (libc::SYS_prctl, any_of(0, &[libc::PR_SET_NAME, libc::PR_SET_VMA].map(bits))?),
-        // Of this process or thread alone.
+        // Only for this process or thread.
         (libc::SYS_prlimit64, any_of(0, &[0])?),
         (libc::SYS_setpriority, any_of(1, &[0])?),
         (libc::SYS_tgkill, any_of(0, &[bits(getpid().as_raw_pid())])?),
@@ -263,7 +264,7 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
                 stream(libc::AF_INET)?,
                 stream(libc::AF_INET6)?,
                 stream(libc::AF_UNIX)?,
-                // Questions about the user at the other end of a local connection; it changes nothing without CAP_NET_ADMIN.
+                // Queries for the user at the other end of a local connection; they change nothing without CAP_NET_ADMIN.
                 one(&[
                     (0, u64::MAX, bits(libc::AF_NETLINK)),
                     (1, SOCKET_TYPE_MASK, bits(libc::SOCK_DGRAM)),
@@ -274,7 +275,7 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     ]))
 }
 
-/// A rule that holds when each argument, under its mask, has its value.
+/// Returns a rule that holds when each argument, under its mask, has its value.
 fn one(arguments: &[(u8, u64, u64)]) -> Result<SeccompRule, BackendError> {
     let condition = |(index, mask, value): &(u8, u64, u64)| {
         SeccompCondition::new(*index, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(*mask), *value)

@@ -55,17 +55,17 @@ use crate::upstream::Instance;
 
 /// How long a client may remember that HTTP/3 is spoken here.
 const ALT_SVC_SECONDS: u32 = 24 * 60 * 60;
-/// Request heads that are kept: all those that wait in queues, and long ones until their responses end.
+/// Maximum size of kept request heads: all those that wait in queues, and long ones until their responses end.
 const HEAD_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Connections to apps, however many descriptors there are.
+/// Maximum number of connections to apps, however many descriptors there are.
 const APP_CONNECTIONS_MAX: u32 = 8192;
-/// Connections from this machine whose users are not asked for. Most servers never have so many.
+/// Number of connections from this machine whose users are not looked up. Most servers never have so many.
 const LOCAL_UNASKED_MAX: u32 = 64;
-/// Users of this machine among the keys of clients: in a network that is reserved, so no address has such a key.
+/// Keys of this machine's users among the keys of clients: in a reserved network, so no address has such a key.
 const LOCAL_USERS: u64 = 1 << 33;
-/// One of them gets a part in so many of a core's places, and any other client a half.
+/// One local user gets at most one in `LOCAL_PARTS` of a core's places; any other client gets at most a half.
 const LOCAL_PARTS: u32 = 4;
-/// Idle connections that are closed at once to make room: one in so many places, and 16 at most. Each has idled for so long.
+/// Idle connections that are closed at once to make room: one in `CLOSED_PARTS` places, and at most 16.
 const CLOSED_PARTS: u32 = 256;
 const CLOSED_AFTER_MS: u64 = 1_000;
 
@@ -98,13 +98,13 @@ pub(crate) struct Core {
     pub(crate) ids: RequestIds,
     pub(crate) access_log: AccessLog,
     open_connections: Cell<u32>,
-    /// The same for the other cores.
+    /// The core's entry for the other cores.
     clients_open: Arc<AtomicU32>,
     pub(crate) siblings: Siblings,
     local_users: LocalUsers,
-    /// HTTP/3 connections that idle since then or longer are to be closed.
+    /// HTTP/3 connections that have idled since then or longer are closed.
     close_idle_before_ms: Cell<u64>,
-    /// A task without which the core is of no use has failed.
+    /// Notifies that a task that the whole core needs has failed.
     pub(crate) failed: Notify,
     pub(crate) malformed_requests: Cell<u64>,
     pub(crate) clients: Clients,
@@ -166,7 +166,7 @@ impl Core {
         siblings: Siblings,
     ) -> Rc<Self> {
         let alarms = Alarms::new();
-        // Clients get two thirds of the descriptors, apps the third.
+        // Clients get two thirds of the descriptors, apps one third.
         let app_connections = (limits.connections_max / 2).min(APP_CONNECTIONS_MAX);
         Rc::new(Self {
             backlogs: Backlogs::new(&alarms),
@@ -363,7 +363,7 @@ impl Core {
         self.set_open(self.open_connections.get() + 1);
     }
 
-    /// One that was counted has ended.
+    /// Counts the end of a connection.
     pub(crate) fn closed(&self) {
         self.set_open(self.open_connections.get() - 1);
         self.connection_ended.notify_waiters();
@@ -378,8 +378,8 @@ impl Core {
         self.open_connections.get() >= self.limits.connections_max
     }
 
-    /// Closes the connections that have idled longest, so that others find room. Returns whether there were any over TCP, whose
-    /// places are free in a moment; those of HTTP/3 are looked at about once a second.
+    /// Closes the connections that have idled longest, so that others find room. Returns whether TCP connections were among them:
+    /// their places are free in a moment. HTTP/3 connections are checked about once a second.
     pub(crate) fn make_room(&self) -> bool {
         let before_ms = self.alarms.now_ms().saturating_sub(CLOSED_AFTER_MS);
         let count = (self.limits.connections_max / CLOSED_PARTS).clamp(1, 16);
@@ -388,13 +388,13 @@ impl Core {
         last_ms.is_some()
     }
 
-    /// Reports whether an HTTP/3 connection that idles since then has to make room.
+    /// Reports whether an HTTP/3 connection that has idled since then must make room.
     pub(crate) fn wants_place_of(&self, idle_since_ms: u64) -> bool {
         idle_since_ms <= self.close_idle_before_ms.get()
     }
 
-    /// The key that a client's connection counts by, and how many it may have here; `None` for no bound. Local processes count by
-    /// their users: they have as many addresses as they like. Trusted proxies elsewhere speak for many clients.
+    /// Returns the key that a client's connection counts by and the client's bound; `None` for no bound. Local processes count by
+    /// user, because they have as many addresses as they like. Trusted proxies elsewhere stand for many clients.
     pub(crate) fn connections_per_client(
         &self,
         client: IpAddr,
@@ -417,20 +417,20 @@ impl Core {
         is_bounded.then(|| (self.client_key(client), most.min((places / 2).max(1))))
     }
 
-    /// The user of a connection from this machine.
+    /// Returns the user of a connection from this machine.
     pub(crate) fn local_user(&self, socket: impl AsFd, peer: SocketAddr) -> Option<u32> {
         self.local_users.user_of(socket, peer)
     }
 
-    /// Names the client that an address counts for. All addresses of this machine itself are one client's: a local process has
-    /// millions of them.
+    /// Returns the key of the client that an address counts for. All addresses of this machine count as one client, because a
+    /// local process has millions of them.
     pub(crate) fn client_key(&self, client: IpAddr) -> u64 {
         let client = client.to_canonical();
         let is_local = client.is_loopback() && !self.limits.bounds_loopback;
         client_key(if is_local { Ipv6Addr::LOCALHOST.into() } else { client })
     }
 
-    /// The backlog of a connection of `peer`.
+    /// Opens the backlog of a connection of `peer`.
     pub(crate) fn backlog(&self, peer: IpAddr) -> Rc<Backlog> {
         let is_trusted = {
             let routes = self.routes.borrow();

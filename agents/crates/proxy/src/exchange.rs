@@ -45,7 +45,7 @@ use tally::Tally;
 
 /// Instances and connections tried for one request.
 const ATTEMPTS_MAX: usize = 3;
-/// Heads up to so long count only while they wait.
+/// Longest head that counts only while it waits.
 const SHORT_HEAD_BYTES: usize = 8 * 1024;
 
 /// Who asks, the same for all requests of a connection.
@@ -94,9 +94,9 @@ pub(crate) struct Exchange {
     call_timeout_ms: u32,
     priority: Priority,
     affinity: Affinity,
-    /// The key of its client, by which it counts in the core's shares.
+    /// Key of its client, by which it counts in the core's shares.
     client: u64,
-    /// Its head's part of what is kept of all.
+    /// Its head's part of all kept heads.
     kept_head: Option<Share>,
     /// The client came over TLS.
     secure: bool,
@@ -345,7 +345,7 @@ impl Exchange {
         }
     }
 
-    /// Counts the head's bytes; `false` when its client, or all together, keep too many.
+    /// Counts the head's bytes; `false` if its client, or all together, keep too many.
     fn keep_head(&mut self) -> bool {
         if self.kept_head.is_none() {
             self.kept_head = self.core.heads.try_take(self.client, self.head.len());

@@ -31,7 +31,7 @@ pub(crate) use upstream::Http2Upstream;
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-/// Heads up to so many times the bound are read to their end and refused with 431; `h2` ends the connection beyond.
+/// Heads up to this multiple of the bound are read to their end and refused with 431; beyond, `h2` ends the connection.
 const HEAD_BYTES_FACTOR: u32 = 4;
 /// From the last GOAWAY to the end of a connection that has no streams.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -99,7 +99,7 @@ impl Served {
             match self.connection.poll_accept(cx) {
                 Poll::Ready(Some(Ok((request, mut respond)))) => {
                     if !self.backlog.may_open() {
-                        // It may be asked again: nobody has looked at it (RFC 9113, 8.7).
+                        // The client may retry it: the request was not processed (RFC 9113, 8.7).
                         respond.send_reset(Reason::REFUSED_STREAM);
                         continue;
                     }
@@ -141,13 +141,13 @@ impl Served {
             }
             self.leave();
             if self.alarm.is_wanted() && self.backlog.stuck_since().is_none() {
-                // As soon as GOAWAY is sent.
+                // The alarm rings as soon as GOAWAY is sent.
                 self.alarm.set(Duration::ZERO);
             }
         }
     }
 
-    /// Ready when the client takes nothing of what there is, or too little for a core that holds too much.
+    /// Completes when the client takes nothing of what waits, or too little for a core that holds too much.
     fn poll_stuck(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.backlog.is_cut() {
             return Poll::Ready(());

@@ -33,16 +33,17 @@ pub(crate) use settings::QuicSettings;
 /// From the last GOAWAY to the end of a connection that has no streams.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Ways of datagrams into a core's endpoint and out of it, for one address. Made before the process is confined.
+/// Sockets for datagrams into a core's endpoint and out of it, for one address. Opened before the process is confined.
 pub(crate) struct Ways {
     mail: Mail,
     neighbours: NeighbourSockets,
-    /// Abilities of the socket. Probes find them with sockets that a confined process can't bind.
+    /// Features of the socket. Probes find them with sockets that a confined process can't bind.
     state: io::Result<UdpSocketState>,
 }
 
 impl Ways {
-    /// Opens the ways of every core, one for each of its QUIC listeners in their order. Sockets for neighbours lie beside `base`.
+    /// Opens the sockets of every core, one for each of its QUIC listeners, in their order. Sockets for neighbours lie beside
+    /// `base`.
     pub(crate) fn of_cores(listeners: &[Vec<OwnedListener>], generation: Generation, base: &Path) -> Vec<Vec<Self>> {
         let is_quic = |listener: &&OwnedListener| listener.kind == ListenerKind::Quic;
         let addresses = listeners.iter().map(|of_core| of_core.iter().filter(is_quic).count()).max().unwrap_or(0);
@@ -69,7 +70,7 @@ pub(crate) async fn serve(core: Rc<Core>, listener: OwnedListener, settings: Qui
         Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),
     };
     core.wait_for_routes().await;
-    // Now that it serves: the process that served before leaves what is new to it.
+    // This process serves now, so the one that served before leaves new connections to it.
     let neighbours = match Neighbours::begin(neighbours) {
         Ok(neighbours) => neighbours,
         Err(error) => return tracing::error!(%address, %error, "can't serve HTTP/3"),

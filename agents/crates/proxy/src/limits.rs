@@ -18,11 +18,11 @@ pub struct Limits {
     pub head_bytes_max: usize,
     /// Longest request line.
     pub target_bytes_max: usize,
-    /// Time that a client may take for its part of the TLS handshake. Time that the core takes for its own does not count.
+    /// Time that a client has for its part of the TLS handshake. The core's own time does not count.
     pub handshake_timeout: Duration,
-    /// The same for QUIC while `half_open_max` handshakes are in flight.
+    /// Time for a QUIC handshake while at least `half_open_max` are in flight.
     pub crowded_handshake_timeout: Duration,
-    /// TLS handshakes that wait for their clients on one core; beyond, the one that has waited longest ends.
+    /// TLS handshakes on one core that wait for their clients; beyond, the one that has waited longest ends.
     pub silent_handshakes_max: usize,
     /// From the first byte of a head to its last; bytes in between don't prolong it.
     pub head_timeout: Duration,
@@ -34,10 +34,10 @@ pub struct Limits {
     pub body_rate_min: u64,
     /// How long a slow body is let be before its rate counts, and between two measurements.
     pub body_rate_interval: Duration,
-    /// Bytes a second that a client must take of a response while some waits for it; measured over `response_rate_interval`.
-    /// Streams of one connection that are behind share it.
+    /// Bytes a second that a client must take of a response while some of it waits, measured over `response_rate_interval`. The
+    /// streams of one connection that are behind share it.
     pub response_rate_min: u64,
-    /// How long a client has to be behind before its rate counts, and between two measurements.
+    /// Time for which a client must be behind before its rate counts, and between two measurements.
     pub response_rate_interval: Duration,
     /// A client that takes nothing of what waits for it.
     pub write_stall_timeout: Duration,

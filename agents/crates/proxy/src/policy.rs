@@ -180,7 +180,7 @@ impl Policy {
         RequestEdit { rules: self.request_rules.as_ref(), stripped }
     }
 
-    /// What is changed of the fields of a request.
+    /// Changes to the fields of a request.
     pub(crate) fn request_rules(&self) -> Option<&HeaderRules> {
         self.request_rules.as_ref()
     }

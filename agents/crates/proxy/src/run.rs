@@ -31,8 +31,8 @@ const SOCKETS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Descriptors kept free of clients: sockets to apps, listeners, the event loops' own.
 const DESCRIPTORS_APART: u64 = 256;
 
-/// Serves until SIGTERM, SIGINT or a command to drain, with the rights that serving needs and no others. Makes its own threads
-/// and runtime: call it outside of any. The bound on clients follows from the number of descriptors, whatever `limits` says.
+/// Serves until SIGTERM, SIGINT or a command to drain, with only the rights that serving needs. Creates its own threads and
+/// runtime: call it outside of any. The number of descriptors sets the bound on clients, whatever `limits` says.
 pub fn run(agent_version: &str, limits: Limits) -> Result<(), ProxyError> {
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -82,7 +82,7 @@ async fn serve_sockets(
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
     let quic = QuicSettings::new(&tls, &keys, &limits)?;
     let ways = Ways::of_cores(&listeners, quic.generation, &control_path);
-    // The user who started this process commands it, also once it is another user's.
+    // The user who started this process commands it, even when it runs as another user.
     let owner = rustix::process::geteuid().as_raw();
     if confined {
         fairlead_tls::load_system_authorities();

@@ -96,7 +96,7 @@ pub(crate) enum SnapshotError {
     Connector { app_key: String, error: ConnectorError },
 }
 
-/// Tells why a proxy would refuse this table, without one; else what should be thought over in it.
+/// Returns the warnings about this table, or the reason why a proxy would refuse it.
 pub fn check(message: &ProxySnapshot) -> Result<Vec<&'static str>, String> {
     let shared = Shared::new().map_err(|error| error.to_string())?;
     let snapshot = Snapshot::read(message, &CertificateSet::default(), &shared).map_err(|error| error.to_string())?;
@@ -178,7 +178,7 @@ fn read_route(
     Ok((RouteEntry { key, app, policy: policy.map(Arc::new) }, guard))
 }
 
-/// Stands for the rules of a route that keep requests from its app or decide what it believes; zero for none.
+/// Identifies the rules of a route that keep requests from its app or change what it trusts; zero for none.
 fn guard_rules(policy: &RoutePolicy, shared: &Shared) -> u64 {
     let open = RoutePolicy::default();
     let rules = RoutePolicy {
@@ -190,7 +190,7 @@ fn guard_rules(policy: &RoutePolicy, shared: &Shared) -> u64 {
         compress: open.compress,
         ..policy.clone()
     };
-    // Its Debug leaves passwords out, so two routes with other passwords would look the same.
+    // Debug leaves passwords out, so two routes with different passwords would look the same.
     let users =
         rules.basic_auth.iter().flat_map(|auth| &auth.users).map(|user| &user.password_hash).collect::<Vec<_>>();
     if rules == open { 0 } else { shared.hash(&(format!("{rules:?}"), users)) | 1 }

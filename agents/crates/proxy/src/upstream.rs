@@ -31,9 +31,9 @@ pub(crate) struct Instance {
     in_flight: Cell<u32>,
     /// Of those in flight, the ones that it is at work on.
     busy: Cell<u32>,
-    /// Requests that it was done with since the core began; wraps around.
+    /// Requests that it has finished since the core began; wraps around.
     completed: Cell<u32>,
-    /// Requests that it works on at most.
+    /// Maximum number of requests that it works on.
     slots: Cell<u32>,
     concurrency: Cell<ConcurrencyLimit>,
     draining: Cell<bool>,
@@ -92,22 +92,22 @@ impl Instance {
         self.completed.set(self.completed.get().wrapping_add(1));
     }
 
-    /// Requests that it works on at most.
+    /// Returns the maximum number of requests that it works on.
     pub(crate) fn slots(&self) -> u32 {
         self.slots.get()
     }
 
-    /// Reports whether it may get another request to work on.
+    /// Reports whether it may get another request.
     pub(crate) fn has_slot(&self) -> bool {
         self.busy.get() < self.slots.get()
     }
 
-    /// Bounds the requests that it works on: by `most`, and below that by what it has shown when `adapts`.
+    /// Bounds its concurrent requests to `most`, and further to what it has shown to handle if it `adapts`.
     pub(crate) fn set_slots(&self, most: u32, adapts: bool) {
         self.slots.set(if adapts { most.min(self.concurrency.get().get()) } else { most });
     }
 
-    /// Time has passed: a limit that adapts may change.
+    /// Advances the time: an adaptive limit may change.
     pub(crate) fn adapt(&self, now_ms: u64, most: u32, queued: bool) {
         let mut concurrency = self.concurrency.get();
         concurrency.step(now_ms, InstanceLoad { busy: self.busy.get(), completed: self.completed.get(), queued });

@@ -28,7 +28,7 @@ const SWEEP: Duration = Duration::from_secs(1);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A pause is counted each time and told of this often at most.
 const PAUSES_TOLD_EVERY_MS: u64 = 60_000;
-/// A core without room looks again after so long at the latest.
+/// Longest pause before a core without room checks again.
 const ROOM_LOOK: Duration = Duration::from_millis(250);
 
 /// What the control thread asks of a core.
@@ -37,18 +37,18 @@ pub(crate) enum CoreCommand {
     Apply(Arc<Snapshot>, oneshot::Sender<()>),
     /// What the health probes found.
     Health { instance: Box<str>, healthy: bool },
-    /// Serve a client that another core accepted and has no room for.
+    /// Serves a client that another core accepted and has no room for.
     Adopt(Accepted),
     /// Hand the numbers over.
     Collect(oneshot::Sender<CoreStats>),
     /// Accept nothing more; answer when the last connection has ended. Again: go on by another order.
     Drain(DrainOrder, oneshot::Sender<()>),
-    /// Panic in the task of this name.
+    /// Panics in the task of this name.
     #[cfg(test)]
     Fault(&'static str),
 }
 
-/// A client that was accepted.
+/// An accepted client.
 #[derive(Debug)]
 pub(crate) struct Accepted {
     socket: OwnedFd,
@@ -70,7 +70,7 @@ pub(crate) struct WorkerOptions {
     pub(crate) access_log: SyncSender<Message>,
     /// Who is told of requests for apps that sleep.
     pub(crate) wakes: WakeCalls,
-    /// To be introduced to each other once all have started.
+    /// Cores to be introduced to each other once all have started.
     pub(crate) siblings: Siblings,
 }
 
@@ -106,12 +106,12 @@ impl Worker {
         Ok(Self { commands, clients, thread })
     }
 
-    /// How the other cores see it.
+    /// Entry for the other cores.
     pub(crate) fn sibling(&self) -> Sibling {
         Sibling { clients: Arc::clone(&self.clients), commands: self.commands.downgrade() }
     }
 
-    /// Reports whether the thread has ended: a task that all of the core needs has panicked.
+    /// Reports whether the thread has ended: a task that the whole core needs has panicked.
     pub(crate) fn is_dead(&self) -> bool {
         self.thread.is_finished()
     }
@@ -165,7 +165,7 @@ async fn serve(
     }
 }
 
-/// Runs a task without which the core is of no use: a panic in it ends the core, and with it the proxy, which is then started anew.
+/// Runs a task that the whole core needs. A panic in it ends the core, and with it the proxy, which then restarts.
 fn spawn_vital(core: &Rc<Core>, name: &'static str, task: impl Future<Output = ()> + 'static) -> Task {
     let vital = Vital(Rc::clone(core));
     #[cfg(test)]
@@ -177,7 +177,7 @@ fn spawn_vital(core: &Rc<Core>, name: &'static str, task: impl Future<Output = (
     })
 }
 
-/// Held by a task for as long as it runs.
+/// Guard that a task holds while it runs.
 struct Vital(Rc<Core>);
 
 impl Drop for Vital {
@@ -219,7 +219,7 @@ async fn tick(core: Rc<Core>) {
     }
 }
 
-/// Ready when this core has room, or another one to hand clients to. For a client that waits, idle connections are closed, the
+/// Completes when this core has room, or another core that can take clients. For a waiting client, closes idle connections, the
 /// longest idle first.
 async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, address: SocketAddr) {
     loop {
@@ -229,9 +229,9 @@ async fn wait_for_room(core: &Core, listener: &Listener, pauses: &mut Pauses, ad
         }
         let is_wanted = listener.has_waiting().unwrap_or(true);
         if is_wanted && !core.make_room() {
-            pauses.begin(core, address, &"a core has as many clients as it may");
+            pauses.begin(core, address, &"a core has reached its limit of clients");
         }
-        // A client may come, another core get room, or a connection idle for long enough.
+        // A client may come, another core may get room, or a connection may have idled long enough.
         let waited = timeout(ROOM_LOOK, ended).await;
         tracing::trace!(in_time = waited.is_ok(), "looking for room again");
     }
@@ -256,7 +256,7 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
                 if !core.is_full() {
                     spawn(client::serve(Rc::clone(&core), socket, peer, tls.clone()));
                 } else if !hand_over(&core, &socket, peer, tls.is_some()) {
-                    // Another core filled this one up meanwhile.
+                    // Another core filled this one in the meantime.
                     spawn(serve_once_there_is_room(Rc::clone(&core), socket, peer, tls.clone()));
                 }
             }
@@ -280,10 +280,10 @@ async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAd
     client::serve(core, socket, peer, tls).await;
 }
 
-/// Hands a client to a core that has room; `false` when none has.
+/// Hands a client to a core that has room; `false` if none has.
 fn hand_over(core: &Core, socket: &Stream, peer: SocketAddr, is_https: bool) -> bool {
     core.siblings.hand_over(core.limits.connections_max, || {
-        // The descriptor itself is still watched by this core's loop.
+        // This core's loop still watches the descriptor itself.
         let socket = socket.as_fd().try_clone_to_owned().ok()?;
         Some(CoreCommand::Adopt(Accepted { socket, peer, is_https }))
     })
@@ -300,7 +300,7 @@ fn adopt(core: &Rc<Core>, accepted: Accepted, tls: &Arc<ServerConfig>) {
                 client::serve(core, socket, peer, tls).await;
             });
         }
-        Err(error) => tracing::warn!(%peer, %error, "a client of another core could not be served"),
+        Err(error) => tracing::warn!(%peer, %error, "could not serve a client of another core"),
     }
 }
 
@@ -354,13 +354,13 @@ pub(crate) mod tests {
         static TASKS: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// Has the task of this name panic, on this thread.
+    /// Makes the task of this name panic, on this thread.
     pub(super) fn fault_in(task: &'static str) {
         FAULTY.set(Some(task));
         TASKS.take().into_iter().for_each(Waker::wake);
     }
 
-    /// The task, which panics when it is told to.
+    /// Runs the task, which panics on request.
     pub(super) fn with_faults(
         name: &'static str,
         task: impl Future<Output = ()> + 'static,
@@ -431,7 +431,7 @@ pub(crate) mod tests {
         Arc::new(Snapshot::read(&table, &CertificateSet::default(), &Shared::new().unwrap()).unwrap())
     }
 
-    /// A core with routes, and where it listens.
+    /// Core with routes, and its address.
     fn core(folder: &Path) -> (Worker, SocketAddr) {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let sockets = Sockets::bind(&[any], &[any], 1, &folder.join("a.sock")).unwrap();
@@ -471,7 +471,7 @@ pub(crate) mod tests {
             let mut client = TcpStream::connect(address).unwrap();
             assert_eq!(ask(&mut client, "/").as_deref(), Some("HTTP/1.1 200 OK"));
             worker.commands.send(CoreCommand::Fault(task)).unwrap();
-            // Ended here, started anew by whoever started the proxy.
+            // The core ends here; the process that started the proxy restarts it.
             worker.thread.join().unwrap();
             assert_eq!(ask(&mut client, "/"), None, "{task}");
         }

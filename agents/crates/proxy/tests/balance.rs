@@ -121,7 +121,7 @@ async fn a_request_in_line_goes_to_whichever_instance_is_free_first() {
     }
 }
 
-/// A slow app: it answers nobody before it has all requests at once, as one with a thousand open calls to a model does.
+/// Slow app: it answers only after it has all requests at once, like an app with a thousand open calls to a model.
 #[tokio::test]
 async fn a_slow_app_gets_all_requests_and_none_is_refused() {
     const REQUESTS: usize = 400;
@@ -145,7 +145,7 @@ async fn a_slow_app_gets_all_requests_and_none_is_refused() {
     gate.add_permits(REQUESTS);
     assert_eq!(responses.join_all().await, [200; REQUESTS]);
 
-    // The control: 64 connections that are asked for stay 64 from each of two cores.
+    // The control: a configured limit stays 64 from each of two cores.
     let (app, gate, at_app) = gated().await;
     let traffic = AppTraffic { connections_per_instance: 64, admission_off: true, ..AppTraffic::default() };
     let mut proxy = Proxy::with_traffic(quick(), traffic, vec![upstream("ins_1", app.address)]).await;
@@ -157,13 +157,13 @@ async fn a_slow_app_gets_all_requests_and_none_is_refused() {
     assert_eq!(responses.join_all().await, [200; REQUESTS]);
 }
 
-/// One client sends 20 × 128 requests to an app that does one at a time from each of two cores; another one sends one request.
-/// Returns how many requests the app does until it has done that one, up to `most`.
+/// Sends 20 × 128 requests of one client to an app that does one at a time from each of two cores, and one request of another
+/// client. Returns how many requests the app does before it has done that one, up to `most`.
 async fn answers_until_served(from: &str, most: usize) -> usize {
     const CROWD: usize = 20 * 128;
     let (app, gate, at_app) = gated().await;
     let traffic = AppTraffic { connections_per_instance: 1, admission_off: true, ..AppTraffic::default() };
-    // Otherwise all addresses of this machine are one client.
+    // Without this, all addresses of this machine are one client.
     let limits = Limits { bounds_loopback: true, ..quick() };
     let mut proxy = Proxy::with_traffic(limits, traffic, vec![upstream("ins_1", app.address)]).await;
     let mut crowd = JoinSet::new();
@@ -183,7 +183,7 @@ async fn answers_until_served(from: &str, most: usize) -> usize {
     for done in 1..=most {
         let begun = at_app.load(Ordering::SeqCst);
         gate.add_permits(1);
-        // Another request is begun when one is done.
+        // Another request begins when one is done.
         while at_app.load(Ordering::SeqCst) == begun && !answered.is_finished() {
             tokio::task::yield_now().await;
         }
@@ -199,7 +199,7 @@ async fn answers_until_served(from: &str, most: usize) -> usize {
 async fn one_client_with_thousands_of_requests_does_not_shut_an_app_for_another() {
     let served = answers_until_served("127.0.0.2", 100).await;
     assert!(served <= 10, "{served}");
-    // The control: from the address of the crowd it waits behind the crowd.
+    // The control: from the crowd's address it waits behind the crowd.
     assert_eq!(answers_until_served("127.0.0.1", 100).await, 100);
 }
 

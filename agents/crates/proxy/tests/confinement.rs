@@ -26,11 +26,11 @@ const ORDINARY_USER: u32 = 65_534;
 enum Outcome {
     Succeeded,
     Refused,
-    /// The kernel ended the process for trying (SIGSYS).
+    /// Signal by which the kernel ended the process (SIGSYS).
     Killed,
 }
 
-/// Attempts, and whether root alone may do them anyway.
+/// Attempts, and whether only root may do them without confinement.
 const ATTEMPTS: [(&str, Outcome, bool); 20] = [
     ("read-shadow", Outcome::Refused, true),
     ("read-key", Outcome::Refused, false),
@@ -195,7 +195,7 @@ fn trace(process: Pid) -> io::Result<()> {
 
 fn executable_memory() -> io::Result<()> {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    // SAFETY: new memory that nobody uses.
+    // SAFETY: new memory without other users.
     unsafe { mmap_anonymous(std::ptr::null_mut(), 4096, ProtFlags::READ | ProtFlags::EXEC, MapFlags::PRIVATE)? };
     Ok(())
 }

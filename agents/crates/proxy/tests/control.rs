@@ -243,7 +243,7 @@ async fn a_client_finds_room_where_another_has_idled_longest() {
     let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
     let config = proxy.tls(&["http/1.1"]);
     let mut idle = Vec::new();
-    // Two on each of two cores, whichever core the kernel led them to.
+    // Two on each of two cores, whichever core the kernel chose.
     for _ in 0..4 {
         let mut client = client::handshake(&proxy, &config, HOST).await.unwrap();
         assert_eq!(client.ask(&get("/")).await.text(), "a");
@@ -272,7 +272,7 @@ async fn a_core_that_is_full_hands_clients_to_one_that_has_room() {
         assert_eq!(client.ask(&get("/")).await.text(), "a");
         clients.push(client);
     }
-    // Both are full to the last place, whichever core the kernel led each to, and nobody had to make room.
+    // Both cores are full to the last place, whichever core the kernel chose for each client, and no client had to make room.
     let stats = proxy.stats_until(|stats| stats.open_connections == CLIENTS).await;
     assert_eq!(stats.accept_pauses, 0);
     for client in &mut clients {
@@ -292,7 +292,7 @@ async fn a_user_of_this_machine_leaves_room_for_others_whatever_address_it_comes
         socket.bind((from, 0).into()).unwrap();
         clients.push(socket.connect(proxy.http).await.unwrap());
     }
-    // A quarter of the places, and the few that nobody is asked for, on each of two cores.
+    // A quarter of the places, and the few whose user is not looked up, on each of two cores.
     let most = 2 * (400 / 4 + 64);
     let stats = proxy.stats_until(|stats| stats.refused_connections >= 600 - most).await;
     assert_eq!((stats.refused_connections, stats.open_connections), (600 - most, most));

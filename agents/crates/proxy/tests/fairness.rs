@@ -1,4 +1,4 @@
-//! One core that bulk and small requests share: however much bulk there is, a small request is answered after a bounded part of it.
+//! Fairness on one core that bulk and small requests share: a small request is answered after a bounded amount of bulk.
 #![cfg(test)]
 
 mod support;
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fairlead_wire::traffic::RoutePolicy;
 use support::{HOST, Proxy, quick, upstream};
 
-/// Bulk between a small request and its answer: what a core moves in dozens of turns, and a fraction of what it moved while
-/// one transfer had it for itself. Most of it is what a busy machine lets pass before the client runs again.
+/// Bulk between a small request and its answer: what a core moves in dozens of turns, and far less than it once moved while one
+/// transfer had it alone. Most of it is what a busy machine moves before the client runs again.
 const BULK_BYTES_MAX: u64 = 32 << 20;
-/// Bulk that is moved before the first small request.
+/// Bulk that moves before the first small request.
 const BEGUN_BYTES: u64 = 1 << 20;
 const QUESTIONS: usize = 5;
 const PIECE_BYTES: usize = 256 * 1024;
@@ -23,7 +23,7 @@ const PIECE_BYTES: usize = 256 * 1024;
 enum Bulk {
     Download,
     Upload,
-    /// A download that the core compresses.
+    /// Download that the core compresses.
     Compressed,
 }
 
@@ -36,7 +36,7 @@ fn head(stream: &mut impl Read) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// An app whose bulk never ends; counts its bytes.
+/// App with endless bulk; counts its bytes.
 fn app(moved: &Arc<AtomicU64>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, moved) = (listener.local_addr().unwrap(), Arc::clone(moved));
@@ -70,7 +70,7 @@ fn serve(mut stream: TcpStream, moved: &AtomicU64) {
     }
 }
 
-/// A client that moves bytes until its connection ends.
+/// Client that moves bytes until its connection ends.
 fn move_bulk(bulk: Bulk, mut stream: TcpStream) {
     let coding = if bulk == Bulk::Compressed { "Accept-Encoding: br\r\n" } else { "" };
     let (method, length) =
@@ -83,7 +83,7 @@ fn move_bulk(bulk: Bulk, mut stream: TcpStream) {
     }
 }
 
-/// Bytes of bulk that pass while a small request is answered.
+/// Returns the bytes of bulk that pass while a small request is answered.
 fn ask(stream: &mut TcpStream, moved: &AtomicU64) -> u64 {
     let before = moved.load(Ordering::Relaxed);
     stream.write_all(format!("GET /small HTTP/1.1\r\nHost: {HOST}\r\n\r\n").as_bytes()).unwrap();
@@ -117,7 +117,7 @@ async fn beside_bulk_without_end_a_small_request_waits_for_a_bounded_part_of_it(
         })
         .await
         .unwrap();
-        // The control: there was bulk all the time.
+        // The control: bulk moved all the time.
         let now = moved.load(Ordering::Relaxed);
         while moved.load(Ordering::Relaxed) == now {
             tokio::task::yield_now().await;

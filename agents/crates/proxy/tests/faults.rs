@@ -384,7 +384,7 @@ async fn a_response_that_is_taken_slower_than_the_least_rate_is_ended() {
         }
     })
     .await;
-    // A client that takes nothing at all has a minute; this one is measured.
+    // A client that takes nothing at all has a minute; this test measures that one.
     let limits = Limits { response_rate_interval: Duration::from_millis(200), ..quick() };
     let proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
     let mut client = client::tls(&proxy).await;

@@ -341,6 +341,6 @@ async fn a_client_that_offers_only_http_1_0_by_name_is_served() {
     assert_eq!(client.stream.get_ref().1.alpn_protocol(), Some(&b"http/1.0"[..]));
     let answer = client.ask(&format!("GET / HTTP/1.0\r\nHost: {HOST}\r\n\r\n")).await;
     assert_eq!(answer.status, 200);
-    // The control: a name that nobody speaks is refused.
+    // The control: the proxy refuses an unknown name.
     assert!(client::handshake(&proxy, &proxy.tls(&["http/0.1"]), HOST).await.is_err());
 }

@@ -308,11 +308,11 @@ async fn a_head_beyond_the_bound_is_answered_and_its_connection_serves_on() {
         let (response, _) = send.send_request(with_fields(count, bytes), true).unwrap();
         let (head, mut body) = response.await.unwrap().into_parts();
         assert_eq!(head.status, 431, "{count} fields of {bytes} bytes");
-        // Whole, not cut by a reset.
+        // The body is whole, not cut by a reset.
         assert!(read(&mut body).await.is_ok());
     }
     assert_eq!(get(&send, "/").await.0, 200);
-    // Nobody reads without end: the connection of one that sends more than any client has ends by the code for it.
+    // The proxy does not read without end: it ends the connection of a client that sends too much, by the code for it.
     let (response, _) = send.send_request(with_fields(60, 40_000), true).unwrap();
     let error = response.await.unwrap_err();
     assert!(error.is_go_away() && error.reason() == Some(Reason::ENHANCE_YOUR_CALM), "{error:?}");

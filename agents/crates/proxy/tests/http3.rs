@@ -507,7 +507,7 @@ async fn bodies_arrive_whole_both_ways_whatever_the_windows() {
     let app = mirror().await;
     let proxy = Proxy::before(app.address).await;
     let sent: Vec<u8> = (0..=250).cycle().take(1 << 20).collect();
-    // Bytes of one stream and of all; the connection's window ends writes in the middle of what was handed over.
+    // Windows of one stream and of all; the connection's window ends writes in the middle of a chunk.
     for (stream, connection) in [(1 << 20, 20_000), (7_000, 1 << 20), (3_000, 3_000), (8 << 20, 8 << 20)] {
         let windows = quic::config(&proxy, |transport| {
             transport.stream_receive_window(u32::into(stream)).receive_window(u32::into(connection));
@@ -548,12 +548,12 @@ async fn a_drain_while_the_connection_s_window_is_used_up_cuts_no_response() {
     let client = quic::connect_with(&proxy, windows).await;
     let mut stream = client.send.clone().send_request(request("GET", "/")).await.unwrap();
     stream.finish().await.unwrap();
-    // The proxy says that the window is used up.
+    // The proxy reports that the window is used up.
     while client.connection.stats().frame_rx.data_blocked == 0 {
         tokio::task::yield_now().await;
     }
     proxy.drain(60_000).await;
-    // Once others are turned away, this one was told to go, as far as there was room to.
+    // The proxy refuses others by now, so it sent this one a GOAWAY, as far as there was room.
     loop {
         let connecting =
             quic::endpoint().connect_with(quic::config(&proxy, |_| ()), proxy.https, support::HOST).unwrap();

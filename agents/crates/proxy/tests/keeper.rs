@@ -73,7 +73,7 @@ fn main() {
 
 fn options(folder: &Path) -> KeeperOptions {
     KeeperOptions {
-        // An ordinary user may start it too, in whatever folder it lies.
+        // An ordinary user may start it too, from any folder.
         program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],
@@ -128,7 +128,7 @@ async fn until(condition: impl AsyncFn() -> bool) {
     }
 }
 
-/// The fields of a thread's status (proc_pid_status(5)).
+/// Returns the fields of a thread's status (proc_pid_status(5)).
 fn status(task: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(task.join("status")).unwrap();
     let fields = text.lines().filter_map(|line| line.split_once(':'));
@@ -168,7 +168,7 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("logs");
     std::fs::create_dir(&logs).unwrap();
-    // Nobody but its owner gets to it.
+    // Only its owner can reach it.
     std::fs::set_permissions(&logs, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let app = App::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let (keeper, stats) = ProxyKeeper::start(options(folder.path())).await.unwrap();
@@ -183,7 +183,7 @@ async fn the_access_log_is_rotated_for_a_proxy_that_opens_no_file() {
     keeper.apply(table).await.unwrap();
     let address = keeper.http_address().unwrap();
     let written = |name: &str| std::fs::metadata(logs.join(name)).map_or(0, |file| file.len());
-    // A successor is passed the file too.
+    // A successor gets the file too.
     for (name, pid) in [("access.log", 0), ("access.log.1", keeper.pid())] {
         if pid != 0 {
             kill(pid, Signal::KILL);
@@ -349,7 +349,7 @@ async fn a_hung_proxy_is_replaced_on_the_same_sockets() {
     second.stop(Duration::from_secs(5)).await;
 }
 
-/// Holds a proxy's control socket, and says that it speaks this version and is this process.
+/// Holds a proxy's control socket, and claims to speak this version and to be this process.
 async fn stranger(control_path: &Path, protocol_version: u32, pid: u32) {
     let control = std::os::unix::net::UnixListener::bind(control_path).unwrap();
     control.set_nonblocking(true).unwrap();
@@ -380,7 +380,7 @@ async fn stranger(control_path: &Path, protocol_version: u32, pid: u32) {
     }
 }
 
-/// Starts one that is in the way, and waits until it is.
+/// Starts a process that is in the way, and waits until it is.
 async fn start_stranger(options: &KeeperOptions, arguments: &[&str]) -> tokio::process::Child {
     let mut stranger = tokio::process::Command::new(&options.program)
         .arg(arguments[0])

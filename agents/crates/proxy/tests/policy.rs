@@ -159,7 +159,7 @@ async fn header_rules_hold_for_trailers_both_ways() {
         response_headers: vec![rule(HeaderAction::Remove, "x-secret", ""), rule(HeaderAction::Set, "x-tag", "1")],
         ..RoutePolicy::default()
     };
-    // The control: without rules the fields pass, but for those that only the proxy may say.
+    // The control: without rules the fields pass, except those that only the proxy may set.
     for (policy, at_app, at_client) in [
         (ruled, "x-keep: 1", &["x-sum"][..]),
         (RoutePolicy::default(), "x-user: red x_user: red x-debug: 1 x-keep: 1", &["x-sum", "x-secret", "x_tag"][..]),
@@ -203,7 +203,7 @@ async fn a_guarded_path_is_not_reached_by_another_spelling() {
             snapshot.routes.push(admin);
         })
         .await;
-        // The control, without addresses that are denied: each spelling reaches the app.
+        // The control, without denied addresses: each spelling reaches the app.
         for mut client in Asker::both(&proxy).await {
             for path in ["/ADMIN", "/%2561dmin", "/admin%20", "/admin%00", "/admin%09", "/admin.", "/Admin/x"] {
                 assert_eq!(client.get(path).await.status, refused, "{path}");

@@ -1,7 +1,7 @@
 //! Faults under steady load, with a real keeper and real proxy processes: each counts its requests, and none fails where none
 //! is due. This program is the test and, as `PROGRAM proxy` and `PROGRAM run FOLDER APP`, what the test starts and kills.
 //! Prints a line of JSON for each fault. `FAIRLEAD_FAULTS=long` does as much as is promised; a fault's name runs it alone.
-//! Root runs all faults with the proxy as a user of its own, then those of `AS_ORDINARY_USER` as an ordinary user.
+//! Root runs all faults with the proxy as a separate user, then those of `AS_ORDINARY_USER` as an ordinary user.
 
 // Not `cfg(test)` to the lints, because it has its own `main`.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
@@ -44,7 +44,7 @@ const FAULTS: [&str; 10] = [
     "descriptors-used-up",
 ];
 
-/// Faults in which processes end and find one another again.
+/// Faults in which processes end and reconnect.
 const AS_ORDINARY_USER: [&str; 3] = ["upgrades", "run-killed", "proxy-killed"];
 const ORDINARY_USER: u32 = 65_534;
 

@@ -24,10 +24,10 @@ use crate::time::Timers;
 const TURNS_A_LAP: usize = 31;
 /// Told by one call.
 const EVENTS_MAX: usize = 1024;
-/// Bytes that a task reads and writes in one turn; then the others have theirs. Half of them are a download's: each byte is
-/// read and written.
+/// Bytes that a task may read and write in one turn, before the other tasks have theirs. A download's bytes count twice: each
+/// byte is read and written.
 const TURN_BYTES: usize = 512 * 1024;
-/// An operation costs a turn as much as moving so many bytes, however few it moves.
+/// Cost of one operation in bytes, however few it moves.
 pub(crate) const OPERATION_BYTES: usize = 4 * 1024;
 /// Among the kernel's data of events: no watch has this number.
 const BELL: u64 = u64::MAX;
@@ -45,7 +45,7 @@ pub(crate) struct EventLoop {
     pub(crate) timers: RefCell<Timers>,
     /// Those that go on behind everything that has happened by then.
     yielded: RefCell<Vec<Waker>>,
-    /// Bytes that the turn under way may still move.
+    /// Bytes that the current turn may still move.
     budget: Cell<usize>,
     bell: Arc<Bell>,
 }
@@ -153,7 +153,7 @@ impl EventLoop {
         if !self.yielded.borrow().is_empty() {
             self.yielded.take().into_iter().for_each(Waker::wake);
         }
-        // One only: the next event then waits for one long turn, however many tasks never run out of work.
+        // Runs only one: the next event then waits for one long turn, however many tasks never run out of work.
         self.tasks.resume_one();
         Ok(())
     }
@@ -163,7 +163,8 @@ impl EventLoop {
         self.yielded.borrow_mut().push(waker);
     }
 
-    /// Charges the turn for one operation; `false` when the turn is spent, and then the task has another after the next look.
+    /// Charges the turn for one operation. Returns `false` when the turn is spent; the task then gets another after the next
+    /// poll.
     #[inline]
     pub(crate) fn may_go_on(&self) -> bool {
         if self.is_turn_spent() {

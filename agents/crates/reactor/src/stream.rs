@@ -22,7 +22,7 @@ use crate::source::Source;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 /// What a reader with memory that was never written gets at once: it has to be cleared first.
 const CLEARED_BYTES_MAX: usize = 8 * 1024;
-/// Accepting a client, with all that is begun for it, costs a turn as much as moving so many bytes.
+/// Cost of accepting a client, and of everything that begins for it, in bytes.
 const ACCEPT_BYTES: usize = 16 * 1024;
 
 /// A connected socket.
@@ -237,7 +237,7 @@ impl Listener {
         Ok(Self(Source::new(listener)?))
     }
 
-    /// Reports whether a connection waits to be accepted, by the kernel's word.
+    /// Reports whether the kernel has a connection that waits to be accepted.
     ///
     /// # Errors
     ///

@@ -60,7 +60,7 @@ struct Slot {
     generation: u32,
     /// In line already.
     queued: bool,
-    /// Among the deferred already.
+    /// True if the task is deferred already.
     deferred: bool,
     /// Out while it has its turn.
     task: Option<Running>,
@@ -93,9 +93,9 @@ impl Slots {
 pub(crate) struct Tasks {
     slots: RefCell<Slots>,
     ready: RefCell<VecDeque<Key>>,
-    /// Those whose turn was spent: they go on one at a time, each after the kernel was asked.
+    /// Tasks with a spent turn: they continue one at a time, each after a poll of the kernel.
     deferred: RefCell<VecDeque<Key>>,
-    /// The task that has its turn, or had the last.
+    /// Task that has its turn, or had the last.
     running: Cell<Key>,
     root_queued: Cell<bool>,
     root_deferred: Cell<bool>,
@@ -177,7 +177,7 @@ impl Tasks {
         }
     }
 
-    /// Puts the first of the deferred in line.
+    /// Queues the first deferred task.
     #[inline]
     pub(crate) fn resume_one(&self) {
         loop {
@@ -185,7 +185,7 @@ impl Tasks {
             let was_deferred = if key == Key::ROOT {
                 self.root_deferred.replace(false)
             } else {
-                // One that has ended meanwhile is nobody's turn.
+                // A task that has ended by now gets no turn.
                 self.slots.borrow_mut().of(key).is_some_and(|slot| std::mem::take(&mut slot.deferred))
             };
             if was_deferred {
@@ -293,7 +293,7 @@ pub async fn yield_now() {
     .await;
 }
 
-/// Charges the turn of the running task for work that costs about as much as moving so many bytes.
+/// Charges the turn of the running task for work, as the number of bytes that costs about as much to move.
 ///
 /// # Panics
 ///
@@ -302,7 +302,7 @@ pub fn spend(bytes: usize) {
     EventLoop::current().spend(bytes);
 }
 
-/// Ready while the running task's turn is not spent. A spent one has the task run again once the kernel was asked for events.
+/// Completes while the running task's turn is not spent. A spent turn defers the task until the kernel was polled for events.
 ///
 /// # Panics
 ///
@@ -316,7 +316,7 @@ pub fn poll_turn() -> Poll<()> {
     Poll::Pending
 }
 
-/// Has the running task go on in another turn, once the kernel was asked for events.
+/// Continues the running task in another turn, once the kernel was polled for events.
 ///
 /// # Panics
 ///

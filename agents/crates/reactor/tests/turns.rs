@@ -1,4 +1,4 @@
-//! Turns of a loop's tasks: one that never runs out of work keeps nobody from what has happened meanwhile.
+//! Turns of a loop's tasks: a task that never runs out of work does not keep others from new events.
 #![allow(clippy::unwrap_used)]
 
 use std::cell::{Cell, RefCell};
@@ -13,13 +13,13 @@ use fairlead_reactor::{Stream, block_on, defer_turn, poll_turn, spawn, spend, yi
 /// More than a task may read in one turn.
 const TURN_BYTES_MAX: usize = 512 * 1024;
 const READ_BYTES: usize = 16 * 1024;
-/// Bytes that wait in a busy task's socket at any time: each read fills its buffer.
+/// Bytes that always wait in a busy task's socket: each read fills its buffer.
 const QUEUED_BYTES: usize = 64 * 1024;
 const QUESTIONS: usize = 20;
-/// Nothing is asked before: tasks that begin all have their first turns in one lap.
+/// Asks nothing before this: tasks that begin all have their first turns in one lap.
 const BEGUN_BYTES: usize = 16 * TURN_BYTES_MAX;
 
-/// Both ends of a connection on which what one end has written is there for the other at once.
+/// Both ends of a connection on which written bytes arrive at the other end at once.
 fn connection() -> (UnixStream, Stream) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
@@ -28,7 +28,7 @@ fn connection() -> (UnixStream, Stream) {
     (listener.accept().unwrap().0, watched)
 }
 
-/// Questions that busy tasks ask a polite one, and the bytes that they moved until it saw each.
+/// Questions that busy tasks ask a polite one, and the bytes moved until it saw each.
 struct Questions {
     moved: Cell<usize>,
     asked_at: Cell<Option<usize>>,
@@ -37,7 +37,7 @@ struct Questions {
 }
 
 impl Questions {
-    /// Counts bytes that were moved, and asks unless a question waits to be seen.
+    /// Counts moved bytes, and asks unless a question waits to be seen.
     fn moved(&self, bytes: usize) {
         self.moved.set(self.moved.get() + bytes);
         if self.moved.get() > BEGUN_BYTES && self.asked_at.get().is_none() {
@@ -46,7 +46,7 @@ impl Questions {
         }
     }
 
-    /// Answers until it has seen enough; tells after how many bytes it saw each.
+    /// Answers until it has seen enough; returns after how many bytes it saw each.
     async fn answer(self: Rc<Self>, asked: Stream) -> Vec<usize> {
         let mut question = [0; 8];
         while self.seen_after.borrow().len() < QUESTIONS {
@@ -58,7 +58,7 @@ impl Questions {
     }
 }
 
-/// Reads without end; counts what it reads in `own` too.
+/// Reads without end; counts its bytes in `own` too.
 async fn download(questions: Rc<Questions>, own: Rc<Cell<usize>>) {
     let (mut source, sink) = connection();
     let (piece, mut buffer) = (vec![0; QUEUED_BYTES], vec![0; READ_BYTES]);
@@ -96,7 +96,7 @@ fn an_event_waits_for_one_turn_however_many_tasks_never_run_out_of_work() {
         .unwrap();
         let worst = seen_after.iter().max().unwrap();
         assert!(*worst <= TURN_BYTES_MAX, "{downloads} downloads moved {worst} bytes before an event was seen");
-        // Each has had its share.
+        // Each task had its share.
         let (least, most) = (own.iter().min().unwrap().get(), own.iter().max().unwrap().get());
         assert!(most > 0 && least + 4 * TURN_BYTES_MAX >= most, "{least} to {most}");
     }
@@ -104,7 +104,7 @@ fn an_event_waits_for_one_turn_however_many_tasks_never_run_out_of_work() {
 
 #[test]
 fn a_task_that_wakes_itself_keeps_an_event_waiting() {
-    // The control of the test above: the same work without turns that end.
+    // The control of the test above: the same work without ends of turns.
     let worst = block_on(async {
         let (questions, asked) = questions();
         let (mut source, mut sink) = UnixStream::pair().unwrap();
@@ -142,7 +142,7 @@ fn work_that_moves_no_bytes_ends_its_turn_by_what_it_says_that_it_costs() {
             cx.waker().wake_by_ref();
             Poll::<()>::Pending
         }));
-        // The root is a task as others are.
+        // The root is a task like the others.
         for _ in 0..100 {
             let mut deferred = false;
             poll_fn(|_| {

@@ -1,21 +1,21 @@
-//! Adaptive concurrency limit: how many requests a core keeps in flight at one instance when the settings name no number.
+//! Adaptive concurrency limit: the number of requests that a core keeps in flight at one instance without a configured number.
 //! Invariant: it refuses no request and never falls below `LIMIT_MIN`; requests beyond it wait in the queue.
 //!
-//! A fast app serves more when its requests wait here than when each has a connection of its own. A slow app that waits for
-//! something else serves more with every request it gets. So the limit grows while requests wait, each growth is on trial, and
-//! one that does not raise the throughput is taken back. An app that answers less than once per connection and interval can't
-//! show that in time: the limit grows on meanwhile.
+//! A fast app serves more when its requests wait here than when each has its own connection. A slow app that waits for something
+//! else serves more with every request that it gets. So the limit grows while requests wait. Each growth is a trial, and one that
+//! does not raise the throughput is undone. An app that answers less than once per connection and interval can't show that in
+//! time: its limit keeps growing meanwhile.
 
 /// First and lowest limit.
 pub const LIMIT_MIN: u32 = 64;
 const LIMIT_MAX: u32 = 10_000;
 /// Shortest time between two decisions, in milliseconds.
 const INTERVAL_MS: u64 = 200;
-/// Time without a trial after one that failed, in milliseconds: it doubles from the first to the second.
+/// Shortest and longest pause after a failed trial, in milliseconds: it doubles from the first to the second.
 const HOLD_MS: (u64, u64) = (1_000, 8_000);
 /// Longest service time that a trial waits for.
 const SERVICE_MS_MAX: u64 = 30_000;
-/// Percent of the throughput before that a trial must reach.
+/// Percentage of the previous throughput that a trial must reach.
 const GROWTH_PERCENT: u64 = 120;
 const SHRINK_PERCENT: u64 = 90;
 
@@ -24,9 +24,9 @@ const SHRINK_PERCENT: u64 = 90;
 pub struct InstanceLoad {
     /// Requests that the instance works on now.
     pub busy: u32,
-    /// Requests that it was done with since the core began; wraps around.
+    /// Requests that it has finished since the core began; wraps around.
     pub completed: u32,
-    /// Reports whether requests wait in the queue of the app.
+    /// True if requests wait in the queue of the app.
     pub queued: bool,
 }
 
@@ -36,37 +36,37 @@ pub struct ConcurrencyLimit {
     limit: u32,
     since_ms: u64,
     completed: u32,
-    /// Smoothed completions in a thousand seconds.
+    /// Smoothed number of completions in a thousand seconds.
     rate: u64,
-    /// Mean service time in microseconds at a concurrency that the app is known to bear; zero until one is known.
+    /// Mean service time in microseconds at a concurrency that the app handles; zero until one is known.
     natural_us: u64,
     trial: Option<Trial>,
     hold_until_ms: u64,
     hold_ms: u64,
-    /// Requests waited for this limit at the end of the last interval too, so this one was loaded throughout.
+    /// True if requests waited for this limit at the end of the last interval too, so this one was loaded throughout.
     bound: bool,
 }
 
-/// Another limit, whose throughput is compared with that of the one before.
+/// Trial of another limit, whose throughput is compared with that of the one before.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     from: u32,
     rate: u64,
-    /// Before this moment the instance completes requests that began under the limit before.
+    /// Time before which the instance completes requests that began under the previous limit.
     measured_from_ms: u64,
     ends_ms: u64,
     completed: u64,
 }
 
-/// One interval between two decisions.
+/// Interval between two decisions.
 struct Interval {
     now_ms: u64,
     elapsed_ms: u64,
     completed: u32,
     load: InstanceLoad,
-    /// Requests waited for this limit at its beginning and at its end.
+    /// True if requests waited for this limit at its beginning and at its end.
     binds: bool,
-    /// Mean time that a request took.
+    /// Mean time of a request.
     service_us: u64,
 }
 
@@ -87,12 +87,12 @@ impl Default for ConcurrencyLimit {
 }
 
 impl ConcurrencyLimit {
-    /// Requests that the instance gets at once.
+    /// Returns the number of requests that the instance gets at once.
     pub fn get(&self) -> u32 {
         self.limit
     }
 
-    /// Decides anew when an interval is over. Reads no clock: `now_ms` only has to grow.
+    /// Decides again when an interval is over. Reads no clock: `now_ms` only has to grow.
     pub fn step(&mut self, now_ms: u64, load: InstanceLoad) {
         let elapsed_ms = now_ms.saturating_sub(self.since_ms);
         if elapsed_ms < INTERVAL_MS {
@@ -106,7 +106,7 @@ impl ConcurrencyLimit {
         if completed > load.busy && load.busy <= LIMIT_MIN && (self.natural_us == 0 || service_us < self.natural_us) {
             self.natural_us = service_us;
         }
-        // A client may be kept from the last quarter while it shares the app with others.
+        // The fair share may deny a client the last quarter while it shares the app with others.
         let bound = load.queued && load.busy >= self.limit - self.limit / 4;
         let binds = std::mem::replace(&mut self.bound, bound) && bound;
         let interval = Interval { now_ms, elapsed_ms, completed, load, binds, service_us };
@@ -119,7 +119,7 @@ impl ConcurrencyLimit {
     fn choose(&mut self, interval: &Interval) {
         let Interval { now_ms, completed, load, binds, .. } = *interval;
         if !load.queued && load.busy < self.limit / 2 {
-            // An unused limit is forgotten: the next burst may be of another kind.
+            // An unused limit is reset: the next burst may be of another kind.
             self.limit = (self.limit - self.limit / 8).max(LIMIT_MIN);
             return;
         }
@@ -130,7 +130,7 @@ impl ConcurrencyLimit {
         if now_ms < self.hold_until_ms {
             return;
         }
-        // Only where a few hundred milliseconds show the outcome: for a slow app a wrong trial would cost too much.
+        // Only if a few hundred milliseconds show the outcome: for a slow app a wrong trial would cost too much.
         let suffers = completed > load.busy && interval.service_us > self.natural_us.saturating_mul(2);
         if suffers && self.limit > LIMIT_MIN {
             self.begin(interval, (self.limit.min(load.busy) / 4 * 3).max(LIMIT_MIN));
@@ -143,7 +143,7 @@ impl ConcurrencyLimit {
 
     fn begin(&mut self, interval: &Interval, limit: u32) {
         let rate = self.rate.max(rate(interval.completed.into(), interval.elapsed_ms));
-        // Little's law again: the time that a request has taken of late.
+        // Little's law again, for the recent time of a request.
         let service_ms = (u64::from(self.limit) * 1_000_000 / rate.max(1)).min(SERVICE_MS_MAX);
         let measured_from_ms = interval.now_ms + service_ms.max(INTERVAL_MS);
         let ends_ms = measured_from_ms + service_ms.max(2 * INTERVAL_MS);
@@ -157,7 +157,7 @@ impl ConcurrencyLimit {
         if now_ms - elapsed_ms >= trial.measured_from_ms {
             trial.completed += u64::from(completed);
         } else if now_ms >= trial.measured_from_ms {
-            // The measurement lasts as long as planned, from the next interval on.
+            // The measurement lasts as long as planned, starting with the next interval.
             trial.ends_ms += now_ms - trial.measured_from_ms;
             trial.measured_from_ms = now_ms;
         }
@@ -172,7 +172,7 @@ impl ConcurrencyLimit {
         self.trial = None;
         let reached = rate(trial.completed, now_ms - trial.measured_from_ms);
         let passed = if grows {
-            // A queue that one step of growth has emptied was not the app's own.
+            // A queue that one step of growth has emptied was not caused by the app.
             reached * 100 >= trial.rate * GROWTH_PERCENT || !load.queued && self.limit <= doubled(trial.from)
         } else {
             reached * 100 >= trial.rate * SHRINK_PERCENT
@@ -182,7 +182,7 @@ impl ConcurrencyLimit {
             return;
         }
         if !grows {
-            // The app needs the larger limit, so its service time under that is no sign of trouble.
+            // The app needs the larger limit, so its service time under that limit is no sign of trouble.
             self.natural_us = service_us;
         }
         self.limit = trial.from;
@@ -191,7 +191,7 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Completions in a thousand seconds.
+/// Returns the number of completions in a thousand seconds.
 fn rate(completed: u64, elapsed_ms: u64) -> u64 {
     completed * 1_000_000 / elapsed_ms.max(1)
 }
@@ -209,7 +209,7 @@ mod tests {
 
     const TICK_US: u64 = 250_000;
 
-    /// An app: how long each client's requests take it, and how many it works on at once.
+    /// App: how long each client's requests take it, and how many it works on at once.
     struct App {
         service_us: fn(client: usize) -> u64,
         workers: usize,
@@ -220,11 +220,11 @@ mod tests {
         limit: ConcurrencyLimit,
         now_us: u64,
         completed: u32,
-        /// When each client's request was sent, and when it left the queue.
+        /// Times at which each client's request was sent and left the queue.
         asked_us: Vec<u64>,
         queue: VecDeque<usize>,
         busy: u32,
-        /// Requests that the app has accepted and not begun.
+        /// Requests that the app has accepted but not begun.
         backlog: VecDeque<usize>,
         idle_workers: usize,
         events: BinaryHeap<Reverse<(u64, usize)>>,
@@ -272,7 +272,7 @@ mod tests {
             }
         }
 
-        /// Lets `clients` ask an app for so long; returns the answers of that time.
+        /// Lets `clients` ask an app for this time; returns the number of answers.
         fn run(&mut self, app: &App, clients: usize, seconds: u64) -> usize {
             let until_us = self.now_us + seconds * 1_000_000;
             let before = self.completed;
@@ -301,7 +301,7 @@ mod tests {
             for client in self.queue.drain(..) {
                 self.waits_us.push((client, self.now_us - self.asked_us[client]));
             }
-            // What the app still has ends with the load.
+            // Requests that the app still has end with the load.
             self.events = BinaryHeap::from([Reverse((self.now_us + TICK_US, TICK))]);
             (self.busy, self.now_us) = (0, until_us);
             self.backlog.clear();
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn an_app_that_is_busy_itself_is_not_sent_everything() {
-        // One worker, 50 ms a request: more at once only wait there instead of here.
+        // One worker, 50 ms a request: more requests at once only wait there instead of here.
         let app = App { service_us: |_| 50_000, workers: 1 };
         let mut bounded = Simulation::new();
         bounded.run(&app, 1_000, 300);
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn fast_requests_pass_slow_ones_of_the_same_app() {
-        // Of 600 clients, 200 want what takes a millisecond.
+        // Of 600 clients, 200 want answers that take a millisecond.
         let app = slow(|client| if client % 3 == 0 { 1_000 } else { 5_000_000 });
         let mut bounded = Simulation::new();
         bounded.run(&app, 600, 30);

@@ -1,5 +1,5 @@
-//! Wait queue that is fair between clients: round robin over the clients of a priority, weighted turns between priorities.
-//! Places are numbers into one vector that grows to the longest queue there was; every step is constant time.
+//! Wait queue that is fair between clients: round robin over the clients of a priority, weighted turns between priorities. Places
+//! are indexes into one vector that grows to the longest queue so far; every step takes constant time.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ const NONE: u32 = u32::MAX;
 const TURNS: [Priority; 7] =
     [Priority::High, Priority::Normal, Priority::High, Priority::Low, Priority::High, Priority::Normal, Priority::High];
 
-/// A queue of `T`. A place stays its holder's until `free`, whether it still waits or not.
+/// Queue of `T`. A place belongs to its holder until `free`, whether it still waits or not.
 #[derive(Debug)]
 pub struct FairQueue<T> {
     places: Vec<Place<T>>,
     unused: Vec<u32>,
-    /// All that wait, in the order of their arrival.
+    /// All waiting places, in the order of their arrival.
     arrivals: List,
     arrival_links: Links,
     flows: Vec<Flow>,
@@ -35,7 +35,7 @@ pub struct FairQueue<T> {
 #[derive(Debug)]
 struct Place<T> {
     value: Option<T>,
-    /// `NONE` when it does not wait.
+    /// Index of its flow; `NONE` if it does not wait.
     flow: u32,
 }
 
@@ -60,7 +60,7 @@ impl Default for List {
     }
 }
 
-/// Neighbours in a list, by number.
+/// Neighbours in a list, by index.
 #[derive(Debug, Default)]
 struct Links(Vec<(u32, u32)>);
 
@@ -116,22 +116,22 @@ impl<T> Default for FairQueue<T> {
 }
 
 impl<T> FairQueue<T> {
-    /// How many wait.
+    /// Returns how many wait.
     pub fn len(&self) -> u32 {
         self.length
     }
 
-    /// Nobody waits.
+    /// Reports whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The place that has waited longest.
+    /// Returns the place that has waited longest.
     pub fn oldest(&self) -> Option<u32> {
         (self.arrivals.front != NONE).then_some(self.arrivals.front)
     }
 
-    /// All places that wait, in the order of their arrival, after `place`; from the oldest on without one.
+    /// Returns the waiting place that arrived next after `place`; without one, the oldest.
     pub fn after(&self, place: Option<u32>) -> Option<u32> {
         let next = match place {
             None => self.arrivals.front,
@@ -140,7 +140,7 @@ impl<T> FairQueue<T> {
         (next != NONE).then_some(next)
     }
 
-    /// What waits or waited at a place.
+    /// Returns the value at a place, whether it still waits or not.
     pub fn value(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize).and_then(|place| place.value.as_mut())
     }
@@ -187,7 +187,7 @@ impl<T> FairQueue<T> {
         flow
     }
 
-    /// The place whose turn it is among the clients that `may` have one.
+    /// Returns the place with the next turn among the clients that `may` have one.
     pub fn next(&self, may: impl Fn(u64) -> bool) -> Option<u32> {
         let first = TURNS[self.turn % TURNS.len()];
         [first, Priority::High, Priority::Normal, Priority::Low].into_iter().find_map(|priority| {
@@ -197,7 +197,7 @@ impl<T> FairQueue<T> {
         })
     }
 
-    /// A place has its turn: its client goes to the end of the ring. Call it before the place leaves.
+    /// Uses a place's turn: its client goes to the end of the ring. Call it before the place leaves.
     pub fn take_turn(&mut self, place: u32) {
         let Some(flow) = self.places.get(place as usize).map(|place| place.flow).filter(|flow| *flow != NONE) else {
             return;
@@ -208,7 +208,7 @@ impl<T> FairQueue<T> {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Reports whether anybody but this client waits.
+    /// Reports whether any other client waits.
     pub fn has_others(&self, client: u64) -> bool {
         // A client has at most one flow in a ring.
         let others =
@@ -216,18 +216,18 @@ impl<T> FairQueue<T> {
         self.rings.iter().any(others)
     }
 
-    /// How many of a client wait with a priority.
+    /// Returns how many requests of a client wait with a priority.
     pub fn len_of(&self, client: u64, priority: Priority) -> u32 {
         self.flow_of.get(&(client, priority as u8)).map_or(0, |flow| self.flows[*flow as usize].length)
     }
 
-    /// The last place of the client that has most waiting with a priority, and how many that is.
+    /// Returns the last place of the client with the most waiting requests of a priority, and their number.
     pub fn last_of_longest(&self, priority: Priority) -> Option<(u32, u32)> {
         let flows = self.ring_links.iter(self.rings[priority as usize]).map(|flow| &self.flows[flow as usize]);
         flows.max_by_key(|flow| flow.length).map(|flow| (flow.waiting.back, flow.length))
     }
 
-    /// Leaves the queue; the place keeps its value. Tells whether it still waited.
+    /// Leaves the queue; the place keeps its value. Returns whether it still waited.
     pub fn leave(&mut self, place: u32) -> bool {
         let Some(leaving) = self.places.get_mut(place as usize).filter(|place| place.flow != NONE) else {
             return false;
@@ -246,7 +246,7 @@ impl<T> FairQueue<T> {
         true
     }
 
-    /// Gives a place up and its value back; it leaves the queue if it still waited.
+    /// Frees a place and returns its value; the place leaves the queue if it still waited.
     pub fn free(&mut self, place: u32) -> Option<T> {
         self.leave(place);
         let value = self.places.get_mut(place as usize)?.value.take();
@@ -265,7 +265,7 @@ mod tests {
 
     const ALL: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
-    /// Serves the queue to its end; the values in the order of their turns.
+    /// Serves the queue to its end; returns the values in the order of their turns.
     fn drain<T: Copy>(queue: &mut FairQueue<T>) -> Vec<T> {
         let mut served = Vec::new();
         while let Some(place) = queue.next(|_| true) {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     proptest! {
-        /// The model is a plain list that is searched from its front.
+        /// Compares with a model: a plain list that is searched from its front.
         #[test]
         fn anybody_may_leave_at_any_time(steps in prop::collection::vec((0u8..4, 0usize..64), 0..200)) {
             let (mut queue, mut model, mut out) = (FairQueue::default(), Vec::new(), Vec::new());
@@ -371,7 +371,7 @@ mod tests {
                 let next = queue.next(|_| true);
                 prop_assert_eq!(next.is_some(), !model.is_empty());
                 if let Some(next) = next {
-                    // Within its client and priority it is the first.
+                    // It is the first of its client and priority.
                     let (_, _, client, priority) = model.iter().find(|(place, ..)| *place == next).unwrap();
                     let first = model.iter().find(|(.., c, p)| (c, p) == (client, priority)).unwrap();
                     prop_assert_eq!(first.0, next);

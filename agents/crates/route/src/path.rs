@@ -29,10 +29,10 @@ pub fn lenient_path(path: &[u8]) -> Option<Vec<u8>> {
     Some(resolve(&unescape(path), without_parameters))
 }
 
-/// The path that a careless app may take this one for: as `lenient_path`, with escapes read twice and without blanks, dots and
-/// control characters around segments. `None` for one that has nothing of that. The case of letters is kept.
+/// Returns the path as a careless app may read it: as `lenient_path`, with escapes decoded twice and without blanks, dots and
+/// control characters around segments. `None` if the path has none of that. Keeps the case of letters.
 ///
-/// For comparisons with guarded routes only: more apps than not tell `/%2561dmin` and `/admin%20` from `/admin`.
+/// Use it only to compare with guarded routes: many apps can't tell `/%2561dmin` and `/admin%20` from `/admin`.
 pub fn loose_path(path: &[u8]) -> Option<Vec<u8>> {
     let after = path.iter().skip(1).chain(&[0]);
     let plain = path.iter().zip(after).all(|(byte, next)| match byte {
@@ -59,7 +59,7 @@ fn unescape(path: &[u8]) -> Vec<u8> {
     read
 }
 
-/// Resolves dot segments and empty ones; `clean` tells what counts of a segment.
+/// Resolves dot segments and empty ones; `clean` returns the part of a segment that counts.
 fn resolve(read: &[u8], clean: fn(&[u8]) -> &[u8]) -> Vec<u8> {
     let mut segments: Vec<&[u8]> = Vec::new();
     let mut ends_in_folder = false;
@@ -86,7 +86,7 @@ fn without_parameters(segment: &[u8]) -> &[u8] {
     segment.split(|byte| *byte == b';').next().unwrap_or_default()
 }
 
-/// A segment up to its parameters or a NUL, without the blanks around it and the dots behind it.
+/// Returns a segment up to its parameters or a NUL, without the blanks around it and the dots behind it.
 fn trimmed(segment: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| *byte <= b' ' || *byte == 0x7f;
     let end = segment.iter().position(|byte| matches!(byte, b';' | 0)).unwrap_or(segment.len());

@@ -82,8 +82,8 @@ impl HeaderRules {
         self.drops(name) || self.added.iter().any(|added| is(name, &added.name))
     }
 
-    /// Trailer lines without the fields that any rule is about: some apps merge trailers into the headers, where they would
-    /// undo what a rule set or removed.
+    /// Returns the trailer lines without the fields that a rule names: some apps merge trailers into the headers, where they
+    /// would undo what a rule set or removed.
     pub fn trailers<'a>(&self, lines: &'a [u8]) -> Cow<'a, [u8]> {
         let kept = |line: &&[u8]| !self.names(line.split(|byte| *byte == b':').next().unwrap_or_default());
         let all = || lines.split_inclusive(|byte| *byte == b'\n');

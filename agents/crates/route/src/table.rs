@@ -39,9 +39,9 @@ type Hosts<T> = HashMap<Box<[u8]>, Host<T>, RandomState>;
 
 #[derive(Debug, Clone)]
 struct Host<T> {
-    /// The longest first.
+    /// Longest prefix first.
     prefixes: Vec<Prefix<T>>,
-    /// Some of them are guarded.
+    /// True if some of them are guarded.
     guarded: bool,
 }
 
@@ -57,18 +57,18 @@ struct Prefix<T> {
     path: Box<[u8]>,
     /// As an app may read it; `None` when that is the same.
     lenient: Option<Box<[u8]>>,
-    /// As a careless app may read it.
+    /// Form that a careless app may read.
     loose: Box<[u8]>,
     target: T,
     guard: Guard,
 }
 
-/// What keeps requests from a route's app: they must not reach it by another route that keeps fewer.
+/// Rules that keep requests from a route's app. Requests must not reach it by another route with weaker rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Guard {
-    /// Stands for the rules; zero for none. Routes with the same rules have the same number.
+    /// Number of the rules; zero for none. Routes with the same rules have the same number.
     pub rules: u64,
-    /// The app that the route leads to, as the path came; `None` when it changes the path or leads to no app.
+    /// App that the route leads to with an unchanged path; `None` if it changes the path or leads to no app.
     pub app: Option<u32>,
 }
 
@@ -80,7 +80,7 @@ impl<T: Copy + PartialEq> RouteTable<T> {
         )
     }
 
-    /// Builds a table of (host, path prefix, target, guard). A final slash of a prefix means nothing: `/api/` is `/api`.
+    /// Builds a table of (host, path prefix, target, guard). A final slash of a prefix has no meaning: `/api/` is `/api`.
     pub fn guarded<'a>(routes: impl IntoIterator<Item = (&'a str, &'a str, T, Guard)>) -> Result<Self, RouteError> {
         let (mut hosts, mut wildcards) = (Hosts::<T>::default(), Hosts::<T>::default());
         let mut wildcard_labels = 0;
@@ -143,9 +143,9 @@ impl<T: Copy + PartialEq> RouteTable<T> {
         found.map_or_else(|miss| miss, |found| RouteMatch::Found(found.target))
     }
 
-    /// Keeps a request from passing by a guard: a careless app reads `/ADMIN`, `/%2561dmin` and `/admin%20` as `/admin`. Only
-    /// readings with stricter rules than those of `found` count. `/admin.json` is the guarded route's own when the app is the
-    /// same: many frameworks take a final `.json` for a format.
+    /// Keeps a request from bypassing a guard: a careless app reads `/ADMIN`, `/%2561dmin` and `/admin%20` as `/admin`. Only
+    /// readings with stricter rules than those of `found` count. `/admin.json` gets the guarded route when the app is the same:
+    /// many frameworks read a final `.json` as a format.
     fn find_guarded(&self, own: Option<&Host<T>>, host: &[u8], path: &[u8], found: &Prefix<T>) -> RouteMatch<T> {
         let loose = loose_path(path);
         let loose = loose.as_deref().unwrap_or(path);
@@ -166,7 +166,7 @@ impl<T: Copy + PartialEq> RouteTable<T> {
         }
     }
 
-    /// The first prefix that fits, among the host's own and then those of wildcards.
+    /// Returns the first matching prefix, of the host itself and then of wildcards.
     fn find_by<'a>(
         &'a self,
         own: Option<&'a Host<T>>,
@@ -210,14 +210,14 @@ fn label_bit(labels: usize) -> u128 {
     1 << labels.min(127)
 }
 
-/// Reports whether `path` is below `prefix`: begins with it and goes on with another segment, if at all.
+/// Reports whether `path` is `prefix` or continues it with another segment.
 fn begins(path: &[u8], prefix: &[u8]) -> bool {
     path.starts_with(prefix) && matches!(path.get(prefix.len()), None | Some(b'/'))
         // `*` of OPTIONS belongs to the whole host.
         || prefix.is_empty()
 }
 
-/// The same in any case of letters; with `format` also where the last segment goes on with a dot and an extension.
+/// Does the same without regard to case; with `format`, also if the last segment continues with a dot and an extension.
 fn begins_loosely(path: &[u8], prefix: &[u8], format: bool) -> bool {
     let Some((start, rest)) = path.split_at_checked(prefix.len()) else { return false };
     let goes_on = match rest.split_first() {
@@ -340,10 +340,10 @@ mod tests {
             let found = guarded.find(b"h.test", path.as_bytes());
             let expected = if path.contains(".json") { RouteMatch::Found(2) } else { RouteMatch::Ambiguous };
             assert_eq!(found, expected, "{path}");
-            // The control: without a guard each of them is the app's own matter.
+            // The control: without a guard each of them is left to the app.
             assert_eq!(open.find(b"h.test", path.as_bytes()), RouteMatch::Found(1), "{path}");
         }
-        // A format is guarded as the path without it.
+        // A format has the same guard as the path without it.
         for path in ["/admin.json", "/ADMIN.css", "/admin.%6Ason"] {
             assert_eq!(guarded.find(b"h.test", path.as_bytes()), RouteMatch::Found(2), "{path}");
         }
@@ -383,7 +383,7 @@ mod tests {
         for path in ["/STRICT", "/strict/../STRICT", "/strict%20/x"] {
             assert_eq!(table.find(b"h.test", path.as_bytes()), RouteMatch::Ambiguous, "{path}");
         }
-        // Another app, or one that gets another path, can't be given what it does not expect.
+        // Another app, or one that gets another path, can't get a request that it does not expect.
         for app in [Some(2), None] {
             let guard = Guard { rules: 7, app };
             let table = RouteTable::guarded([("*.test", "/", 1, OPEN), ("*.test", "/admin", 2, guard)]).unwrap();

@@ -143,7 +143,7 @@ pub struct ContainerSpec {
 pub(crate) struct Contained {
     /// Its first process, as this server counts.
     pub(crate) pid: u32,
-    /// Where this server reaches it; none when it had ended before it was asked for, or nothing of it listens.
+    /// Address by which this server reaches it; none if it had ended before the query, or listens nowhere.
     #[serde(default)]
     pub(crate) host: Option<IpAddr>,
     /// Where it should listen; zero for what has no port.

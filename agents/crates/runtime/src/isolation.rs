@@ -17,7 +17,7 @@ pub struct Isolation {
     pub(crate) private_tmp: bool,
     /// And a /dev.
     pub(crate) private_dev: bool,
-    /// And a /proc that shows them their own processes.
+    /// Apps have a /proc that shows only their own processes.
     pub(crate) private_proc: bool,
     /// The kernel can keep them to their files.
     pub(crate) landlock: bool,
@@ -104,14 +104,14 @@ impl Isolation {
     }
 }
 
-/// Reports whether each app can be given a `/proc` that shows no processes but its own. Older kernels (before 5.8) know no such
-/// mount, and a container may forbid it.
+/// Reports whether the agent can give each app a `/proc` that shows only its own processes. Older kernels (before 5.8) have no
+/// such mount, and a container may forbid it.
 fn private_proc_possible() -> bool {
     let mounted = || {
         let proc = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&proc, "hidepid", "invisible")?;
         fsconfig_create(&proc)?;
-        // Never attached: it goes with its descriptor.
+        // The mount is never attached: it goes with its descriptor.
         fsmount(&proc, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
     };
     mounted().is_ok()

@@ -138,7 +138,7 @@ pub fn damaged_files(folders: &Folders) -> Vec<StateFileError> {
     Identities::open(folders).err().into_iter().chain(records).collect()
 }
 
-/// The record of all apps.
+/// Record of all apps.
 fn apps_file(folders: &Folders) -> PathBuf {
     folders.state().join("apps.json")
 }

@@ -1,5 +1,5 @@
-//! The way from the proxy to an app's Unix socket. The proxy's user is neither root nor the app's, and the app makes its socket
-//! for itself; so the agent opens it. The folder's mode is the wall: only the app and the proxy's group pass it.
+//! Access of the proxy to an app's Unix socket. The proxy's user is neither root nor the app's, and the app makes its socket for
+//! itself, so the agent opens it. The folder's mode is the wall: only the app and the proxy's group can enter.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,13 +9,13 @@ use std::sync::OnceLock;
 use fairlead_base::accounts;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, chmod, chownat, fstat, openat};
 
-/// The app does everything in its folder; the proxy's group passes it.
+/// Mode of the folder: the app may do everything in it, and the proxy's group may enter.
 const FOLDER_MODE: u32 = 0o710;
-/// Connecting takes the right to write (unix(7)).
+/// Mode of the socket: connecting needs the right to write (unix(7)).
 const SOCKET_MODE: u32 = 0o666;
 
-/// Lets the proxy connect to the socket of the app whose user is `owner`. Without root all have one user, and nothing is to do.
-/// What the app put in the place of its folder or socket (a link, a socket of another user) is refused.
+/// Lets the proxy connect to the socket of the app with the user `owner`. Without root all share one user, so there is nothing to
+/// do. Refuses anything that the app put in place of its folder or socket (a link, a socket of another user).
 pub(crate) fn let_proxy_in(socket: &Path, owner: u32) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -51,7 +51,7 @@ fn proxy_group() -> io::Result<u32> {
     }
 }
 
-/// Through the descriptor: its path may lead elsewhere by now.
+/// Uses the descriptor: its path may lead elsewhere by now.
 fn set_mode(opened: &OwnedFd, mode: u32) -> io::Result<()> {
     Ok(chmod(format!("/proc/self/fd/{}", opened.as_raw_fd()), Mode::from_raw_mode(mode))?)
 }

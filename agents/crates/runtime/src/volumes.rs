@@ -1,5 +1,5 @@
 //! Persistent folders of apps: one a name, an app and an environment; its user's alone. Owns their place and the only way
-//! they are ever removed: by name, on an order, through the trash. Never removes one that nobody named.
+//! they are ever removed: by name, on an order, through the trash. Never removes a volume without such an order.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use fairlead_model::{AppId, AppKey, EnvironmentId, VolumeKey};
 
 /// The variable that names the folder of an app's volumes.
 pub(crate) const FOLDER_VARIABLE: &str = "FAIRLEAD_VOLUMES";
-/// Beginning of the names that older agents gave to volumes on their way out.
+/// Prefix of the names that older agents gave to volumes before removal.
 const RENAMED: &str = ".trash-";
 
 /// Where an app's volumes lie in one environment.
@@ -24,12 +24,12 @@ pub(crate) fn path_of(folders: &Folders, key: &AppKey, name: &str) -> Option<Pat
     (letters && !name.is_empty() && name.len() <= 63).then(|| folder_of(folders, key).join(name))
 }
 
-/// Moves a volume into the trash; false when there is none of this name.
+/// Moves a volume into the trash; false if none has this name.
 pub fn set_aside_volume(folders: &Folders, trash: &Trash, volume: &VolumeKey) -> io::Result<bool> {
     path_of(folders, &volume.key, &volume.name).map_or(Ok(false), |path| trash.set_aside(&path))
 }
 
-/// Moves volumes that an older agent renamed, and did not remove yet, into the trash.
+/// Moves volumes that an older agent renamed, but did not remove, into the trash.
 pub fn set_aside_renamed_volumes(folders: &Folders, trash: &Trash) -> io::Result<()> {
     for entry in fs::read_dir(folders.volumes())? {
         let entry = entry?;
@@ -62,7 +62,7 @@ pub(crate) fn key_of(name: &str) -> Option<AppKey> {
     Some(AppKey { app: AppId::parse(app).ok()?, environment: EnvironmentId::parse(environment).ok()? })
 }
 
-/// Allocated bytes of a file, or of a folder with everything below it. What vanishes meanwhile counts nothing.
+/// Returns the allocated bytes of a file, or of a folder with everything below it. Entries that vanish meanwhile count nothing.
 pub fn bytes_below(path: &Path) -> u64 {
     tree::size(path, |_| false).map_or(0, |size| size.bytes)
 }

@@ -44,7 +44,7 @@ fn own_roots(pem: &str) -> Result<RootCertStore, ClientConfigError> {
     if roots.is_empty() { Err(ClientConfigError::Authorities) } else { Ok(roots) }
 }
 
-/// Reads the system's authorities, for a process that opens no files later.
+/// Reads the system's certificate authorities, for a process that opens no files later.
 pub fn load_system_authorities() {
     if system_roots().is_err() {
         tracing::debug!("the system has no certificate authorities");

@@ -17,7 +17,7 @@ pub fn server_config(
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
         .with_no_client_auth()
         .with_cert_resolver(certificates);
-    // Some clients offer HTTP/1.0 by its own name (RFC 7301, 6) and nothing else.
+    // Some clients offer only HTTP/1.0, by its own name (RFC 7301, 6).
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec(), b"http/1.0".to_vec()];
     // SHA-256 with the CPU's own instructions makes a handshake a sixth cheaper than the SHA-384 that most clients list first.
     config.ignore_client_order = true;

@@ -76,19 +76,19 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
         }
     }
 
-    /// The process that sent the last message; `None` unless the socket was made to ask the kernel for it.
+    /// Returns the process that sent the last message; `None` unless the socket was made to ask the kernel for it.
     pub fn sender(&self) -> Option<u32> {
         self.ancillary.sender
     }
 
-    /// The first `count` descriptors that arrived and were not taken yet, in the order they were sent. Those of the next
+    /// Takes the first `count` descriptors that arrived and were not taken yet, in the order they were sent. Those of the next
     /// message may have arrived already.
     pub fn take_descriptors(&mut self, count: usize) -> Vec<OwnedFd> {
         let arrived = &mut self.ancillary.descriptors;
         arrived.drain(..count.min(arrived.len())).collect()
     }
 
-    /// Closes descriptors that arrived beside messages which carry none.
+    /// Closes descriptors that arrived with messages that carry none.
     pub fn drop_descriptors(&mut self) {
         self.ancillary.descriptors.clear();
     }

@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn what_is_absent_is_the_default_and_what_is_wrong_is_named() {
         assert_eq!(route_policy(&wire::RoutePolicy::default()), Ok(model::RoutePolicy::default()));
-        // A message that is there says whether load is shed: older control planes mean that by an unset field.
+        // A present message says whether load is shed: older control planes mean shedding by an unset field.
         let traffic = wire::AppTraffic { admission_off: true, ..Default::default() };
         assert_eq!(app_traffic(Some(&traffic)), Ok(model::AppTraffic::default()));
         assert!(app_traffic(Some(&wire::AppTraffic::default())).is_ok_and(|traffic| traffic.adaptive));

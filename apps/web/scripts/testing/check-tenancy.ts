@@ -37,7 +37,7 @@ try {
   const api = await startApi(await cloneDatabase(cluster.templateUrl));
   try {
     await setEnvironment(api.db.url, api.authOptions.secret);
-    // Out of the way: the limit has tests of its own, and thousands of calls come from one stranger here.
+    // Turns the limit off: it has tests of its own, and thousands of calls come from one stranger here.
     Object.assign(await parts(), { rateLimit: api.parts.rateLimit });
     const report = await checkMatrix(api, { routes });
     leaks = report.leaks;

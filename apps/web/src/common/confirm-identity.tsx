@@ -1,6 +1,6 @@
 'use client';
-// Answers the API when it asks who is there: tries a call, shows the question that its refusal asks, and tries again. The
-// questions are "confirm your identity" (session.not_fresh) and "confirm your second factor".
+// Dialogs that the API asks for: tries a call, shows the dialog that its refusal asks for, and tries again. The dialogs are
+// "confirm your identity" (session.not_fresh) and "confirm your second factor".
 import { authClient, hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -12,13 +12,13 @@ import { createContext, type FormEvent, type ReactNode, useCallback, useContext,
 import { readFailure } from '../api/failure.ts';
 import { useTRPC } from '../api/trpc.tsx';
 
-/** What the API may ask for before it does what was called. */
+/** Proof that the API may ask for before it runs a call. */
 type Proof = 'session.not_fresh' | 'session.second_factor_required';
 
 interface Prover {
-  /** Runs work that may need a proof. Rejects with the API's refusal when the person closes the question. */
+  /** Runs work that may need a proof. Rejects with the API's refusal when the person closes the dialog. */
   readonly freshly: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Shows a question; false when the person closed it. */
+  /** Shows a dialog; false when the person closed it. */
   readonly ask: (proof: Proof) => Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ function isProof(code: string | null): code is Proof {
   return code !== null && Object.hasOwn(SENTENCE, code);
 }
 
-/** Identity's refusal outside the API's procedures, in the API's shape; null when it asks for no proof. */
+/** Returns identity's refusal outside the API's procedures in the API's shape; null when it asks for no proof. */
 export function proofNeeded(code: string): Error | null {
   return isProof(code) ? Object.assign(new Error(SENTENCE[code]), { data: { errorCode: code } }) : null;
 }
@@ -44,7 +44,7 @@ export function useProver(): Prover {
   return prover;
 }
 
-/** A mutation whose procedure may ask for a fresh session; every procedure that declares `fresh` is called by it. */
+/** Mutation whose procedure may ask for a fresh session. Use it for every procedure that declares `fresh`. */
 export function useFreshMutation<Output, Failure, Input, Context>(
   options: UseMutationOptions<Output, Failure, Input, Context>,
 ): UseMutationResult<Output, Failure, Input, Context> {
@@ -75,7 +75,7 @@ export function ConfirmIdentityProvider({ children }: { readonly children: React
           return await work();
         } catch (error) {
           const { code } = readFailure(error);
-          // Each question once: an answer that the API does not accept must not be asked for again and again.
+          // Shows each dialog once: if the API does not accept the answer, asking again would not help.
           if (!isProof(code) || asked.has(code) || !(await ask(code))) throw error;
           asked.add(code);
         }
@@ -94,15 +94,15 @@ export function ConfirmIdentityProvider({ children }: { readonly children: React
 const DIALOG = {
   'session.not_fresh': {
     title: "Confirm that it's you",
-    detail: 'You signed in a while ago, and this is not for a screen left open.',
+    detail: 'You signed in a while ago. Confirm your identity to continue.',
     label: 'Password',
-    refused: "That passkey didn't confirm it. Try again, or type your password.",
+    refused: "That passkey wasn't accepted. Try again, or type your password.",
   },
   'session.second_factor_required': {
     title: 'Confirm your second factor',
     detail: 'Your account has a second factor, and this session has not proven it yet.',
     label: 'Code',
-    refused: "That passkey didn't confirm it. Try again, or enter a code.",
+    refused: "That passkey wasn't accepted. Try again, or enter a code.",
   },
 } as const;
 

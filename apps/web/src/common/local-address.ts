@@ -1,6 +1,6 @@
-// Addresses that lead each machine to itself. A command or link with one is of no use anywhere else. Pure.
+// Local addresses, which lead each machine to itself. A command or link with one is useless on another machine. Pure.
 
-/** The first such address in a text; null: there is none. */
+/** Returns the first such address in a text; null if there is none. */
 export function localAddressIn(text: string): string | null {
   for (const [address] of text.matchAll(/https?:\/\/[^/\s'"]+/g)) {
     if (!URL.canParse(address)) continue;

@@ -66,7 +66,7 @@ const changesBesideDeployments: ReadonlySet<Permission> = new Set([
   'secret.write',
 ]);
 
-/** Within it, permissions are judged for this place unless another one is named. */
+/** Sets the default scope for permission checks below it. */
 export function MePlace({ place: { projectId, environmentId }, isProtected = false, children }: MePlaceProps) {
   const me = useMe();
   const view = useMemo<MeView>(() => {

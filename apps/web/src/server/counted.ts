@@ -1,9 +1,9 @@
-// Tells which paths count their own calls; proxy.ts counts every other one, also those that lead nowhere. Pure.
+// Paths that count their own calls; proxy.ts counts every other one, also those that lead nowhere. Pure.
 
-/** A batch is several calls, and a token's calls are its own: these count what they read. */
+/** A batch is several calls, and a token's calls count for the token, so these routes count what they read. */
 const countThemselves: readonly string[] = ['/api/auth/', '/api/trpc/', '/api/v1/'];
 const countThemselvesExactly: readonly string[] = ['/api/audit/export', '/api/deployment/upload'];
-/** Answers from memory whoever asks, because a refusal would look like a dead process to a balancer. */
+/** Answers every caller from memory, because a balancer would take a refusal for a dead process. */
 const uncounted = '/healthz';
 
 export function isCountedByProxy(pathname: string): boolean {

@@ -33,7 +33,7 @@ test('a thousand who ask at once cost one query, and those of the next second no
   expect(await next).toBe(true);
 });
 
-test('a database that is away is told, and asked again after a second', async () => {
+test('a database that does not answer is reported, and asked again after a second', async () => {
   const { asked, failures, check, forward } = stage();
   const first = check.isHealthy();
   asked[0]?.reject(new Error('away'));

@@ -1,4 +1,4 @@
-// Tells whether the database answers, from the result of the last second: however many ask, one query runs at a time.
+// Health check of the database, from the result of the last second: one query runs at a time, however many callers there are.
 
 export interface HealthCheck {
   isHealthy(): Promise<boolean>;

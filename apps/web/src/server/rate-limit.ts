@@ -1,4 +1,4 @@
-// The one limit of calls in this process: pages are counted by proxy.ts before they are made, calls of the API by the API.
+// Rate limit of this process: proxy.ts counts pages before they are rendered, and the API counts its calls.
 import { createRateLimit, defaultCallLimits, type RateLimit } from '@fairlead/api/rate-limit';
 import type { Database } from '@fairlead/db';
 import { webEnv } from './env-of-process.ts';
@@ -6,14 +6,14 @@ import { webEnv } from './env-of-process.ts';
 // Next loads this module once for the proxy, once for pages and once for route handlers.
 const holder: { fairleadRateLimit?: RateLimit } = globalThis as object;
 
-/** For the composition of this process, which has the database that all web processes count in. */
+/** Sets the limit at the start of this process, with the database in which all web processes count. */
 export function startRateLimit(database: Database, secret: string): RateLimit {
   const limits = { ...defaultCallLimits, known: webEnv().FAIRLEAD_CALLS_PER_MINUTE };
   holder.fairleadRateLimit = createRateLimit({ limits, database, secret });
   return holder.fairleadRateLimit;
 }
 
-/** Null before this process is composed: nothing that it would protect is there yet. */
+/** Null before this process is set up: there is nothing to protect yet. */
 export function rateLimit(): RateLimit | null {
   return holder.fairleadRateLimit ?? null;
 }

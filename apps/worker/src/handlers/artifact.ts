@@ -19,7 +19,7 @@ export const pruneArtifactsHandler: Handler<'artifact.prune'> = async (parts) =>
 
 const batchSize = 500;
 
-/** A crash between a file and its row, or at the end of an organization, leaves files that nobody asks for. */
+/** Removes files that have no row, which a crash between file and row, or the end of an organization, leaves. */
 async function pruneOrphans({ database, artifacts, clock, log }: HandlerParts): Promise<number> {
   let pruned = 0;
   const prune = async (files: readonly StoredFile[]): Promise<void> => {

@@ -30,6 +30,6 @@ async function end(
     await deleteLogs(logs, objectKeys);
   }
   await database.system('organization.sweep', (tx) => endOrganization({ tx, clock, log }, { organizationId }));
-  // A crash before this leaves files without rows, which artifact.prune finds.
+  // A crash before this line leaves files without rows, which artifact.prune finds.
   await artifacts.deleteAll(organizationId);
 }

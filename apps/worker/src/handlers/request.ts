@@ -1,4 +1,4 @@
-// Jobs of requests' limits.
+// Jobs of rate limits and stream limits.
 import { pruneRequests } from '@fairlead/core/request';
 import type { Handler } from './handler.ts';
 

@@ -46,7 +46,7 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
   }
   const announced = request.headers.get('content-length');
   const wanted = digestHeader.safeParse(request.headers.get('x-fairlead-digest'));
-  // An upload that broke off looks like a shorter folder: its length or its digest tells so here, not after a build.
+  // A broken upload looks like a shorter folder. Its length or digest shows that here, not after a build.
   const added = await ctx.artifacts.add(organizationId, gzipOnly(request.body), {
     hex: wanted.data?.slice('sha256:'.length),
     sizeBytes: announced === null ? undefined : Number(announced),

@@ -40,7 +40,7 @@ test('what was uploaded is deployed by its digest', async () => {
   expect(await api.tokenCaller(token).deployment.get(deployed)).toMatchObject({ trigger: 'upload' });
 });
 
-/** Whole files of the organization, whatever the tables say. */
+/** Whole files of the organization, regardless of the tables. */
 async function stored(): Promise<string[]> {
   const digests: string[] = [];
   for await (const { hex } of api.parts.artifacts.list()) digests.push(`sha256:${hex}`);

@@ -52,7 +52,7 @@ export const accountRouter = router({
       return {};
     }),
 
-  /** Proves a second factor in this session: what answers session.second_factor_required may be tried again afterwards. */
+  /** Proves a second factor in this session. A call that failed with session.second_factor_required can then be retried. */
   confirmSecondFactor: signedInProcedure
     .input(factorCodeInputSchema)
     .output(nothing)

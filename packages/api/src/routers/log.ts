@@ -35,7 +35,7 @@ export const logRouter = router({
       const { query } = await prepare(ctx, ctx.access, input, false);
       const timeout = AbortSignal.timeout(searchTimeoutMs);
       const stop = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-      // It holds a stream of the gateway open too, until the slowest server answered.
+      // The query also holds a stream of the gateway open, until the slowest server has answered.
       const close = await ctx.streams.claim(ctx.access);
       try {
         return await collect(query, ctx.live.searchLogs(query, stop));

@@ -16,7 +16,7 @@ export async function insertPasskey(database: Database, userId: string): Promise
   });
 }
 
-/** Every open session of the person counts as having proven a second factor, as a passkey or a code would make it. */
+/** Marks every open session of the person as having proven a second factor, as a passkey or a code would. */
 export async function proveSecondFactor(database: Database, userId: string): Promise<void> {
   await identityClient(database).session.updateMany({ where: { userId }, data: { secondFactorAt: new Date() } });
 }

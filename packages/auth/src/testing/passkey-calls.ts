@@ -1,4 +1,4 @@
-// The calls that a page makes for a passkey, from a browser of the tests. Tests only.
+// Calls of a page for a passkey, from a browser of the tests. Tests only.
 import type { Authenticator, AuthenticatorOptions } from './authenticator.ts';
 import type { Browser } from './index.ts';
 
@@ -31,7 +31,7 @@ export async function signInByPasskey(
   return browser.send('POST', '/passkey/verify-authentication', { response });
 }
 
-/** Proves the session that is open. */
+/** Proves the open session. */
 export async function confirmByPasskey(browser: Browser, device: Authenticator): Promise<Response> {
   const response = device.get(await challengeOf(browser, 'authenticate'));
   return browser.send('POST', '/confirm/passkey', { response });

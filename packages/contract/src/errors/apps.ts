@@ -80,7 +80,7 @@ export const appErrors = {
     'Apps still run in this environment. Take each of them out of it in its Settings first.',
   ),
   'environment.protected': forbidden(
-    'This environment is protected. Ask somebody who may approve its deployments to make this change.',
+    'This environment is protected. Ask a member who may approve its deployments to make this change.',
   ),
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
   'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
@@ -105,7 +105,7 @@ export const appErrors = {
   'artifact.no_room': entry(
     413,
     'PAYLOAD_TOO_LARGE',
-    'There is no room for it: the organization stores as much as it may, or the disk of the control plane is nearly full. Deployments that are no longer needed make room within a day.',
+    'There is no room for this upload: the organization has reached its storage limit, or the disk of the control plane is nearly full. Fairlead removes artifacts a day after they are no longer needed.',
   ),
   'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
   'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),

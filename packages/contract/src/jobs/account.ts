@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Deletes what happened to accounts longer ago than it is kept, ended sessions, and old attempts to sign in. */
+/** Deletes old account events, ended sessions, and old sign-in attempts. */
 export const pruneAccountsJob = defineJob({
   name: 'account.prune',
   scope: 'system',

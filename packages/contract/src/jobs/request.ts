@@ -1,8 +1,8 @@
-// Jobs of requests' limits.
+// Jobs of rate limits and stream limits.
 import { z } from 'zod';
 import { defineJob } from './define-job.ts';
 
-/** Deletes counts whose window is over, and streams of web processes that are gone. */
+/** Deletes counts of ended windows, and streams of web processes that are gone. */
 export const pruneRequestsJob = defineJob({
   name: 'request.prune',
   scope: 'system',

@@ -1,12 +1,11 @@
-// Owns how long what happened to accounts is kept, and what strangers leave behind at the sign-in. Must never look at what
-// it was.
+// Retention of account events, and of what strangers leave behind at sign-in. Must never read the events themselves.
 import type { SystemCtx } from '../kernel/index.ts';
 
 const dayMs = 24 * 60 * 60_000;
 export const accountEventsKeptMs = 400 * dayMs;
 /** Long enough that nobody's browser still shows an ended session as its own. */
 const endedSessionsKeptMs = 7 * dayMs;
-/** As long as identity's limit of attempts remembers one. */
+/** Same time as identity's limit of attempts remembers one. */
 const signInAttemptsKeptMs = dayMs;
 
 export async function pruneAccounts(ctx: SystemCtx): Promise<void> {

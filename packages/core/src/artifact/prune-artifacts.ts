@@ -18,7 +18,7 @@ export async function pruneArtifacts(ctx: SystemCtx): Promise<ArtifactKey[]> {
   return gone;
 }
 
-/** Files that no row tells of, older than the grace in which the row of a new one is written. Runs above organizations. */
+/** Removes files without a row that are older than the time in which a new file's row is written. Runs above organizations. */
 export async function findOrphans(ctx: SystemCtx, files: readonly StoredFile[]): Promise<ArtifactKey[]> {
   const before = ctx.clock.now().getTime() - graceMs;
   const old = files.filter(({ modifiedAt }) => modifiedAt.getTime() < before);

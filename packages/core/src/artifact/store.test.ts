@@ -1,4 +1,4 @@
-// The bounds of the artifact store: what an organization may store, what stays free on the disk, and what is left of an end.
+// Bounds of the artifact store: how much an organization may store, what stays free on the disk, and what broken uploads leave.
 import { mkdtemp, readdir, rm, statfs, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ test('an organization stores no more than it may, in however many uploads, and n
   expect(await store.append(key, 'srv_a', { offset: 0, bytes: bytes(600), totalBytes: 600 })).toEqual({
     kind: 'no_room',
   });
-  // Another organization has room of its own, and so has this one once something is gone.
+  // Another organization has its own room, and this one has room again once something is gone.
   expect((await store.add(newId('org'), bytes(600, 2))).kind).toBe('whole');
   await store.deleteAll(organizationId);
   expect((await store.add(organizationId, bytes(600, 2))).kind).toBe('whole');

@@ -9,14 +9,14 @@ import { join } from 'node:path';
 export const artifactBytesMax = 8 * 1024 ** 3;
 
 export interface StoreBounds {
-  /** All that one organization may store, unfinished uploads included. */
+  /** Storage limit of one organization, unfinished uploads included. */
   readonly organizationBytesMax: number;
   /** Bytes of the disk that stay free: PostgreSQL and the logs may lie on it too. */
   readonly freeBytesMin: number;
 }
 
 const defaultStoreBounds: StoreBounds = { organizationBytesMax: 200 * 1024 ** 3, freeBytesMin: 2 * 1024 ** 3 };
-/** Room is measured anew after so many bytes, because others write meanwhile. */
+/** Bytes after which the free room is measured again, because others write meanwhile. */
 const measuredBytes = 64 * 1024 ** 2;
 
 export interface ArtifactKey {
@@ -49,7 +49,7 @@ export interface ExpectedArtifact {
   readonly sizeBytes?: number | undefined;
 }
 
-/** Only what came whole, and is what was announced, is kept. */
+/** Result of an upload. The store keeps only one that arrived whole and matches its announcement. */
 export type AddResult =
   | { readonly kind: 'whole'; readonly hex: string; readonly sizeBytes: number }
   | { readonly kind: 'wrong_digest'; readonly hex: string }
@@ -75,7 +75,7 @@ export interface ArtifactStore {
   delete(key: ArtifactKey): Promise<void>;
   /** Deletes everything of an organization. */
   deleteAll(organizationId: string): Promise<void>;
-  /** Whole artifacts, of whichever organization. */
+  /** Lists whole artifacts of every organization. */
   list(): AsyncIterable<StoredFile>;
   /** Deletes unfinished ones that nobody went on with since. */
   pruneUnfinished(before: Date): Promise<number>;
@@ -171,7 +171,7 @@ function checked(part: string): string {
   return part;
 }
 
-/** Durable when it resolves; never more than `bytesMax`. Answers how many bytes came, or null when there is no room for them. */
+/** Durable when it resolves; never more than `bytesMax`. Returns the number of bytes, or null if there is no room for them. */
 async function write(
   path: string,
   flags: 'a' | 'wx',

@@ -110,12 +110,12 @@ test('only what fits the source is sent: a registry password never to a clone, a
   expect(pulled).toEqual({ username: 'of-registry', password: 'word-of-registry' });
 });
 
-/** What the deployment of an attack came to, and what its build was sent. */
+/** Returns the outcome of an attack's deployment, and what its build was sent. */
 async function attack(): Promise<{ state: string; message: string | null; sealed: Uint8Array | undefined }> {
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
   await world.advance(deploymentId);
   const { state, failureMessage } = await world.tenant((ctx) => getDeployment(ctx, { deploymentId }));
-  // Whatever else decides whether a build begins, its state must not hold the password.
+  // Other rules may stop the build, but its state must not hold the password.
   await world.system(({ tx }) =>
     tx.deployment.update({ where: { id: deploymentId }, data: { state: 'building', buildServerId: world.serverId } }),
   );
@@ -134,7 +134,7 @@ test('a password never follows the address of a repository or image to another h
     expect([state, sealed], url).toEqual(['failed', undefined]);
     expect(message).toContain('entered for git.example.test');
   }
-  // The same host opens, whatever its repository is called.
+  // The same host gets the password, whatever the repository is called.
   await setUrl('https://git.example.test/renamed.git');
   expect((await attack()).sealed).toBeInstanceOf(Uint8Array);
 
@@ -151,7 +151,7 @@ test('a password never follows the address of a repository or image to another h
   }
 });
 
-test('a password whose host nobody knows is sent nowhere, and one cannot be stored without a host', async () => {
+test('a password without a known host is sent nowhere, and one cannot be stored without a host', async () => {
   await setUrl('https://git.example.test/shop.git');
   const login = { appId, username: 'ada', password: 'open-sesame' };
   await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https' }, world.keys));

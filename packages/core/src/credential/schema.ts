@@ -7,7 +7,7 @@ export type CredentialKind = z.infer<typeof credentialKindSchema>;
 
 export const credentialSchema = z.object({
   kind: credentialKindSchema,
-  /** Of https and registry: the only host that it is sent to, with its port. Empty: it is sent to none. */
+  /** Only host, with its port, that gets the password; for https and registry. Empty: no host gets it. */
   host: z.string(),
   /** Of https and registry. */
   username: z.string(),
@@ -47,10 +47,10 @@ const sourceHostSchema = z
   .max(300)
   .regex(
     /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
-    'Enter a host such as git.example.com, with its port where it is not the usual one.',
+    'Enter a host such as git.example.com. Add the port if it is not the default.',
   );
 
-/** The password is sent to `host` alone; without one, to the host that the app's source has now. */
+/** The password goes to `host` only; without one, to the host that the app's source has now. */
 export const updateCredentialInputSchema = credentialsOfSchema.extend({
   kind: z.enum(['https', 'registry']),
   host: sourceHostSchema.optional(),

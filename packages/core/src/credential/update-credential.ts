@@ -1,4 +1,4 @@
-// User names and passwords for repositories over https and for registries of images. Each is sent to one host only.
+// User names and passwords for repositories over https and for image registries. Each goes to one host only.
 import { recordAudit } from '../audit/index.ts';
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';

@@ -56,7 +56,7 @@ export interface ProtectedEnvironment {
 }
 
 /**
- * Answers which of the environments are protected. Shares the lock of whoever changes the protection, so that it counts for
+ * Returns which of the environments are protected. Shares the lock of changes to the protection, so that a change counts for
  * everything that has not committed yet.
  */
 export async function findProtected(

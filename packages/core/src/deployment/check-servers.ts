@@ -122,11 +122,11 @@ function loadServers(ctx: OrganizationCtx, ids: readonly string[]): Promise<Serv
 function otherHost(host: string): Failure {
   const whose =
     host === ''
-      ? 'Nobody knows which host the password of the source was entered for'
+      ? 'The password of the source has no known host'
       : `The password of the source was entered for ${host}, and the source is on another host now`;
   return {
     code: 'credential.other_host',
-    message: `${whose}, so it was not sent. Enter the password of the new host, or remove it, in the settings of the app; then deploy again.`,
+    message: `${whose}, so it was not sent. Enter the password of the new host, or remove it, in the settings of the app. Then deploy again.`,
   };
 }
 

@@ -11,8 +11,9 @@ export interface NewRoute extends Route {
 
 /**
  * Answers its id. A host belongs to one organization of this control plane as a whole; its paths lead to apps on the same
- * servers, because whoever asks for a host reaches only these. `reach` is where its domains may be written, the new one's place among them: who gets one of its
- * paths gets the cookies and the name of all that it leads to. Throws permission.denied, domain.taken and domain.elsewhere.
+ * servers, because a client of a host reaches only these. `reach` is where the caller may write domains. It must contain the new
+ * domain's environment and those of the host's other domains, because all paths of a host share its cookies and its name.
+ * Throws permission.denied, domain.taken and domain.elsewhere.
  */
 export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Promise<string> {
   const { organizationId } = ctx;

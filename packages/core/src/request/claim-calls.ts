@@ -1,4 +1,4 @@
-// Counts calls of one caller in a window, for all processes that share the database.
+// Counts of calls by one caller in a window, for all processes that share the database.
 import type { SystemCtx } from '../kernel/index.ts';
 
 export interface CallClaim {
@@ -9,7 +9,7 @@ export interface CallClaim {
 }
 
 export interface ClaimedCalls {
-  /** Fewer than asked for when the window has no more. */
+  /** Lower than requested if the window has no more. */
   readonly granted: number;
   readonly windowEndsInMs: number;
 }

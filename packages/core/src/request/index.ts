@@ -1,4 +1,4 @@
-// The door to how many calls and streams anybody may have, counted for all web processes together.
+// Entry point for the limits on calls and live streams, counted for all web processes together.
 export { type CallClaim, type ClaimedCalls, claimCalls } from './claim-calls.ts';
 export { closeStream, openStream, type StreamLimits, streamSeenMs, touchStreams } from './open-stream.ts';
 export { pruneRequests } from './prune-requests.ts';

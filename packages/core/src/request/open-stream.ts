@@ -1,4 +1,4 @@
-// Bounds the live streams that are open at once, by person and by organization, for all processes together.
+// Bounds on live streams that are open at once, by person and by organization, for all processes together.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import { AppError, type SystemCtx } from '../kernel/index.ts';
 
@@ -15,13 +15,13 @@ export interface NewStream {
 
 type StreamCtx = Pick<SystemCtx, 'tx'>;
 
-/** A stream whose process did not renew it for so long no longer counts: that process is gone. */
+/** Time after which a stream that its process did not renew no longer counts: that process is gone. */
 export const streamSeenMs = 20_000;
 
 /** Throws request.too_many when the person or the organization has as many open streams as it may. */
 export async function openStream({ tx }: StreamCtx, stream: NewStream, limits: StreamLimits): Promise<void> {
   const { streamId, userId, organizationId } = stream;
-  // Streams that open at once wait for each other, persons before organizations so that no two wait in a circle.
+  // Streams that open at once wait for each other, persons before organizations, so that no deadlock can occur.
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`open_stream ${userId}`}, 0))::text`;
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`open_stream ${organizationId}`}, 0))::text`;
   const [open] = await tx.$queryRaw<{ person: number; organization: number }[]>`

@@ -1,4 +1,4 @@
-// Deletes counts of calls whose window is over, and streams of processes that are gone.
+// Deletes counts of ended windows, and streams of processes that are gone.
 import type { SystemCtx } from '../kernel/index.ts';
 import { streamSeenMs } from './open-stream.ts';
 

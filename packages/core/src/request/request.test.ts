@@ -18,7 +18,7 @@ const open = (userId: string, organizationId = world.organizationId, limits = { 
   const streamId = newId('evt');
   return world.system((ctx) => openStream(ctx, { streamId, userId, organizationId }, limits)).then(() => streamId);
 };
-/** The counts' own clock goes on. */
+/** Advances the clock of the counts. */
 const endWindows = () => world.system(({ tx }) => tx.callCount.updateMany({ data: { endsAt: new Date(0) } }));
 const loseStreams = () => world.system(({ tx }) => tx.openStream.updateMany({ data: { seenAt: new Date(0) } }));
 
@@ -31,7 +31,7 @@ test('claims of several processes at once get no more than the window has, and t
   expect((await claim('shared', 3)).granted).toBe(3);
 });
 
-test('a person and an organization have so many open streams, however many are opened at once', async () => {
+test('open streams of a person and of an organization stay within their bounds, even when many open at once', async () => {
   const tried = await Promise.allSettled(Array.from({ length: 9 }, () => open('usr_a')));
   const opened = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   expect(opened).toHaveLength(3);
@@ -40,12 +40,12 @@ test('a person and an organization have so many open streams, however many are o
   await open('usr_b');
   await open('usr_b');
   await expect(open('usr_c')).rejects.toMatchObject({ code: 'request.too_many' });
-  // Streams of one person count in every organization together, those of another organization not for this one.
+  // Streams of one person count in every organization together, but not for another organization's bound.
   await open('usr_c', newId('org'));
   await expect(open('usr_a', newId('org'))).rejects.toMatchObject({ code: 'request.too_many' });
   await world.system((ctx) => closeStream(ctx, { streamId: opened[0] ?? '' }));
   await open('usr_a');
-  // With the bound off, the same flood gets through.
+  // The same flood succeeds without the bound.
   const unbounded = { personMax: 1e6, organizationMax: 1e6 };
   await Promise.all(Array.from({ length: 9 }, () => open('usr_a', world.organizationId, unbounded)));
 });

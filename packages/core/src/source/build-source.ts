@@ -1,4 +1,4 @@
-// The rule that binds a stored password to the host that it was entered for. Pure.
+// Rule that binds a stored password to the host that it was entered for. Pure.
 import { registryHost, repositoryHost } from './rules.ts';
 
 /** An image, a repository, or neither: an uploaded folder is read from the artifact store. */
@@ -18,14 +18,14 @@ export function buildSourceOf({ settings, repositoryUrl, uploadDigest }: BuildIn
   return uploadDigest === null ? { kind: 'repository', url: repositoryUrl } : { kind: 'upload' };
 }
 
-/** The kind of credential that a source needs when it is not public. */
+/** Returns the kind of credential that a source needs if it is not public. */
 export function kindOf(source: BuildSource): 'ssh' | 'https' | 'registry' | null {
   if (source.kind === 'upload') return null;
   if (source.kind === 'image') return 'registry';
   return source.url.startsWith('ssh:') ? 'ssh' : 'https';
 }
 
-/** The private half of an ssh key is never sent to a host, so a key is bound to none. */
+/** Reports whether a source may get a credential. An ssh key has no host, because its private half is never sent. */
 export function opens(credential: { readonly kind: string; readonly host: string }, source: BuildSource): boolean {
   if (credential.kind === 'ssh') return true;
   return credential.host !== '' && credential.host === hostOf(source);

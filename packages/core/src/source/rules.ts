@@ -54,14 +54,14 @@ function sshProblem(url: string): string | null {
   return url.length > urlLengthMax ? 'The repository address is too long.' : null;
 }
 
-/** Host and port of an https or http address, without the port that https has anyway. Null: it has none. */
+/** Returns host and port of an https or http address, without the default port of https. Null if it has no host. */
 export function repositoryHost(url: string): string | null {
   if (!/^https?:/i.test(url) || !URL.canParse(url)) return null;
   const { protocol, host, hostname, port } = new URL(url);
   return protocol === 'http:' && port === '' ? `${hostname}:80` : host;
 }
 
-/** Host and port of the registry that an engine pulls an image from. */
+/** Returns host and port of the registry that an engine pulls an image from. */
 export function registryHost(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (/[.:A-Z]/.test(first) || first === 'localhost');

@@ -3,7 +3,7 @@ import { pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 
 const derive = promisify(pbkdf2);
-/** As `fairlead-agent proxy --hash-password` has it (OWASP's count for PBKDF2-HMAC-SHA256). */
+/** Same count as in `fairlead-agent proxy --hash-password` (OWASP's count for PBKDF2-HMAC-SHA256). */
 const iterations = 600_000;
 
 /** `pbkdf2-sha256:<iterations>:<salt, base64>:<32 bytes, base64>`, with a salt of its own. */

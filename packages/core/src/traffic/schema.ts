@@ -227,7 +227,7 @@ export const appTrafficSchema = z.object({
   sticky: stickySchema.nullable().default(null),
   /** How long an instance that joins others gets less than its share; 0: not at all. */
   slowStartMs: anHourAtMost(0).default(0),
-  /** To one instance from one core; 0: as many as it makes use of (adaptive concurrency). */
+  /** Connections to one instance from one core; 0: adaptive concurrency. */
   connectionsPerInstance: wholeFrom(0, 10_000).default(0),
   /** Requests under way at one instance from one core; 0: as many as connections. */
   inFlightPerInstance: wholeFrom(0, 1_000_000).default(0),

@@ -1,4 +1,4 @@
-//! `check`: what works on this machine and what does not, each with what to do. Changes nothing that runs, and files of the
+//! `check`: reports what works on this machine and what to do about the rest. Changes nothing that runs, and changes files of the
 //! agent's state only with `--repair`.
 
 mod state;

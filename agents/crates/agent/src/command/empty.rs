@@ -1,5 +1,5 @@
-//! `empty`: removes everything in one folder of the trash, in a process of its own that can reach nothing else.
-//! Invariant: it is given the folder as a descriptor and never resolves a path outside of it.
+//! `empty`: removes everything in one folder of the trash, in a separate process that can reach nothing else. Invariant: it gets
+//! the folder as a descriptor and never resolves a path outside of it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,18 +18,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 
-/// After this a removal stops and makes room for others; the rest is done later.
+/// Time after which a removal stops, so that others have their turn; the rest is done later.
 const WORK_MAX: Duration = Duration::from_secs(60);
-/// Descriptors that the process may have: those of one walk and some.
+/// Descriptors that the process may have: those of one walk and a few more.
 const DESCRIPTORS_MAX: u64 = 128;
-/// Newest version of Landlock whose rights are taken away; an older kernel takes those it knows.
+/// Newest version of Landlock whose rights are taken away; an older kernel takes away those that it knows.
 const LANDLOCK: ABI = ABI::V6;
 
 /// Result of one removal, as JSON on standard output.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Emptied {
     pub(crate) removal: Removal,
-    /// Reason why nothing but the walk itself kept the process to the folder.
+    /// Reason why Landlock does not confine the process; the walk itself still stays in the folder.
     pub(crate) unconfined: Option<String>,
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn empty() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps this process to reading and removing below the folder (landlock(7)). Folders move within it, which kernels allow
-/// from the second version of Landlock on.
+/// Confines this process to reading and removing below the folder (landlock(7)). Folders move within it, which kernels allow from
+/// the second version of Landlock on.
 fn confine(folder: BorrowedFd<'_>) -> Result<(), String> {
     let needed: BitFlags<AccessFs> =
         AccessFs::ReadDir | AccessFs::RemoveDir | AccessFs::RemoveFile | AccessFs::MakeDir | AccessFs::Refer;
@@ -68,7 +68,7 @@ fn confine(folder: BorrowedFd<'_>) -> Result<(), String> {
     }
 }
 
-/// Folders of a user are emptied with that user's rights, and only the rest with the agent's: what the agent made, and what
+/// Empties a user's folders with that user's rights. The agent's rights remove only the rest: what the agent made, and what
 /// belongs to neither.
 fn remove(folder: OwnedFd, mut stop: impl FnMut() -> bool + Send) -> io::Result<Removal> {
     let mut removed = 0;
@@ -83,7 +83,7 @@ fn remove(folder: OwnedFd, mut stop: impl FnMut() -> bool + Send) -> io::Result<
     Ok(removal)
 }
 
-/// The folder itself, if a user owns it, else the folders in it that users own.
+/// Returns the folder itself if a user owns it, else the folders in it that users own.
 fn owned_folders(folder: &OwnedFd) -> io::Result<Vec<(u32, OwnedFd)>> {
     let owner = fstat(folder)?.st_uid;
     if owner != 0 {
@@ -131,7 +131,7 @@ mod tests {
         fs::write(outside.join("two"), "").unwrap();
         fs::write(inside.join("file"), "").unwrap();
         let folder = open(&inside);
-        // Rights belong to a thread: this one ends with them.
+        // Rights belong to a thread and end with this one.
         let thread = std::thread::spawn(move || {
             fs::remove_file(outside.join("one")).unwrap();
             if let Err(reason) = confine(folder.as_fd()) {
@@ -174,7 +174,7 @@ mod tests {
         for path in [of_user.clone(), of_user.join("read-only"), of_user.join("read-only/below")] {
             chown(path, Some(USER), Some(USER)).unwrap();
         }
-        // As Go leaves its modules.
+        // Go leaves its modules like this.
         for path in [of_user.join("read-only/below"), of_user.join("read-only")] {
             fs::set_permissions(path, PermissionsExt::from_mode(0o500)).unwrap();
         }

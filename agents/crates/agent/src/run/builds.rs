@@ -49,7 +49,7 @@ pub(crate) struct Builds {
     running: Option<Running>,
     events: mpsc::UnboundedSender<BuildEvent>,
     lines: mpsc::Sender<DeploymentLine>,
-    /// The end of what a former run left; the first build waits for it.
+    /// Cleans up after a former run; the first build waits for it.
     clearing: Option<JoinHandle<()>>,
 }
 
@@ -165,7 +165,7 @@ impl Builds {
             if let Some(clearing) = clearing
                 && let Err(error) = clearing.await
             {
-                tracing::error!(%error, "what former builds left was not cleared");
+                tracing::error!(%error, "files and processes of former builds could not be cleared");
             }
             let outcome = match user {
                 Ok(user) => {

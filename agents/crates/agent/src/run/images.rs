@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 
 use super::disk;
 
-/// Begins the names of an agent of an older version.
+/// Prefix of the names that an older agent gave.
 const FORMER_REPOSITORY: &str = "fairlead-release/";
 /// Between reading an archive and sending it.
 const PIECE_BYTES: usize = 1 << 17;

@@ -1,5 +1,5 @@
-//! Empties the trash in the background, one folder at a time, each in a process of its own: a removal that fails, hangs or
-//! crashes is never the agent's. Never waited for; a folder that can't be removed is named and tried again later.
+//! Empties the trash in the background, one folder at a time, each in a separate process, so that a removal that fails, hangs or
+//! crashes never harms the agent. Nothing waits for it; it names a folder that can't be removed and retries later.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,12 +18,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::command::Emptied;
 use crate::metrics::Metrics;
 
-/// Pauses before a folder that could not be removed is tried again.
+/// Shortest and longest pause before a retry of a folder that could not be removed.
 const AGAIN_FIRST: Duration = Duration::from_secs(60);
 const AGAIN_MOST: Duration = Duration::from_secs(6 * 60 * 60);
-/// A removal ends by itself before; one that hangs in the kernel is left behind.
+/// Limit for one removal, which normally ends earlier by itself. The agent abandons one that hangs in the kernel.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// How often the trash is read without being told.
+/// Interval at which the trash is read without a notification.
 const LOOK_PAUSE: Duration = Duration::from_secs(10 * 60);
 
 /// Removes what was set aside.
@@ -54,7 +54,7 @@ impl TrashEmptier {
             self.delayed.retain(|path, _| entries.contains(path));
             self.metrics.trash(entries.len(), self.delayed.values().filter(|delay| delay.stuck).count());
             let now = Instant::now();
-            // Those that were never tried come first, then the one that waits longest.
+            // New entries come first, then the one that waits longest.
             let due = |path: &PathBuf| self.delayed.get(path).map(|delay| delay.until);
             let next = entries.into_iter().min_by_key(due);
             match next {
@@ -92,7 +92,7 @@ impl TrashEmptier {
             Ok(removal) if removal.is_complete() => {
                 self.delayed.remove(&path);
             }
-            // So much that it took too long: others come first, and then the rest.
+            // The folder is so large that time ran out: others come first, and then the rest of it.
             Ok(removal) if removal.left_count == 0 && removal.removed > 0 => {
                 delay.stuck = false;
                 delay.backoff.reset();
@@ -113,7 +113,7 @@ impl TrashEmptier {
     async fn empty(&mut self, path: &Path) -> io::Result<Removal> {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let folder = match fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
-            // Its owner may have put a link or a file in its place before it was set aside.
+            // The owner may have replaced it with a link or a file before it was set aside.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTDIR | libc::ELOOP)) => {
                 fs::remove_file(path)?;
                 return Ok(Removal::default());
@@ -137,7 +137,7 @@ impl TrashEmptier {
         command.stdin(Stdio::from(folder)).stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = timeout(REMOVAL_TIMEOUT, command.spawn()?.wait_with_output());
         let Output { status, stdout, stderr } =
-            output.await.map_err(|_| io::Error::other("its removal hangs and was given up"))??;
+            output.await.map_err(|_| io::Error::other("its removal hangs, and the agent stopped waiting for it"))??;
         if status.success() {
             return Ok(serde_json::from_slice(&stdout)?);
         }
@@ -157,7 +157,7 @@ fn sentence(removal: &Removal) -> String {
     let named: Vec<String> = removal.left.iter().map(|left| format!("{} ({})", left.path, left.reason)).collect();
     let more = removal.left_count - removal.left.len() as u64;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}. Remove it by hand, or what keeps it; until then it is tried again", named.join(", "))
+    format!("{}{more}. Remove it yourself, or remove what blocks it; the agent keeps trying", named.join(", "))
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
             assert!(delay.stuck && delay.until > Instant::now());
         }
         assert!(entry.exists());
-        // A link in the place of a folder leads nowhere.
+        // A link that replaces a folder leads nowhere.
         let link = folders.trash().join("link");
         symlink(folders.state(), &link).unwrap();
         emptier.remove(link.clone()).await;

@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so() {
@@ -174,7 +174,7 @@ impl Run {
         self.until_says("routes applied");
     }
 
-    /// Waits for a line of the log that has these words, and returns it.
+    /// Waits for a log line that contains these words, and returns it.
     pub(crate) fn until_says(&mut self, words: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {

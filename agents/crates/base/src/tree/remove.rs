@@ -1,5 +1,5 @@
-//! Removes everything below a folder. Folders below a bounded depth are renamed up first, so `..` is never needed and nothing
-//! depends on where the owner of the tree moves folders meanwhile.
+//! Removal of everything below a folder. Folders below a bounded depth are renamed up first, so the walk never needs `..` and
+//! never depends on where the tree's owner moves folders.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -18,19 +18,19 @@ use serde::{Deserialize, Serialize};
 use super::{HELD_MAX, is_dots, open_folder, open_inside};
 use crate::random;
 
-/// Passes over one folder that somebody keeps filling.
+/// Maximum number of passes over one folder that another process keeps filling.
 const PASSES_MAX: u32 = 8;
-/// Passes of that kind in the whole tree.
+/// Maximum number of such passes in the whole tree.
 const REFILLED_MAX: u32 = 1_000;
-/// Entries that are named in a report; the rest is counted.
+/// Number of entries that a report names; it counts the rest.
 const NAMED_MAX: usize = 8;
-/// Bytes of a path in a report.
+/// Longest path in a report, in bytes.
 const SHOWN_BYTES_MAX: usize = 200;
 
 /// An entry that could not be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftover {
-    /// Path below the folder that was emptied. Only its end, after `…`, when it is long.
+    /// Path below the emptied folder. A long path is cut to its end, after `…`.
     pub path: String,
     /// Error of the system.
     pub reason: String,
@@ -39,18 +39,18 @@ pub struct Leftover {
 /// Result of emptying a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
-    /// Entries that were removed.
+    /// Number of removed entries.
     pub removed: u64,
-    /// The first entries that stay, with the reason of each.
+    /// First entries that stay, each with its reason.
     pub left: Vec<Leftover>,
-    /// Entries that stay, without the folders that only hold them.
+    /// Number of entries that stay, without the folders that only hold them.
     pub left_count: u64,
-    /// The work was stopped before its end.
+    /// True if the work stopped before its end.
     pub stopped: bool,
 }
 
 impl Removal {
-    /// Nothing is left.
+    /// Reports whether nothing is left.
     pub fn is_complete(&self) -> bool {
         self.left_count == 0 && !self.stopped
     }
@@ -68,7 +68,7 @@ impl Removal {
     }
 }
 
-/// Removes a file, a link, or a folder with everything below it; success when there is none. Blocking.
+/// Removes a file, a link, or a folder with everything below it; succeeds when nothing is there. Blocking.
 pub fn remove(path: &Path) -> io::Result<()> {
     let (parent, name) = match split(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -88,7 +88,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder readable and writable for its owner; never what a link leads to.
+/// Makes a folder readable and writable for its owner; never follows a link.
 pub(crate) fn take_rights(path: &Path) -> io::Result<()> {
     let (parent, name) = split(path)?;
     open_owned(parent.as_fd(), &name, fstat(&parent)?.st_dev)?;
@@ -109,7 +109,7 @@ fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Removes everything below `folder`, which stays. `stop` is asked before each entry. Blocking.
+/// Removes everything below `folder`, which stays. Calls `stop` before each entry. Blocking.
 pub fn empty(folder: OwnedFd, stop: impl FnMut() -> bool) -> io::Result<Removal> {
     let top = Level::new(folder, CString::default())?;
     let mut work = Work { levels: vec![top], removal: Removal::default(), refilled: 0, stop };
@@ -123,16 +123,16 @@ pub fn empty(folder: OwnedFd, stop: impl FnMut() -> bool) -> io::Result<Removal>
     Ok(work.removal)
 }
 
-/// A folder on the way down.
+/// Folder on the way down.
 struct Level {
     dir: Dir,
     device: u64,
     /// Name in the folder above; empty at the top.
     name: CString,
     passes: u32,
-    /// A folder from below was moved here, so another pass is needed.
+    /// True if a folder from below was moved here, so another pass is needed.
     received: bool,
-    /// Entries here that stay: they are not tried again, and the folder can't go.
+    /// Entries here that stay: they are not retried, and the folder can't be removed.
     left: HashSet<CString>,
 }
 
@@ -140,19 +140,19 @@ impl Level {
     fn new(folder: OwnedFd, name: CString) -> io::Result<Self> {
         let device = own(folder.as_fd())?;
         let mut dir = Dir::new(folder)?;
-        // Somebody else may have read by the same descriptor.
+        // Another reader may have used the same descriptor.
         dir.rewind();
         Ok(Self { dir, device, name, passes: 0, received: false, left: HashSet::new() })
     }
 }
 
-/// Takes the rights that the owner of a folder may lack, as in Go's read-only modules; returns its device.
+/// Restores the rights that the owner of a folder may lack, as in Go's read-only modules; returns the folder's device.
 fn own(folder: BorrowedFd<'_>) -> rustix::io::Result<u64> {
     let found = fstat(folder)?;
     let mode = Mode::from_raw_mode(found.st_mode as RawMode);
     if !mode.contains(Mode::RWXU) {
         match fchmod(folder, mode | Mode::RWXU) {
-            // Not the owner: the entries of the folder tell what that means.
+            // Not the owner: the errors of the entries show the consequence.
             Ok(()) | Err(Errno::PERM | Errno::ROFS) => {}
             Err(error) => return Err(error),
         }
@@ -203,7 +203,7 @@ impl<S: FnMut() -> bool> Work<S> {
         }
         match unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
-            // The owner put something else in its place.
+            // The owner replaced it.
             Err(Errno::NOTDIR) => {
                 let done = unlinkat(parent, name, AtFlags::empty());
                 self.done(name, done);
@@ -223,7 +223,7 @@ impl<S: FnMut() -> bool> Work<S> {
         }
         match open_owned(parent, name, device) {
             Ok(folder) => self.levels.push(Level::new(folder, name.to_owned())?),
-            // Replaced meanwhile; the next pass takes what is there then.
+            // Replaced in between; the next pass removes what is there then.
             Err(Errno::NOTDIR | Errno::LOOP | Errno::NOENT) => {}
             Err(error) => self.leave(name, error),
         }
@@ -243,14 +243,14 @@ impl<S: FnMut() -> bool> Work<S> {
         self.keep(name);
     }
 
-    /// Remembers an entry of the deepest level that stays.
+    /// Records an entry of the deepest level that stays.
     fn keep(&mut self, name: &CStr) {
         if let Some(level) = self.levels.last_mut() {
             level.left.insert(name.to_owned());
         }
     }
 
-    /// Renames a folder of the deepest level to the highest one on the same device: the top, unless it is of a subvolume.
+    /// Renames a folder of the deepest level to the highest level on the same device: the top, unless it is on a subvolume.
     fn move_up(&mut self, name: &CStr) -> rustix::io::Result<()> {
         let Some((level, above)) = self.levels.split_last_mut() else { return Ok(()) };
         let Some(target) = above.iter_mut().find(|target| target.device == level.device) else {
@@ -269,7 +269,7 @@ impl<S: FnMut() -> bool> Work<S> {
         moved
     }
 
-    /// Ends a pass over the deepest level: goes up when it is gone, else begins another pass or leaves it.
+    /// Ends a pass over the deepest level: goes up when the level is gone, else begins another pass or leaves it.
     fn finish(&mut self) -> io::Result<()> {
         let Some((level, above)) = self.levels.split_last_mut() else { return Ok(()) };
         if std::mem::take(&mut level.received) {
@@ -294,10 +294,10 @@ impl<S: FnMut() -> bool> Work<S> {
         };
         let Some(level) = self.levels.pop() else { return Ok(()) };
         if removed.is_err() && !level.left.is_empty() {
-            // Its entries are named already.
+            // Its entries are in the report already.
             self.keep(&level.name);
         } else {
-            // The owner put something else in its place.
+            // The owner replaced it.
             let removed = if removed == Err(Errno::NOTDIR) { Ok(()) } else { removed };
             self.done(&level.name, removed);
         }
@@ -305,13 +305,13 @@ impl<S: FnMut() -> bool> Work<S> {
     }
 }
 
-/// Opens a folder inside another one, with the rights to read and change it where its owner took them away.
+/// Opens a folder inside another one, and restores the rights to read and change it if its owner took them away.
 fn open_owned(parent: BorrowedFd<'_>, name: &CStr, device: u64) -> rustix::io::Result<OwnedFd> {
     match open_folder(parent, name, device) {
         Err(Errno::ACCESS) => {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let folder = open_inside(parent, name, flags, device)?;
-            // A descriptor opened for its path alone can't be changed but by this name of the very same inode.
+            // A descriptor that was opened for its path alone can be changed only through this name of the same inode.
             chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU)?;
             open_folder(parent, name, device)
         }
@@ -337,7 +337,7 @@ fn shown(levels: &[Level], name: &CStr) -> String {
     format!("…{}", &path[from..])
 }
 
-/// Names come from hostile programs and go to a log: control characters are escaped.
+/// Escapes control characters: names come from hostile programs and go to a log.
 fn push(path: &mut String, name: &CStr) {
     for letter in name.to_string_lossy().chars() {
         if letter.is_control() {

@@ -1,4 +1,4 @@
-//! Attacks on the walks: depth, links that are swapped in, mounts, entries that stay, folders that are filled meanwhile.
+//! Attacks on the walks: depth, swapped links, mounts, entries that stay, folders that are filled during the walk.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -11,12 +11,12 @@ use rustix::fs::{IFlags, RenameFlags, ioctl_getflags, ioctl_setflags, mkdirat, r
 use super::*;
 
 const LEVELS: usize = 100_000;
-/// Stack of the walks under test, so that any recursion shows.
+/// Stack size of the walks under test, so that recursion overflows it.
 const STACK_BYTES: usize = 128 * 1024;
-/// Set in the process that removes a tree the recursive way.
+/// Set in the process that removes a tree recursively.
 const TWIN: &str = "FAIRLEAD_TEST_RECURSIVE_REMOVAL";
 
-/// Makes folders within folders, as `mkdir` and `cd` in a loop do.
+/// Makes nested folders, as `mkdir` and `cd` in a loop do.
 fn nest(folder: &Path, levels: usize) {
     fs::create_dir_all(folder).unwrap();
     let mut at = openat(rustix::fs::CWD, folder, FOLDER, Mode::empty()).unwrap();
@@ -27,7 +27,7 @@ fn nest(folder: &Path, levels: usize) {
     openat(&at, c"file", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).unwrap();
 }
 
-/// A folder in memory where there is one: a disk takes a minute for that many folders.
+/// Makes a folder in memory if possible: a disk needs a minute for so many folders.
 fn fast_folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -65,10 +65,10 @@ fn a_tree_of_a_hundred_thousand_levels_is_measured_and_removed_on_a_small_stack(
 
 #[test]
 fn the_recursive_removal_ends_its_process_at_a_depth_that_this_one_removes() {
-    // Below the usual bound of descriptors, of which the recursive way takes one a level.
+    // Lower than the usual limit of descriptors; a recursive removal takes one for each level.
     const TWIN_LEVELS: usize = 16_000;
     if let Some(tree) = std::env::var_os(TWIN) {
-        // The stack that tokio gives to blocking work.
+        // Stack size that tokio gives to blocking work.
         let work = std::thread::Builder::new().stack_size(2 << 20).spawn(move || fs::remove_dir_all(tree));
         work.unwrap().join().unwrap().unwrap();
         return;
@@ -117,7 +117,7 @@ fn what_links_lead_to_is_neither_measured_nor_removed() {
     assert!(is_empty(dir.path()) && outside.path().join("kept").exists());
 }
 
-/// Swaps a folder and a link that leads outside.
+/// Swaps a folder with a link that leads outside.
 fn swap(tree: &Path) {
     match renameat_with(rustix::fs::CWD, tree.join("folder"), rustix::fs::CWD, tree.join("link"), RenameFlags::EXCHANGE)
     {
@@ -127,7 +127,7 @@ fn swap(tree: &Path) {
     }
 }
 
-/// A tree whose folder is swapped for a link to a folder outside.
+/// Makes a tree whose folder is swapped for a link to a folder outside.
 fn trap(dir: &Path) -> (PathBuf, PathBuf) {
     let (tree, outside) = (dir.join("tree"), dir.join("outside"));
     for folder in [&tree.join("folder"), &outside] {
@@ -141,7 +141,7 @@ fn trap(dir: &Path) -> (PathBuf, PathBuf) {
 #[test]
 fn a_folder_that_is_swapped_for_a_link_while_it_is_removed_leads_nowhere() {
     let dir = tempfile::tempdir().unwrap();
-    // At every step, also between the reading of a name and the work on it.
+    // Swaps at every step, also between the reading of a name and the work on it.
     for at in 0..8 {
         let (tree, outside) = trap(dir.path());
         let mut steps = 0;
@@ -155,7 +155,7 @@ fn a_folder_that_is_swapped_for_a_link_while_it_is_removed_leads_nowhere() {
         assert!(removal.unwrap().is_complete() && is_empty(&tree));
         assert!(outside.join("victim").exists(), "swapped at step {at}");
     }
-    // And at any moment, by another thread.
+    // Swaps at any moment, from another thread.
     for _ in 0..50 {
         let (tree, outside) = trap(dir.path());
         let folder = open(&tree);
@@ -201,7 +201,7 @@ fn entries_that_can_not_be_removed_are_named_and_all_others_go() {
     let file = File::create(deep.join("fixed")).unwrap();
     let flags = ioctl_getflags(&file).unwrap_or(IFlags::empty());
     if ioctl_setflags(&file, flags | IFlags::IMMUTABLE).is_err() {
-        // Neither root nor such a file system.
+        // The test needs root and such a file system.
         return;
     }
     assert!(fs::remove_file(deep.join("fixed")).is_err(), "the entry can't be removed");

@@ -1,4 +1,4 @@
-//! What a build that means harm gets away with: the same attempts by a command of a build, and by a bare process of the same rights.
+//! Attempts of a hostile build: the same attempts by a command of a build, and by a bare process with the same rights.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::process::CommandExt;
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::*;
 
-/// Tries what no build needs; prints each attempt with the error that it met, zero for none. Its arguments: a file and a
-/// folder of others, the name of an abstract socket of theirs.
+/// Tries what no build needs; prints each attempt with its error, zero for none. Arguments: a file and a folder of others, and
+/// the name of an abstract socket of theirs.
 const INTRUDER: &str = r#"
 use Socket;
 my ($file, $folder, $socket) = @ARGV;
@@ -31,7 +31,7 @@ fn outcomes<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String
     lines.filter_map(|line| line.split_once('=')).map(|(name, outcome)| (name.into(), outcome.into())).collect()
 }
 
-/// A build of one command, without an engine or a registry.
+/// Runs a build of one command, without an engine or a registry.
 fn manifest(command: &str) -> String {
     format!("[build]\nbuild = '{command}'\n[run]\nstart = 'true'\n")
 }
@@ -42,7 +42,7 @@ async fn a_build_reaches_its_own_files_and_no_more_of_the_kernel_than_an_app() {
         return;
     }
     let (host, server) = (GitHost::start(), Server::new());
-    // Open to every user of the server, as files often are by mistake.
+    // Readable by every user of the server, as files often are by mistake.
     let others = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = others.path().join("file");
     std::fs::write(&file, "x").unwrap();
@@ -81,7 +81,7 @@ async fn a_build_reaches_its_own_files_and_no_more_of_the_kernel_than_an_app() {
     assert!(!others.path().join("left").exists());
 }
 
-/// Writes as many MiB as it is told into a place: a folder, the cache, or below more names than a path may have.
+/// Writes the given number of MiB into a target: a folder, the cache, or below more names than a path may have.
 const WRITER: &str = r#"
 my ($place, $name, $mebibytes) = @ARGV;
 if ($place eq 'cache') { $place = $ENV{npm_config_cache}; mkdir $place; }

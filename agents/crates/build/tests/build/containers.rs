@@ -108,7 +108,7 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
     server.fails(&absent, "build.container_failed", "could not be pulled").await;
 }
 
-/// Builds as an engine does when nobody tells it to ask registries.
+/// Builds as an engine does when it need not ask registries.
 async fn build_with_local_images(docker: &Docker, dockerfile: &str) -> bool {
     use fairlead_engine::bollard::{body_full, query_parameters::BuildImageOptionsBuilder};
     let mut context = tar::Builder::new(Vec::new());
@@ -155,13 +155,13 @@ async fn a_dockerfile_gets_nothing_of_an_image_that_another_app_has_on_the_serve
         host.repository(&repository, &[("Dockerfile", attack)]);
         server.fails(&spec(host.url(&repository), "main"), "build.container_failed", "could not be built").await;
     }
-    // Stages of its own are no images of others.
+    // Stages of the Dockerfile are no images of others.
     let own = "FROM scratch AS one\nCOPY page /page\nFROM scratch\nCOPY --from=one /page /page\nCMD [\"/page\"]\n";
     host.repository("own.git", &[("Dockerfile", own), ("page", "mine")]);
     server.build(&spec(host.url("own.git"), "main"), &mut Ears::default()).await.unwrap();
 }
 
-/// Ends only once the limits that it sees are those of its build.
+/// Ends only when it sees the limits of its build.
 const LIMITED: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\n\
     RUN until [ \"$(/bin/busybox cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max)\" = 4096 ]; \
     do /bin/busybox sleep 0.1; done 2>/dev/null\n\

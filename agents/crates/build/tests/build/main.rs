@@ -450,7 +450,7 @@ async fn an_agent_without_root_builds_as_itself() {
     assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Depth itself is `fairlead_base::tree`'s to test; here nothing that a build leaves may be walked when it ends.
+/// Tests that the end of a build walks nothing that it leaves; `fairlead_base::tree` tests depth itself.
 #[tokio::test]
 async fn folders_of_any_depth_that_a_build_makes_are_taken_out_of_use_with_it() {
     let (host, server) = (GitHost::start(), Server::new());

@@ -67,7 +67,7 @@ async fn a_node_of_the_apps_choice_with_pnpm_installs_and_runs() {
     assert!(failure.message.contains("no node 999 of package.json (engines)"), "{}", failure.message);
 }
 
-/// Uses what build tools use of the kernel: threads, child processes, shared memory, a native program of a package.
+/// Uses the kernel features that build tools need: threads, child processes, shared memory, a native program of a package.
 const HEAVY: &str = r#"
 const { Worker, isMainThread } = require('node:worker_threads');
 const { execFileSync } = require('node:child_process');

@@ -1,4 +1,5 @@
-//! Clients that ask and then take nothing, or next to nothing, over each protocol; and clients that ask for more than there is room for.
+//! Clients that ask and then read nothing, or nearly nothing, over each protocol; and clients that ask for more than there is
+//! room for.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,9 +23,9 @@ use crate::support::client::{Client, get as get_http1};
 const STREAMS: u32 = 128;
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 const WINDOW_MAX: u32 = 0x7fff_ffff;
-/// The proxy's growth, whatever a client does.
+/// Maximum growth of the proxy, whatever a client does.
 const GROWTH_MIB_MAX: u64 = 128;
-/// Streams that have to be under way, with their responses begun, for a flood to count as one.
+/// Minimum number of streams with begun responses for a flood to count.
 const STALLED_MIN: usize = 100;
 
 pub fn trials() -> Vec<Trial> {
@@ -43,18 +44,18 @@ fn count(short: usize, long: usize) -> usize {
     if is_long() { long } else { short }
 }
 
-/// How long a flood is kept up, by what it must not disturb.
+/// Duration of a flood, by what it must not disturb.
 fn rounds() -> usize {
     count(20, 200)
 }
 
-/// Opens as many streams as a connection may have, in one piece.
+/// Opens as many streams as a connection may have, in one write.
 fn ask_on_all_streams(path: &str) -> Vec<u8> {
     let head = get(path);
     (0..STREAMS).flat_map(|number| frame(HEADERS, END_HEADERS | END_STREAM, number * 2 + 1, &head)).collect()
 }
 
-/// Reads what comes until nothing does; the responses that began.
+/// Reads until nothing more comes; returns the number of begun responses.
 async fn responses(client: &mut Frames) -> usize {
     let mut begun = 0;
     while let Ok(Some(frame)) = timeout(STALL, client.next()).await {
@@ -63,7 +64,7 @@ async fn responses(client: &mut Frames) -> usize {
     begun
 }
 
-/// Windows of nothing, opened by one byte again and again.
+/// Empty windows that the client opens by one byte, again and again.
 async fn stalled_streams(stage: Stage) {
     let mut clients = Vec::new();
     for _ in 0..count(16, 100) {
@@ -87,12 +88,12 @@ async fn stalled_streams(stage: Stage) {
     assert!(begun >= STALLED_MIN, "{begun} streams were stalled");
 }
 
-/// Windows as wide as they get, on connections that nobody reads.
+/// Windows of maximum size, on connections that are never read.
 async fn unread_connections(stage: Stage) {
     leave_unread(&stage, "/large").await;
 }
 
-/// The same with responses that are small enough for the proxy to be done with at once.
+/// The same with responses so small that the proxy finishes them at once.
 async fn small_responses_unread(stage: Stage) {
     leave_unread(&stage, "/small").await;
 }
@@ -113,7 +114,7 @@ async fn leave_unread(stage: &Stage, path: &str) {
 
 type Http3Stream = RequestStream<BidiStream<bytes::Bytes>, bytes::Bytes>;
 
-/// Windows with room for a head and little more.
+/// Windows with room for a head and little else.
 async fn http3_stalled_streams(stage: Stage) {
     let tls = QuicClientConfig::try_from(stage.door.tls(&["h3"])).unwrap();
     let mut config = ClientConfig::new(Arc::new(tls));
@@ -159,7 +160,7 @@ async fn slow_readers(stage: Stage) {
     assert!(begun >= STALLED_MIN, "{begun} responses were stalled");
 }
 
-/// Requests with heads of nearly 64 KiB for an app that never answers, many more than it has room for.
+/// Requests with heads of nearly 64 KiB for an app that never answers: many more than the proxy has room for.
 async fn queued_heads(stage: Stage) {
     let mut head = get("/other/held");
     for number in 0..15 {
@@ -190,7 +191,7 @@ async fn queued_heads(stage: Stage) {
     assert!(reached >= STALLED_MIN && refused > 0, "{reached} requests reached the app, {refused} were refused");
 }
 
-/// More connections than one client may have, none of which says a word.
+/// More silent connections than one client may have.
 async fn connections_of_one_client(stage: Stage) {
     let mut streams = Vec::new();
     for _ in 0..count(1500, 3000) {

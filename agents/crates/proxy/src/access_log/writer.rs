@@ -1,5 +1,5 @@
-//! The thread that makes lines and appends them to the file that `run` passes and rotates. A disk that fails costs lines and a
-//! word in the agent's log, never a request.
+//! Access log writer: a thread that formats lines and appends them to the file that `run` passes and rotates. A failing disk
+//! costs lines and a message in the agent's log, never a request.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -14,15 +14,15 @@ const WAITING_MAX: usize = 64;
 /// How long a proxy that ends waits for its last lines.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A file grows to so many times its bound while no `run` rotates it; further lines are lost.
+/// A file may grow to this multiple of its bound while no `run` rotates it; further lines are lost.
 const FULL_FACTOR: u64 = 2;
 
 /// What the thread is told.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Write like this from now on.
+    /// Sets the format from now on.
     Set(LogFile),
-    /// Write there from now on.
+    /// Sets the file from now on.
     File(File),
     /// Encoded records.
     Records(Vec<u8>),
@@ -94,7 +94,7 @@ impl LogWriter {
         let no_file = || io::Error::other("the process that started this proxy has passed no file");
         let open = self.open.as_mut().ok_or_else(no_file)?;
         if open.bytes >= settings.file_bytes_max.saturating_mul(FULL_FACTOR) {
-            return Err(io::Error::other("the file is full, and nobody rotates it"));
+            return Err(io::Error::other("the file is full, and no process rotates it"));
         }
         open.file.write_all(&self.lines)?;
         open.bytes += self.lines.len() as u64;

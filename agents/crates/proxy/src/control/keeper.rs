@@ -266,7 +266,7 @@ impl Kept {
                 event = self.channel.receive() => match event {
                     Ok(Some(event)) => {
                         self.heard = Instant::now();
-                        // No event has any: a proxy in the wrong hands could use up those of this process.
+                        // No event carries descriptors: a hijacked proxy could use up those of this process.
                         self.channel.drop_descriptors();
                         let is_second = matches!(event.body, Some(proxy_event::Body::Stats(_)));
                         self.event(event.body, stats);
@@ -329,7 +329,7 @@ impl Kept {
         sent
     }
 
-    /// Opens and rotates the access log, and passes another file to everybody who writes to it.
+    /// Opens and rotates the access log, and passes a new file to every process that writes to it.
     async fn look_after_log(&mut self) -> Result<(), ProxyError> {
         let Some(file) = self.log.look().await else { return Ok(()) };
         self.retiring.pass_log(&file);

@@ -55,13 +55,13 @@ async fn command_with(
     Ok(sent.map_err(|_| ProxyError::Silent)??)
 }
 
-/// Waits for the greeting of a proxy that was just started.
+/// Waits for the greeting of a newly started proxy.
 pub(super) async fn greet_new(channel: &mut Channel) -> Result<(), ProxyError> {
     greet(channel, START_TIMEOUT).await?;
     Ok(())
 }
 
-/// Tells the process that the proxy says it is.
+/// Returns the process that the proxy claims to be.
 async fn greet(channel: &mut Channel, patience: Duration) -> Result<u32, ProxyError> {
     let hello = ProxyHello {
         protocol_version: LOCAL_PROTOCOL,
@@ -90,7 +90,7 @@ async fn take_over(path: &Path) -> Result<Option<Adopted>, ProxyError> {
     };
     let mut channel = Channel::new(stream);
     let pid = greet(&mut channel, ANSWER_TIMEOUT).await?;
-    // It is ended by this number one day: a proxy in the wrong hands must not name another process.
+    // The agent ends the proxy by this number later: a hijacked proxy must not name another process.
     if channel.sender() != Some(pid) {
         return Err(ProxyError::Protocol("the proxy says that it is another process"));
     }

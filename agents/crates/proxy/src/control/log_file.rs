@@ -1,5 +1,5 @@
-//! Keeper of the access log's file in `run`: opens it, rotates it when it is full, opens it anew when it was moved. The proxy gets
-//! descriptors only. Invariant: a disk that hangs delays lines, never the keeper.
+//! Access log file in `run`: opens it, rotates it when it is full, and reopens it when it was moved. The proxy gets descriptors
+//! only. Invariant: a disk that hangs delays lines, never the keeper.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use fairlead_wire::proxy_settings;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A disk may take so long before the keeper goes on without it.
+/// Maximum wait for a slow disk before the keeper continues without it.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Path and bounds of the log.
@@ -31,7 +31,7 @@ struct Open {
     file: Arc<File>,
 }
 
-/// The log's file, and the look at it that is under way.
+/// Open log file, and the check of it that runs.
 #[derive(Debug, Default)]
 pub(super) struct LogFile {
     wanted: Option<Wanted>,
@@ -41,7 +41,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Takes over what a table says. One whose settings can't be read is refused by the proxy and changes nothing here.
+    /// Takes over the settings of a table. Ignores settings that can't be read; the proxy refuses them.
     pub(super) fn want(&mut self, snapshot: &ProxySnapshot) {
         let Ok(settings) = proxy_settings(snapshot.settings.as_ref()) else { return };
         let is_on = settings.access_log.enabled && !snapshot.access_log_path.is_empty();
@@ -52,12 +52,12 @@ impl LogFile {
         }
     }
 
-    /// The file that lines go to now.
+    /// Returns the file that lines go to now.
     pub(super) fn current(&self) -> Option<Arc<File>> {
         self.open.as_ref().map(|open| Arc::clone(&open.file))
     }
 
-    /// Looks at the file; tells the one to write to when it is another than before.
+    /// Checks the file; returns the one to write to if it has changed.
     pub(super) async fn look(&mut self) -> Option<Arc<File>> {
         let mut looking = match self.looking.take() {
             Some(looking) => looking,
@@ -90,7 +90,7 @@ impl LogFile {
     }
 }
 
-/// `None` while the file of this inode is there and has room.
+/// Returns `None` while the file of this inode exists and has room.
 fn look_at(Wanted { path, settings }: Wanted, known: Option<u64>) -> io::Result<Option<Open>> {
     match std::fs::metadata(&path) {
         Ok(there) if there.len() >= settings.file_bytes_max => rotate(&path, settings.files_max)?,
@@ -99,13 +99,13 @@ fn look_at(Wanted { path, settings }: Wanted, known: Option<u64>) -> io::Result<
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // It holds addresses and paths of clients, so other users must not read it.
+    // Clients' addresses and paths are in it, so other users must not read it.
     let file = OpenOptions::new().create(true).append(true).mode(0o640).open(&path)?;
     let inode = file.metadata()?.ino();
     Ok(Some(Open { path, inode, file: Arc::new(file) }))
 }
 
-/// `access.log` becomes `access.log.1`, that one `.2`, and so on; beyond `files_max` they are removed.
+/// Renames `access.log` to `access.log.1`, that one to `.2`, and so on; removes files beyond `files_max`.
 fn rotate(path: &Path, files_max: u32) -> io::Result<()> {
     let numbered = |number: u32| {
         let mut name = path.as_os_str().to_owned();

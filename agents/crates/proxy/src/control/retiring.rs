@@ -23,7 +23,7 @@ const BURIAL_TIMEOUT: Duration = Duration::from_millis(200);
 /// Commands that may wait for a slow one; it misses more.
 const COMMANDS_MAX: usize = 16;
 
-/// A message to one.
+/// Message to one retiring proxy.
 enum Order {
     Command(proxy_command::Body),
     Log(Arc<File>),
@@ -77,7 +77,7 @@ impl Retiring {
         self.order(|| Order::Command(body.clone()));
     }
 
-    /// Passes all of them the access log's file.
+    /// Passes the access log's file to all of them.
     pub(super) fn pass_log(&self, file: &Arc<File>) {
         self.order(|| Order::Log(Arc::clone(file)));
     }

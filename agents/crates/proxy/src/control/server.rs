@@ -64,11 +64,11 @@ pub(crate) struct ControlServer {
     /// What the cores count by.
     pub(crate) shared: Arc<Shared>,
     pub(crate) collected_at: Instant,
-    /// Of the snapshot in use.
+    /// Warning about the snapshot in use.
     pub(crate) warnings: Vec<&'static str>,
     /// Apps that requests wait for.
     pub(crate) wakes: mpsc::UnboundedReceiver<Box<str>>,
-    /// The user who started this process; only this one and root may command it.
+    /// User who started this process; only this user and root may command it.
     pub(crate) owner: u32,
 }
 
@@ -177,7 +177,7 @@ impl ControlServer {
     }
 
     /// Takes a snapshot into use on every core, or on none. Its certificates go first: a route must not lack one.
-    /// Says what should be thought over, once for as long as it stays.
+    /// Logs a warning about the settings, once for as long as it stays the same.
     fn warn(&mut self, snapshot: &Snapshot) {
         let warnings = snapshot.settings.warnings();
         for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
@@ -348,7 +348,7 @@ async fn receive(channel: &mut Option<Channel>) -> Option<proxy_command::Body> {
     }
 }
 
-/// Whatever the socket's folder lets in, only `owner` and root may command a proxy: not even another proxy's process.
+/// Checks that only `owner` and root command a proxy, whatever the socket's folder lets in: not even another proxy's process may.
 fn is_from(stream: &UnixStream, owner: u32) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == owner || peer.uid() == 0)
 }

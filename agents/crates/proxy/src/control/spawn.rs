@@ -35,7 +35,7 @@ pub(super) async fn spawn(
     let begun = async {
         channel.send(&serve, &descriptors).await?;
         link::greet_new(&mut channel).await?;
-        // The number of a child, not the one it says.
+        // The number of the child, not the one that it reports.
         Process::open(child.id().ok_or(ProxyError::Protocol("the proxy ended at once"))?)
     };
     match begun.await {

@@ -24,9 +24,9 @@ struct Slots {
 struct Entry {
     /// Zero: not set.
     deadline_ms: Cell<u64>,
-    /// Zero: its owner is not an idle connection.
+    /// Zero: the alarm's owner is not an idle connection.
     idle_since_ms: Cell<u64>,
-    /// Others want the place of its owner.
+    /// Another client wants the place of its owner.
     is_wanted: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
@@ -68,8 +68,8 @@ impl Alarms {
         }
     }
 
-    /// Rings for the connections that have idled longest, `count` at most and only those that idle since `before_ms` or longer.
-    /// Returns since when the last of them has.
+    /// Rings for the connections that have idled longest: at most `count`, and only those that idle since `before_ms` or longer.
+    /// Returns since when the last of them has idled.
     pub(crate) fn ring_longest_idle(&self, count: usize, before_ms: u64) -> Option<u64> {
         let slots = self.slots.borrow();
         let idle = slots.entries.iter().flatten().filter(|entry| (1..=before_ms).contains(&entry.idle_since_ms.get()));
@@ -123,17 +123,17 @@ impl Alarm {
         self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
     }
 
-    /// Its owner is a connection that idles from now on: its place may be wanted.
+    /// Marks its owner as a connection that idles from now on: others may want its place.
     pub(crate) fn idles(&self) {
         self.entry.idle_since_ms.set(self.alarms.now_ms());
     }
 
-    /// Its owner idles no more.
+    /// Marks its owner as no longer idle.
     pub(crate) fn works(&self) {
         self.entry.idle_since_ms.set(0);
     }
 
-    /// Reports whether it rings because others want the place of its owner.
+    /// Reports whether it rings because others want its owner's place.
     pub(crate) fn is_wanted(&self) -> bool {
         self.entry.is_wanted.get()
     }
@@ -143,7 +143,7 @@ impl Alarm {
         self.entry.deadline_ms.set(at_ms.map_or(0, |at| at.max(1)));
     }
 
-    /// Lets another than its owner ring it.
+    /// Lets another task than its owner ring it.
     pub(crate) fn ringer(&self) -> Ringer {
         Ringer(Rc::clone(&self.entry))
     }

@@ -1,4 +1,4 @@
-//! An app as one core sees it: its instances, the queue of requests that wait for one, its bounds and its numbers.
+//! App as one core sees it: its instances, its queue of requests, its bounds and its numbers.
 //! Owns who is let in, where to, and in what order. Opens no connection and reads no byte. All state is of this core and this app:
 //! whatever another app does, nothing here waits for it.
 
@@ -38,13 +38,13 @@ pub(crate) struct App {
     clock: Rc<Alarms>,
     random: RequestIds,
     bounds: Cell<Bounds>,
-    /// Of the whole core.
+    /// Connections to apps of the whole core.
     connections: Rc<Quota>,
     fleet: RefCell<Fleet>,
     /// Slots that are taken.
     busy: Cell<u32>,
     waiters: RefCell<Waiters>,
-    /// Who holds the slots.
+    /// Slots held by each client.
     shares: RefCell<Shares>,
     /// How many stand in line: asked on the hot path, where nobody does.
     waiting: Cell<u32>,
@@ -57,7 +57,7 @@ pub(crate) struct App {
 /// What a request wants of its app.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asks {
-    /// The key of its client's address.
+    /// Key of its client's address.
     pub(crate) client: u64,
     pub(crate) priority: Priority,
     pub(crate) affinity: Affinity,
@@ -243,12 +243,12 @@ impl App {
         self.bounds.get().shares_connections || self.connections.has_room(client, 1)
     }
 
-    /// Reports whether a client has room in its shares, of this app's slots and of the core's connections to apps.
+    /// Reports whether a client has room in its shares of this app's slots and of the core's connections to apps.
     fn may_be_served(&self, client: u64, now_ms: u64) -> bool {
         self.shares.borrow().may(client, now_ms) && self.may_connect(client)
     }
 
-    /// Since when the oldest request has waited that a free slot would serve.
+    /// Returns since when the oldest request that a free slot would serve has waited.
     fn slots_wanted_since_ms(&self) -> Option<u64> {
         let now_ms = self.clock.now_ms();
         let mut waiters = self.waiters.borrow_mut();
@@ -262,7 +262,7 @@ impl App {
         None
     }
 
-    /// Tells the shares how many places there are.
+    /// Sets the number of places that the shares divide.
     fn count_places(&self) {
         let places = self.fleet.borrow().slots().min(self.bounds.get().slots_max);
         self.shares.borrow_mut().set_places(places);
@@ -303,13 +303,13 @@ impl App {
         Acquired::Later(Waiting::new(self, place))
     }
 
-    /// Gives what is free to those who wait, in turn. One who waits for an instance of its own, or for its client's share of
-    /// connections, holds up nobody.
+    /// Gives free slots to waiting requests in turn. A request that waits for a certain instance, or for its client's share of
+    /// connections, blocks no other.
     fn dispatch(self: &Rc<Self>) {
         let mut waiters = self.waiters.borrow_mut();
         let bounds = self.bounds.get();
         let now_ms = self.clock.now_ms();
-        // Those that are tied to a busy instance: everybody is looked at once, in the order of arrival.
+        // Requests that are tied to a busy instance: each is checked once, in the order of arrival.
         let mut passing = false;
         let mut last = None;
         loop {

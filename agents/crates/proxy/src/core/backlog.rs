@@ -1,5 +1,6 @@
-//! Response bytes that clients have not taken yet, by connection and for the whole core. Slow readers first get smaller pieces from
-//! their apps, then the slowest connections are closed, so that no reader decides how much memory a core needs.
+//! Backlog of response bytes that clients have not taken yet, by connection and for the whole core. Slow readers first get
+//! smaller pieces from their apps, then the slowest connections are closed, so that no reader decides how much memory a core
+//! needs.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -8,15 +9,15 @@ use std::rc::{Rc, Weak};
 
 use super::{Alarms, Quota, Share};
 
-/// A connection that holds so much for its client reads on only for streams that the client keeps up with.
+/// High-water mark of a connection. Above it, only streams that the client keeps up with are read.
 const CONNECTION_BYTES_MAX: usize = 1024 * 1024;
 /// High-water mark of a core. One client may have a quarter of it.
 const CORE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The core's total follows a connection in steps of this size: most responses never reach the first.
+/// Steps in which the core's total follows a connection: most responses never reach the first.
 const STEP_BYTES: usize = 16 * 1024;
-/// Above a mark an app is read in pieces of this size.
+/// Size of one read from an app above a mark.
 const PIECE_BYTES: usize = 4 * 1024;
-/// A client that is behind on so many streams of a connection gets no new ones.
+/// Streams on which a client may be behind before its connection gets no new ones.
 const STALLED_STREAMS_MAX: u32 = 32;
 /// Shortest measurement of a connection's rate.
 const RATE_MS: u64 = 5_000;
@@ -26,9 +27,9 @@ const RATE_MS: u64 = 5_000;
 pub(crate) struct Backlogs {
     clock: Rc<Alarms>,
     bytes: Rc<Quota>,
-    /// Those that reached a step.
+    /// Backlogs that reached a step.
     counted: RefCell<Vec<Weak<Backlog>>>,
-    /// Names those that count for no client.
+    /// Keys of backlogs that count for no client.
     next: Cell<u64>,
 }
 
@@ -38,11 +39,11 @@ impl Backlogs {
         Rc::new(Self { clock, bytes, counted: RefCell::default(), next: Cell::new(0) })
     }
 
-    /// The backlog of a new connection; `client` is `None` for a trusted proxy, which speaks for many.
+    /// Opens the backlog of a new connection; `client` is `None` for a trusted proxy, which stands for many.
     pub(crate) fn open(self: &Rc<Self>, client: Option<u64>) -> Rc<Backlog> {
         let client = client.unwrap_or_else(|| {
             self.next.set(self.next.get() + 1);
-            // No client has such a key: it would be of a network that is reserved.
+            // No client has such a key: its network is reserved.
             self.next.get()
         });
         let now_ms = self.clock.now_ms();
@@ -60,13 +61,13 @@ impl Backlogs {
         })
     }
 
-    /// Most bytes to read at once for a connection that holds nothing yet.
+    /// Returns the most bytes to read at once for a connection that holds nothing yet.
     pub(crate) fn piece(&self) -> usize {
         if self.bytes.is_full() { PIECE_BYTES } else { usize::MAX }
     }
 
-    /// Picks the slowest connections while a client, or all together, hold half as much again as they may. Returns whether any
-    /// was picked: its tasks then have to be woken.
+    /// Marks the slowest connections while a client, or all together, hold one and a half times their bound. Returns whether any
+    /// was marked: its tasks then have to be woken.
     pub(super) fn cut_slowest(&self) -> bool {
         let mut counted = self.counted.borrow_mut();
         counted.retain(|backlog| backlog.strong_count() > 0);
@@ -92,7 +93,7 @@ impl Backlogs {
     }
 }
 
-/// The backlog of one connection.
+/// Backlog of one connection.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     all: Rc<Backlogs>,
@@ -100,19 +101,19 @@ pub(crate) struct Backlog {
     bytes: Cell<usize>,
     /// Its part of the core's total, as of the last step.
     share: RefCell<Option<Share>>,
-    /// Streams on which the client is behind.
+    /// Number of streams on which the client is behind.
     stalled: Cell<u32>,
-    /// Bytes that the client took in this measurement, and its beginning.
+    /// Bytes that the client took in this measurement, and its start.
     taken: Cell<u64>,
     measured_ms: Cell<u64>,
-    /// Bytes a second of the last measurement; a connection without one is not slow.
+    /// Rate of the last measurement in bytes a second; a connection without one is not slow.
     rate: Cell<u64>,
     moved_ms: Cell<u64>,
     is_cut: Cell<bool>,
 }
 
 impl Backlog {
-    /// More waits for the client.
+    /// Adds bytes that wait for the client.
     pub(crate) fn add(self: &Rc<Self>, count: usize) {
         if self.bytes.get() == 0 {
             self.moved_ms.set(self.all.clock.now_ms());
@@ -120,7 +121,7 @@ impl Backlog {
         self.set(self.bytes.get() + count);
     }
 
-    /// The client took some, or nobody wants it any more.
+    /// Removes bytes that the client took or that are no longer wanted.
     pub(crate) fn remove(self: &Rc<Self>, count: usize) {
         if count > 0 {
             self.taken.set(self.taken.get() + count as u64);
@@ -129,7 +130,7 @@ impl Backlog {
         }
     }
 
-    /// Makes one stream's part of it what it is now.
+    /// Sets one stream's part to its present size.
     pub(crate) fn update(self: &Rc<Self>, part: &mut usize, now: usize) {
         let before = std::mem::replace(part, now);
         if now > before {
@@ -154,22 +155,22 @@ impl Backlog {
         }
     }
 
-    /// Reports whether a stream that holds anything has to wait until its client has taken it.
+    /// Reports whether a stream that holds bytes must wait until its client has taken them.
     pub(crate) fn is_short(&self) -> bool {
         self.bytes.get() >= CONNECTION_BYTES_MAX || !self.all.bytes.has_room(self.client, 1)
     }
 
-    /// Most bytes to read at once for one of its streams.
+    /// Returns the most bytes to read at once for one of its streams.
     pub(crate) fn piece(&self) -> usize {
         if self.is_short() { PIECE_BYTES } else { usize::MAX }
     }
 
-    /// The connection is to be closed: it is among the slowest of a core that holds too much.
+    /// Reports whether the connection must close: it is among the slowest of a core that holds too much.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut.get()
     }
 
-    /// The moment since when the client has taken nothing; `None` while there is nothing to take.
+    /// Returns since when the client has taken nothing; `None` while there is nothing to take.
     pub(crate) fn stuck_since(&self) -> Option<u64> {
         (self.bytes.get() > 0).then(|| self.moved_ms.get())
     }

@@ -28,7 +28,7 @@ impl Clients {
         }
     }
 
-    /// Connections that a client has.
+    /// Returns the number of connections that a client has.
     pub(crate) fn open(&self, client: u64) -> u32 {
         self.open.borrow().get(&client).copied().unwrap_or(0)
     }

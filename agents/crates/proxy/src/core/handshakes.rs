@@ -53,8 +53,8 @@ impl Handshakes {
         }
     }
 
-    /// Counts a handshake as silent until the `Silence` is dropped. When `most` are silent already, the alarm of the one that
-    /// has been for longest rings.
+    /// Counts a handshake as silent until the `Silence` is dropped. If `most` are silent already, rings the alarm of the one that
+    /// has been silent longest.
     pub(crate) fn wait_for_client(&self, alarm: &Alarm, most: usize) -> Silence<'_> {
         let mut silent = self.silent.borrow_mut();
         if silent.len() >= most

@@ -1,5 +1,5 @@
-//! The user whose process has the other end of a connection within this machine, by the kernel's socket diagnostics. A connection
-//! over TCP has no peer credentials, and its address says nothing: every local process may use all of 127.0.0.0/8.
+//! User at the other end of a connection within this machine, from the kernel's socket diagnostics. TCP has no peer credentials,
+//! and the address shows nothing: every local process may use all of 127.0.0.0/8.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, getsockname, netlink, recv, send, socket_with,
 };
 
-/// `linux/netlink.h`, `linux/sock_diag.h` and `linux/inet_diag.h`.
+/// Constants of `linux/netlink.h`, `linux/sock_diag.h` and `linux/inet_diag.h`.
 const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: u32 = 72;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -17,7 +17,7 @@ const NLM_F_REQUEST: u16 = 1;
 const UID_AT: usize = HEADER_BYTES + 4 + 48 + 3 * 4;
 const IPPROTO_TCP: u8 = 6;
 
-/// A core's socket for such questions.
+/// Socket of a core for such queries.
 #[derive(Debug)]
 pub(crate) struct LocalUsers(Option<OwnedFd>);
 
@@ -26,12 +26,12 @@ impl LocalUsers {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG));
         if let Err(error) = &socket {
-            tracing::info!(%error, "users of local connections can't be told apart; all count as one");
+            tracing::info!(%error, "can't tell users of local connections apart; all count as one");
         }
         Self(socket.ok())
     }
 
-    /// The user at the other end of `socket`, whose address is `peer`; `None` when the kernel does not tell.
+    /// Returns the user at the other end of `socket`, whose address is `peer`; `None` if the kernel does not tell.
     pub(crate) fn user_of(&self, socket: impl AsFd, peer: SocketAddr) -> Option<u32> {
         let own = SocketAddr::try_from(getsockname(socket).ok()?).ok()?;
         match self.ask(&request(peer, own)) {
@@ -47,7 +47,7 @@ impl LocalUsers {
         let Some(diagnostics) = &self.0 else { return Ok(None) };
         send(diagnostics, request, SendFlags::empty())?;
         let mut answer = [0; 512];
-        // The kernel has answered by the time the question is sent.
+        // The kernel's answer is there as soon as the query is sent.
         let (count, _) = recv(diagnostics, &mut answer, RecvFlags::empty())?;
         let kind = u16::from_ne_bytes([answer[4], answer[5]]);
         let user = answer[..count].get(UID_AT..UID_AT + 4).and_then(|bytes| bytes.try_into().ok());
@@ -55,7 +55,7 @@ impl LocalUsers {
     }
 }
 
-/// Asks for the one TCP socket whose own address is `local` and whose peer is `remote`.
+/// Queries the one TCP socket with the address `local` and the peer `remote`.
 fn request(local: SocketAddr, remote: SocketAddr) -> Vec<u8> {
     let (local_ip, remote_ip) = (local.ip().to_canonical(), remote.ip().to_canonical());
     let family = if local_ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -65,14 +65,14 @@ fn request(local: SocketAddr, remote: SocketAddr) -> Vec<u8> {
     bytes.extend(NLM_F_REQUEST.to_ne_bytes());
     bytes.extend([0; 8]);
     bytes.extend([u8::try_from(family.as_raw()).unwrap_or_default(), IPPROTO_TCP, 0, 0]);
-    // In any state.
+    // Any state.
     bytes.extend(u32::MAX.to_ne_bytes());
     bytes.extend(local.port().to_be_bytes());
     bytes.extend(remote.port().to_be_bytes());
     bytes.extend(address(local_ip));
     bytes.extend(address(remote_ip));
     bytes.extend([0; 4]);
-    // No cookie: whatever socket it is.
+    // No cookie: any socket matches.
     bytes.extend([0xff; 8]);
     bytes
 }

@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use foldhash::fast::RandomState;
 
-/// One client gets at most one part in so many of a resource.
+/// One client gets at most one in `PARTS` of a resource.
 const PARTS: usize = 4;
 
-/// The total of a resource, and how much of it each client has.
+/// Total of a resource, and the amount that each client has.
 #[derive(Debug)]
 pub(crate) struct Quota {
     max: usize,
@@ -67,14 +67,14 @@ impl Quota {
             Entry::Vacant(_) if to == 0 => {}
             Entry::Vacant(entry) => drop(entry.insert(to)),
         }
-        // After a flood from many addresses the table must not stay as large as it was.
+        // A flood from many addresses must not leave the table at its largest size.
         if by_client.capacity() > 4096 && by_client.len() < by_client.capacity() / 8 {
             by_client.shrink_to_fit();
         }
     }
 }
 
-/// A client's part of a resource, given back when dropped.
+/// Part of a resource that a client has; dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Share {
     quota: Rc<Quota>,

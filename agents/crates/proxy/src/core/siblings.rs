@@ -1,5 +1,5 @@
-//! The cores of one proxy as each sees the others: how many clients each has, and how it is reached. The kernel shares clients out
-//! by their addresses, so one core may be full while another has room.
+//! Cores of one proxy as each sees the others: their numbers of clients, and the channels to them. The kernel distributes clients
+//! by address, so one core may be full while another has room.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -26,14 +26,14 @@ impl Siblings {
         self.0.get_or_init(|| cores.into_iter().collect());
     }
 
-    /// Hands what `command` makes to the core with the fewest clients, if it has fewer than `most`. The command is made only then.
+    /// Hands the result of `command` to the core with the fewest clients, if it has fewer than `most`. Runs `command` only then.
     pub(crate) fn hand_over(&self, most: u32, command: impl FnOnce() -> Option<CoreCommand>) -> bool {
         let cores = self.0.get().map_or(&[][..], Vec::as_slice);
         let clients = |core: &&Sibling| core.clients.load(Ordering::Relaxed);
         let Some(core) = cores.iter().min_by_key(clients).filter(|core| clients(core) < most) else { return false };
         let Some(commands) = core.commands.upgrade() else { return false };
         let Some(command) = command() else { return false };
-        // Until the other core counts it: many may be handed over before that has its turn.
+        // Counts it until the other core does: many may be handed over before that core has its turn.
         core.clients.fetch_add(1, Ordering::Relaxed);
         commands.send(command).is_ok()
     }

@@ -158,13 +158,13 @@ pub(crate) trait Downstream {
     /// Bytes that the client has not taken yet.
     fn backlog(&self) -> usize;
 
-    /// Bytes that are held for the client, wherever they are: the backlog, and what a shared queue has of it. Once more than the
-    /// backlog is held under pressure, `poll_flush` wakes the task when some of it is gone.
+    /// Bytes held for the client in total: the backlog, and its part of a shared queue. If more than the backlog is held under
+    /// pressure, `poll_flush` wakes the task when some of it is gone.
     fn held(&self) -> usize {
         self.backlog()
     }
 
-    /// All that is held for the client's connection; `None` when nothing was yet.
+    /// Backlog of the client's connection; `None` before anything was held.
     fn connection_backlog(&self) -> Option<&Rc<Backlog>>;
 
     /// Ready when the codec has handed everything on.

@@ -105,7 +105,7 @@ struct Waiting {
     idle_app_ms: u64,
     /// When the present measurement of the upload's rate began, and with how many bytes.
     upload_from: (u64, u64),
-    /// In the present measurement of the client's rate: how long it was behind, and what it took.
+    /// Time for which the client was behind in the present measurement of its rate, and the bytes that it took.
     behind_ms: u64,
     taken: u64,
     seen_ms: u64,
@@ -157,7 +157,7 @@ pub(crate) struct Relay<'a, D, U> {
     /// The app takes nothing more: it failed to, or our half of an upgraded connection is closed.
     upstream_shut: bool,
     client_half_closed: bool,
-    /// Set while the client is behind for more than a moment.
+    /// Set while the client has been behind for more than a moment.
     stalled: Option<StalledStream>,
     /// Whether the client leaves is asked only after this: most exchanges have ended by then, and it costs each of them as much
     /// as a read.
@@ -251,7 +251,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
         self.poll_deadline(cx, progressed)
     }
 
-    /// Reports whether the client has to take something before more is read for it.
+    /// Reports whether the client must take something before more is read for it.
     fn is_behind(&self) -> bool {
         let downstream = &self.download.downstream;
         downstream.backlog() >= BACKLOG_BYTES_MAX

@@ -18,7 +18,7 @@ pub(crate) struct Upload {
     untouched: bool,
     /// Of a body that its protocol frames; a chunked one has them in its end.
     trailers: Vec<u8>,
-    /// Its rules hold for trailers too.
+    /// Header rules of the route, which apply to trailers too.
     policy: Option<Arc<Policy>>,
 }
 
@@ -62,7 +62,7 @@ impl Upload {
         }
     }
 
-    /// Has the header rules of a route hold for the trailers.
+    /// Applies the header rules of a route to the trailers.
     pub(crate) fn under(self, policy: &Option<Arc<Policy>>) -> Self {
         let may_have_trailers = !self.done;
         let rules = policy.as_ref().filter(|policy| may_have_trailers && policy.request_rules().is_some());

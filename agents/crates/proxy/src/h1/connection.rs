@@ -41,7 +41,7 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
     let mut client = H1Client::new(core, transport, input, origin.client.ip());
     loop {
         if !client.input.is_empty() {
-            // Requests that came in one piece ask for no operation that would end the turn.
+            // Requests that came in one piece need no operation that would end the turn.
             poll_fn(|_| fairlead_reactor::poll_turn()).await;
         }
         let mut parsed_bytes = 0;

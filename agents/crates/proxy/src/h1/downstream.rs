@@ -35,7 +35,7 @@ pub(crate) struct H1Client {
     /// The client sends nothing more.
     pub(crate) ended: bool,
     peer: IpAddr,
-    /// Made when something waits for the client for the first time.
+    /// Created when something first waits for the client.
     backlog: Option<(Rc<Backlog>, usize)>,
 }
 

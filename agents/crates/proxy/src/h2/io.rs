@@ -62,7 +62,7 @@ impl AsyncWrite for Io {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         if this.plain.len() >= BACKLOG_BYTES_MAX {
-            // A client that takes everything would have every stream's bytes sealed in one turn.
+            // For a client that takes everything, one turn would seal every stream's bytes.
             ready!(fairlead_reactor::poll_turn());
             this.push_plain()?;
         }

@@ -45,7 +45,7 @@ impl Held {
         }
     }
 
-    /// Wakes the task once nothing is held, where it may have to wait for that.
+    /// Wakes the task, which may have to wait for this, once nothing is held.
     pub(super) fn wake_when_empty(&self, cx: &Context<'_>) {
         if self.bytes.get() > 0 && self.connection.is_short() {
             self.waker.replace(Some(cx.waker().clone()));
@@ -53,7 +53,7 @@ impl Held {
     }
 }
 
-/// Bytes of one DATA frame or of several, which their stream holds already.
+/// Bytes of one or more DATA frames, which their stream holds already.
 #[derive(Debug)]
 pub(crate) struct Payload {
     bytes: Bytes,

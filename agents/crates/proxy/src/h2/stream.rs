@@ -19,7 +19,7 @@ use crate::exchange::{self, Begun, ClientError, Downstream, Ended, Origin, Reply
 use crate::limits::HEADERS_MAX;
 use crate::websocket;
 
-/// Counted for each field beside its name and value (RFC 9113, 6.5.2).
+/// Overhead that counts for each field beside its name and value (RFC 9113, 6.5.2).
 const FIELD_BYTES: usize = 32;
 
 /// Serves one request.
@@ -112,7 +112,7 @@ struct H2Client {
     /// Once the response has begun and has a body.
     send: Option<SendStream<Payload>>,
     pending: BytesMut,
-    /// `pending`, and what `h2` keeps of this stream.
+    /// Sum of `pending` and of what `h2` keeps of this stream.
     held: Rc<Held>,
     /// Set when nothing follows `pending` but these trailers.
     end: Option<HeaderMap>,

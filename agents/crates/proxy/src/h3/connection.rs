@@ -71,7 +71,7 @@ pub(crate) struct State {
     streams: HashMap<StreamId, Stream, RandomState>,
     uni: HashMap<StreamId, (UniReader, Vec<u8>), RandomState>,
     control: Option<StreamId>,
-    /// What the client's windows had no room for yet on the control stream.
+    /// Bytes of the control stream that the client's windows had no room for yet.
     unsaid: Bytes,
     remote: IpAddr,
     origin: Rc<Origin>,
@@ -272,7 +272,7 @@ impl H3Connection {
         }
     }
 
-    /// Looks at deadlines; called about once a second, and when the core begins to drain. `crowded`: many handshakes are in flight.
+    /// Checks deadlines; called about once a second, and when the core begins to drain. `crowded`: many handshakes are in flight.
     pub(crate) fn sweep(&self, draining: bool, crowded: bool, send_window: u64) {
         let (now_ms, limits) = (self.core.alarms.now_ms(), &self.core.limits);
         let passed = |since_ms: u64, limit: Duration| {
@@ -357,7 +357,7 @@ impl State {
         self.say(&settings(head_bytes_max, false));
     }
 
-    /// Writes on the control stream, behind what its windows had no room for.
+    /// Writes on the control stream, behind bytes that its windows had no room for.
     fn say(&mut self, bytes: &[u8]) {
         self.unsaid = [&self.unsaid, bytes].concat().into();
         self.say_rest();
@@ -475,7 +475,7 @@ impl State {
 
     fn open(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
         if self.phase == Phase::Leaving || !connection.backlog.may_open() {
-            // It may be sent again on another connection, or later: nobody has looked at it.
+            // The client may send it again on another connection, or later: the request was not processed.
             return self.end_stream(id, Some(Code::RequestRejected), Some(Code::RequestRejected));
         }
         self.next_stream = self.next_stream.max(id.index() + 1);

@@ -31,18 +31,18 @@ const ROUNDS_MAX: usize = 4;
 const SENDS_MAX: usize = 16;
 /// So many times the bound on half-open handshakes, whatever addresses were proved, and no more are begun.
 const HALF_OPEN_FACTOR: u32 = 8;
-/// Bytes of responses that all clients of one endpoint together have not confirmed; they share it evenly, down to a bound below
+/// Bytes of responses that all clients of one endpoint together have not confirmed. They share it evenly, down to a minimum below
 /// which nothing would move.
 const SEND_BYTES_MAX: u64 = 32 * 1024 * 1024;
 const SEND_WINDOW_BYTES_MIN: u64 = 32 * 1024;
 
-/// How much of what a connection had to send has left.
+/// Result of sending what a connection had to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
     All,
-    /// Its share: the other connections, or the core's other tasks, are next.
+    /// It used its share of the turn: the other connections, or the core's other tasks, are next.
     Share,
-    /// As much as the socket took.
+    /// The socket took no more.
     Blocked,
 }
 
@@ -326,7 +326,7 @@ impl Table {
         self.connections.get(key)?.clone()
     }
 
-    /// Bytes of responses that QUIC may keep for one connection until its client has confirmed them.
+    /// Returns the bytes of responses that QUIC may keep for one connection until its client has confirmed them.
     fn send_window(&self) -> u64 {
         let connections = self.quic.open_connections() as u64;
         (SEND_BYTES_MAX / connections.max(1)).clamp(SEND_WINDOW_BYTES_MIN, SEND_WINDOW_BYTES)

@@ -1,6 +1,6 @@
 //! Datagrams between processes that serve one port at once, as an upgrade has them for a while: either may read what belongs
 //! to a connection of the other, and the old one leaves the socket to the new one. Unix sockets beside the control socket.
-//! Invariant: paths are used before the process is confined; afterwards it sends on descriptors that it has or is sent.
+//! Invariant: paths are used only before the process is confined. Afterwards it sends on descriptors that it has or receives.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -29,19 +29,19 @@ const HEADER_BYTES: usize = 1 + 1 + 16 + 16 + 2;
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// What a process says when it begins to serve: no datagram is so short.
 const HELLO: &[u8] = b"here";
-/// Starts the message that follows: the new process's generation, and a descriptor to send to it. No datagram is so short.
+/// Prefix of the message with the new process's generation and a descriptor to send to it. No datagram is so short.
 const WAY: &[u8] = b"way:";
-/// Processes that are known at once; the longest known is forgotten for another.
+/// Maximum number of known processes; a further one replaces the one that has been known longest.
 const OTHERS_MAX: usize = 16;
 
-/// A process on the same port, and a socket that is connected to it.
+/// Process on the same port, and a socket that is connected to it.
 struct Other {
     generation: Generation,
     way: UnixDatagram,
 }
 
 impl Other {
-    /// `None` when nobody listens at `path`.
+    /// Returns `None` if no process listens at `path`.
     fn at(path: &Path, generation: Generation) -> io::Result<Option<Self>> {
         let way = UnixDatagram::unbound()?;
         way.set_nonblocking(true)?;
@@ -54,7 +54,7 @@ impl Other {
         }
     }
 
-    /// `false` when it has ended. What finds its queue full is lost.
+    /// Sends a datagram; returns `false` if the process has ended. A datagram that finds a full queue is lost.
     fn send(&self, message: &[u8], passed: Option<&UnixDatagram>) -> bool {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -72,23 +72,23 @@ impl Other {
     }
 }
 
-/// One core's sockets towards the same core of the other processes, for one address.
+/// Sockets from one core to the same core of the other processes, for one address.
 pub(crate) struct NeighbourSockets {
     place: Place,
-    /// The socket that others send to, and one connected to it that is passed to them.
+    /// Socket that others send to, and one connected to it that is passed to them.
     own: Option<(UnixDatagram, Other)>,
     others: Vec<Other>,
 }
 
 impl NeighbourSockets {
-    /// Binds a socket at `base`, and connects to those of the others. Without a way to listen it only sends.
+    /// Binds a socket at `base`, and connects to the sockets of the others. If it can't listen, it only sends.
     pub(crate) fn open(base: &Path, place: Place, address: usize) -> Self {
         let own = Self::bind(&path_of(base, place, address), place).unwrap_or_else(|error| {
-            tracing::warn!(%error, "connections of HTTP/3 will not outlive an upgrade");
+            tracing::warn!(%error, "HTTP/3 connections will not survive an upgrade");
             None
         });
         let others = find_others(base, place, address).unwrap_or_else(|error| {
-            tracing::warn!(%error, "other proxies on this port can't be told");
+            tracing::warn!(%error, "can't find the sockets of other proxies on this port");
             Vec::new()
         });
         Self { place, own, others }
@@ -105,7 +105,7 @@ impl NeighbourSockets {
     }
 }
 
-/// Removes the sockets beside `base` that nobody listens on any more: a confined process can't remove its own.
+/// Removes unused sockets beside `base`: a confined process can't remove its own.
 pub(crate) fn forget_neighbours(base: &Path) -> io::Result<()> {
     for (path, generation, _) in sockets_beside(base)? {
         if Other::at(&path, generation)?.is_none() {
@@ -115,7 +115,7 @@ pub(crate) fn forget_neighbours(base: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All others of the same core and address; those that have ended are forgotten.
+/// Returns all others of the same core and address; forgets those that have ended.
 fn find_others(base: &Path, place: Place, address: usize) -> io::Result<Vec<Other>> {
     let (mut others, wanted) = (Vec::new(), format!("{}.{address}", place.core));
     for (path, generation, slot) in sockets_beside(base)? {
@@ -130,7 +130,7 @@ fn find_others(base: &Path, place: Place, address: usize) -> io::Result<Vec<Othe
     Ok(others)
 }
 
-/// Paths, generations, and cores with addresses, of the sockets beside `base`.
+/// Lists paths, generations, and cores with addresses, of the sockets beside `base`.
 fn sockets_beside(base: &Path) -> io::Result<Vec<(PathBuf, Generation, String)>> {
     let (Some(folder), Some(name)) = (base.parent(), base.file_name()) else { return Ok(Vec::new()) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -147,7 +147,7 @@ fn sockets_beside(base: &Path) -> io::Result<Vec<(PathBuf, Generation, String)>>
     Ok(found)
 }
 
-/// A generation, and a core with an address.
+/// Parses a generation, and a core with an address.
 fn read_name(name: &str) -> Option<(Generation, &str)> {
     let (generation, slot) = name.split_once('.')?;
     let (core, address) = slot.split_once('.')?;
@@ -164,7 +164,7 @@ fn path_of(base: &Path, place: Place, address: usize) -> PathBuf {
     path.into()
 }
 
-/// One core's way to the same core of the other processes, for one address.
+/// Channel from one core to the same core of the other processes, for one address.
 pub(crate) struct Neighbours {
     own: Option<Source<UnixDatagram>>,
     others: Vec<Other>,
@@ -174,7 +174,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Tells the others that this process serves from now on, and passes each a way to it.
+    /// Announces to the others that this process serves from now on, and passes each a socket to it.
     pub(crate) fn begin(sockets: NeighbourSockets) -> io::Result<Self> {
         let NeighbourSockets { place, own, mut others } = sockets;
         let way = [WAY, &place.generation].concat();
@@ -227,7 +227,7 @@ impl Neighbours {
     }
 }
 
-/// One message, and the descriptor that came with it.
+/// Message, and the descriptor that came with it.
 fn receive(socket: &UnixDatagram, buffer: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -305,7 +305,7 @@ mod tests {
         }
         assert_eq!(taken(&mut old, 3).await, received);
         assert!(old.succeeded && !new.succeeded && !other.succeeded);
-        // The old one was passed its way to the new one, and needs no path for it.
+        // The old process received its socket to the new one, and needs no path for it.
         std::fs::remove_file(path_of(&base, place([2, 2]), 0)).unwrap();
         let datagram = Datagram { remote: "192.0.2.1:5".parse().unwrap(), local: None, ecn: None, bytes: b"back" };
         assert!(old.forward(place([2, 2]), &datagram));

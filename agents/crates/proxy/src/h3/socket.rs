@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Datagrams sent by one call: as many as the kernel takes apart (64 KiB at 1,452 bytes each).
 const SEGMENTS_MAX: usize = 44;
 
-/// Work for a byte in datagrams, which QUIC seals one by one: so many times that for a byte of TCP.
+/// Cost of a byte in datagrams, which QUIC seals one by one, as a multiple of that of a byte over TCP.
 const DATAGRAM_COST: usize = 4;
 
 /// One datagram, wherever it arrived.

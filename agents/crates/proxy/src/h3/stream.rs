@@ -102,7 +102,7 @@ struct H3Client {
     pending: BytesMut,
     /// Those that QUIC did not take yet.
     unsent: Bytes,
-    /// Bytes of both, as the connection's backlog knows them.
+    /// Bytes of both that the connection's backlog counts.
     held: usize,
     /// One DATA frame's header has told the length of the whole body.
     framed: bool,
@@ -178,7 +178,7 @@ impl H3Client {
         Poll::Ready(Err(ClientError::Gone))
     }
 
-    /// Hands on what there is, and the end after it.
+    /// Hands on the available bytes, and the end after them.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         loop {
             if self.unsent.is_empty() && !self.pending.is_empty() {

@@ -50,7 +50,7 @@ pub async fn handshake(
     handshake_from("127.0.0.1", proxy, config, host).await
 }
 
-/// The same as a client of another address of this machine.
+/// Returns the same as a client with another address of this machine.
 pub async fn handshake_from(
     from: &str,
     proxy: &Proxy,

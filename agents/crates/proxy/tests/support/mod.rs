@@ -95,7 +95,7 @@ impl Proxy {
         Self::on_cores(2, limits).await
     }
 
-    /// The same with so many cores.
+    /// Starts the same with this number of cores.
     pub async fn on_cores(cores: usize, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let control_path = folder.path().join("proxy.sock");

@@ -72,7 +72,7 @@ pub struct Stand {
 
 pub fn options(folder: &Path, patience: Duration) -> KeeperOptions {
     KeeperOptions {
-        // An ordinary user may start it too, in whatever folder it lies.
+        // An ordinary user may start it too, from any folder.
         program: "/proc/self/exe".into(),
         control_path: folder.join("proxy.sock"),
         https: vec!["127.0.0.1:0".parse().unwrap()],

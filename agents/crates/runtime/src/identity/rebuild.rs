@@ -1,5 +1,5 @@
-//! Rebuilds a damaged `users.json` from the owners of what lies on the disk.
-//! Invariant: a user that may own files is never free again, even when nothing tells any more which app had it.
+//! Rebuild of a damaged `users.json` from the owners of files on the disk. Invariant: a user that may own files is never free
+//! again, even when its app can't be determined any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,17 +13,17 @@ use super::{Identities, USERS};
 use crate::instance::InstanceFolder;
 use crate::volumes::key_of;
 
-/// Users are given in sequence: so many beyond the last one that was found count as given too.
+/// Margin of users after the last one found that count as given too, because users are given in sequence.
 const MARGIN: u32 = 32;
-/// Name of a user whose app is not known any more.
+/// Name of a user without a known app.
 const LOST: &str = "lost/";
 
-/// A list of users that was rebuilt.
+/// Rebuilt list of users.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RebuiltUsers {
-    /// Names that have their user again.
+    /// Number of names that have their user again.
     pub known: usize,
-    /// Users that nothing is given any more.
+    /// Number of users that are never given to a name again.
     pub lost: usize,
 }
 
@@ -47,9 +47,9 @@ impl Identities {
 #[derive(Default)]
 struct Found {
     users: BTreeMap<String, u32>,
-    /// Users of files of this data folder, also of unknown apps.
+    /// Collects the users of files of this data folder, also of unknown apps.
     seen: BTreeSet<u32>,
-    /// Users of processes, also of another data folder's.
+    /// Collects the users of processes, also of another data folder's.
     running: BTreeSet<u32>,
 }
 
@@ -87,7 +87,7 @@ impl Found {
         Ok(())
     }
 
-    /// Takes in the owner and the group of a file; what vanished meanwhile has none.
+    /// Records the owner and the group of a file; ignores a file that vanished.
     fn owner(&mut self, name: Option<String>, path: &Path) -> io::Result<()> {
         let found = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -100,7 +100,7 @@ impl Found {
         Ok(())
     }
 
-    /// The first evidence counts, and no two names share a user.
+    /// Keeps the first evidence for a name, and gives no two names the same user.
     fn name(&mut self, name: String, user: Option<u32>) {
         let Some(user) = user.filter(|user| USERS.contains(user)) else { return };
         self.seen.insert(user);
@@ -109,7 +109,7 @@ impl Found {
         }
     }
 
-    /// Takes pairs of the damaged list for names that nothing on the disk tells of.
+    /// Takes pairs from the damaged list for names without evidence on the disk.
     fn salvage(&mut self, text: &str) {
         for pair in text.split(['{', ',', '}']) {
             let Some((name, user)) = pair.rsplit_once(':') else { continue };
@@ -126,7 +126,7 @@ impl Found {
         }
     }
 
-    /// Every user from the first that was given to the last that was found, and a margin, without those with a name.
+    /// Lists every user without a name, from the first given to the last found and a margin.
     fn lost(&self, start: u32) -> Vec<u32> {
         let size = USERS.end() - USERS.start() + 1;
         let step = |user: &u32| (user - USERS.start() + size - start) % size;
@@ -138,7 +138,7 @@ impl Found {
     }
 }
 
-/// Entries of a folder; none of what is gone or no folder.
+/// Lists the entries of a folder; empty if it is gone or no folder.
 fn entries(folder: &Path) -> io::Result<Vec<std::path::PathBuf>> {
     match fs::read_dir(folder) {
         Ok(found) => found.map(|entry| entry.map(|entry| entry.path())).collect(),
@@ -165,7 +165,7 @@ mod tests {
         let first = Identities::open(&folders).unwrap();
         let names = ["build/app_a-env_p", "run/app_a/env_p", "release/app_a", "run/app_gone/env_p", "release/app_gone"];
         let users = names.map(|name| first.user_for(name).unwrap().unwrap());
-        // Homes tell of two apps; of the rest only the text does, and half of that is lost.
+        // Two apps have homes; only the text knows the others, and half of it is lost.
         for (home, user) in [("app_a-env_p", users[1]), ("app_gone-env_p", users[3])] {
             let home = folders.homes().join(home);
             fs::create_dir(&home).unwrap();
@@ -184,7 +184,7 @@ mod tests {
         }
         let new = again.user_for("run/app_new/env_p").unwrap().unwrap();
         assert!(!users.contains(&new), "{new} of {users:?}");
-        // A list that was begun anew gives a user again that owns files.
+        // A new list would give a user that owns files again.
         fs::remove_file(&path).unwrap();
         let twin = Identities::open(&folders).unwrap();
         assert!(users.contains(&twin.user_for("run/app_new/env_p").unwrap().unwrap()));

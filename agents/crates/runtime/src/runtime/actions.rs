@@ -88,7 +88,7 @@ impl Driver {
         }
         let host = contained.as_ref().and_then(|contained| contained.host);
         let is_container = managed.spec.as_ref().is_some_and(|spec| spec.container.is_some());
-        // Without an address of its own it would be asked on the server's loopback, where others listen.
+        // Without its own address, the check would reach the server's loopback, where other programs listen.
         let is_reachable = !is_container || host.is_some();
         if let Event::Started { pid, port, .. } = event
             && managed.process == WEB

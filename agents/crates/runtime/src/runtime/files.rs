@@ -56,17 +56,17 @@ impl Records {
     }
 }
 
-/// Ending of folders that older agents renamed before they removed them.
+/// Suffix of folders that older agents renamed before they removed them.
 const GONE: &str = ".gone";
 /// What a release is unpacked into before it counts as one.
 const PARTIAL: &str = ".partial";
 
-/// Moves the folders of releases that no instance runs and that desired state does not name into the trash.
+/// Moves releases into the trash, unless an instance runs them or desired state names them.
 pub(super) fn set_aside_releases(trash: &Trash, releases: &Path, keep: &HashSet<String>) -> io::Result<()> {
     set_aside_where(trash, releases, |name| name.ends_with(GONE) || (!name.contains('.') && !keep.contains(name)))
 }
 
-/// Moves releases that a crash left half unpacked into the trash. Only before anything is unpacked.
+/// Moves half-unpacked releases of a crash into the trash. Call it before anything is unpacked.
 pub(super) fn set_aside_partial_releases(trash: &Trash, releases: &Path) -> io::Result<()> {
     set_aside_where(trash, releases, |name| name.ends_with(PARTIAL))
 }
@@ -74,7 +74,7 @@ pub(super) fn set_aside_partial_releases(trash: &Trash, releases: &Path) -> io::
 fn set_aside_where(trash: &Trash, releases: &Path, goes: impl Fn(&str) -> bool) -> io::Result<()> {
     for entry in std::fs::read_dir(releases)? {
         let entry = entry?;
-        // Only a folder that is named like a release is ours to remove.
+        // Only a folder with a release's name may be removed.
         if entry.file_name().to_str().is_some_and(|name| name.starts_with("rel_") && goes(name)) {
             trash.set_aside(&entry.path())?;
         }

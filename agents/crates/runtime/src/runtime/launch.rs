@@ -229,7 +229,7 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
     environment
 }
 
-/// An empty folder of its own for its socket: one that a former process left would be in the way of the next. The first good
+/// Makes an empty folder for the instance's socket: a socket of a former process would block the next one. The first passed
 /// health check lets the proxy in (`socket`).
 fn make_socket_folder(trash: &Trash, instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
     let socket = instance.socket();

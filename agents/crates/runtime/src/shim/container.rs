@@ -165,8 +165,8 @@ async fn start(
     Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
 }
 
-/// Returns the container's own address. Never guesses one: on another its checks and its visitors would meet another program.
-/// A container that has ended has none; its end is told in a moment.
+/// Returns the container's own address. Never guesses one: at another address, checks and visitors would reach another program. A
+/// container that has ended has none; its end is reported in a moment.
 fn reached_at(state: &ContainerState, has_port: bool, network: &str) -> Result<Option<IpAddr>, String> {
     if has_port && state.running && state.address.is_none() {
         return Err(format!(

@@ -53,7 +53,7 @@ pub mod proxy_event {
         Wake(super::ProxyWake),
     }
 }
-/// The descriptor beside this message is where lines of the access log are appended from now on: the proxy opens no path.
+/// Passes the access log's file as a descriptor. The proxy appends lines to it from now on and opens no path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AccessLogFile {}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -128,7 +128,7 @@ pub struct ProxySnapshot {
     pub apps: ::prost::alloc::vec::Vec<ProxyApp>,
     #[prost(message, optional, tag = "5")]
     pub settings: ::core::option::Option<crate::traffic::ProxySettings>,
-    /// Where the access log is written; empty: nowhere. Opened by `run`, which passes the file by AccessLogFile.
+    /// Path of the access log; empty: none. `run` opens the file and passes it by AccessLogFile.
     #[prost(string, tag = "6")]
     pub access_log_path: ::prost::alloc::string::String,
 }

@@ -121,7 +121,7 @@ pub struct AppTraffic {
     pub sticky: ::core::option::Option<Sticky>,
     #[prost(uint32, tag = "5")]
     pub slow_start_ms: u32,
-    /// Zero: adaptive, as many as the instance makes use of.
+    /// Zero: adaptive concurrency.
     #[prost(uint32, tag = "6")]
     pub connections_per_instance: u32,
     /// Zero: as many as there are connections.
@@ -138,7 +138,7 @@ pub struct AppTraffic {
     /// Zero: 120 s.
     #[prost(uint32, tag = "11")]
     pub response_timeout_ms: u32,
-    /// False: load is shed by priority when requests wait for long. Without an AppTraffic none is shed.
+    /// False: sheds load by priority when requests wait for long. Without an AppTraffic it sheds none.
     #[prost(bool, tag = "12")]
     pub admission_off: bool,
     /// Absent: 20.

@@ -120,7 +120,7 @@ class PasskeyRefused extends Error {
 function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly string[]) => void }) {
   const call = useAccountCall();
   const [isClosed, setClosed] = useState(false);
-  /** Null when the person closed the browser's own question. */
+  /** Null when the person closed the browser's dialog. */
   const add = async (name: string): Promise<readonly string[] | null> => {
     const result = await authClient.addPasskey(name);
     if (result.ok) return result.recoveryCodes;
@@ -134,7 +134,7 @@ function AddForm({ onAdded }: { readonly onAdded: (recoveryCodes: readonly strin
     else if (codes !== undefined) onAdded(codes);
   };
   return (
-    <NameForm call={call} name="" action="Make the passkey" onSubmit={submit}>
+    <NameForm call={call} name="" action="Add passkey" onSubmit={submit}>
       {isClosed ? <ErrorNote>No passkey was made. Try again, and follow what the browser asks.</ErrorNote> : null}
     </NameForm>
   );

@@ -13,8 +13,8 @@ export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Each code works once in place of your passkey or authenticator app. They are shown only now: keep them where you
-        find them without this device.
+        Each code works once in place of your passkey or authenticator app. Fairlead shows them only now. Keep them
+        where you find them without this device.
       </p>
       <ul className="grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-control bg-sunken px-4 py-3 font-mono text-sm">
         {codes.map((code) => (

@@ -57,7 +57,7 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
         <div className="min-w-0 flex-1 basis-56">
           <StateText tone={account.hasSecondFactor ? 'ok' : 'idle'}>{account.hasSecondFactor ? 'On' : 'Off'}</StateText>
           <p className="text-pretty text-sm text-ink-faint">
-            Your password is followed by a code of an authenticator app. A passkey needs none.
+            Sign-in asks for a code from your authenticator app after the password. A passkey needs no code.
           </p>
         </div>
         {account.hasSecondFactor ? (
@@ -79,7 +79,7 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
             </p>
           </div>
           <Button pending={call.pending} onClick={() => void renew()}>
-            New recovery codes
+            Renew recovery codes
           </Button>
         </div>
       ) : null}
@@ -103,8 +103,8 @@ function TurnOff({ onDone }: { readonly onDone: () => void }) {
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Your password alone will open your account, and the codes of your app stop working. Your recovery codes stay
-        while you have a passkey. An organization that requires two-factor sign-in then asks for your passkey.
+        Your password alone will open your account. The codes of your app stop working. You keep your recovery codes
+        while you have a passkey. Organizations that require two-factor sign-in will ask for your passkey.
       </p>
       {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <div className="flex justify-end gap-2">

@@ -28,8 +28,8 @@ export function TwoFactorSetup({ setup, onDone }: TwoFactorSetupProps) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
       <p className="text-pretty text-ink-soft">
-        Scan this with your authenticator app, or type the key into it. Your other sessions are signed out unless they
-        have proven a second factor.
+        Scan this with your authenticator app, or type the key into it. Setup signs out your other sessions that have
+        not proven a second factor.
       </p>
       <QrCode value={setup.uri} label="QR code with the key for your authenticator app" className="self-center" />
       <div className="flex items-center gap-1 rounded-control bg-sunken py-1 pr-1 pl-3">

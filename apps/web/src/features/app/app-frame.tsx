@@ -70,8 +70,8 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
           <WaitingNote waiting={app.waiting} href={underWay === null ? null : paths.deployment(underWay.id)} />
           {place?.protected && !can('deployment.approve', app) ? (
             <p className="mb-6 text-ink-soft text-sm">
-              {place.environmentName} is protected. You can ask for deployments; a member who may approve them makes
-              every other change here.
+              {place.environmentName} is protected. You can request deployments. Only members who may approve them can
+              make other changes here.
             </p>
           ) : null}
           <MePlace place={app} isProtected={place?.protected === true}>

@@ -35,7 +35,7 @@ export async function makeApp(client: Client, { app, settings, access, serverIds
   if (isPlain) return made;
   try {
     if (hasSettings) await client.config.update.mutate({ appId, settings });
-    // It is bound to the host of the source, which the settings of an image name.
+    // The password is bound to the host of the source, which the settings of an image name.
     if (access !== null) await client.credential.update.mutate({ appId, ...access });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });
     if (first === 'key') {

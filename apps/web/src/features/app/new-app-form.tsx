@@ -30,7 +30,7 @@ export interface NewAppFormProps {
 }
 
 const canContain = ({ capabilities }: ServerSummary) => capabilities.includes('container');
-const NO_CONTAINERS = 'Needs Docker on a server; none here has it.';
+const NO_CONTAINERS = 'Needs Docker. No server here has it.';
 const builders = [
   { value: 'auto', label: 'Detect it' },
   { value: 'native', label: 'By its language' },

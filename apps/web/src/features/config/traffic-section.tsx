@@ -105,7 +105,7 @@ function QueueSection({ draft }: { readonly draft: Draft }) {
       <NumberField label="Each waits at most" hint="Then 503." unit="seconds" {...traffic('queueTimeoutMs')} />
       <NumberField
         label="Connections to an instance"
-        hint="From each core of the server. Automatic: as many as help."
+        hint="From each core of the server. Default: adapts to the app."
         zero="Automatic"
         {...traffic('connectionsPerInstance')}
       />

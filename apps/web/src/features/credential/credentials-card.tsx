@@ -56,7 +56,7 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
                 <span className="block truncate text-ink-faint text-sm">
                   {credential.username === '' ? null : <span className="font-mono">{credential.username} · </span>}
                   {credential.kind === 'ssh' ? null : credential.host === '' ? (
-                    'sent to no host: enter it again · '
+                    'not sent to any host: enter it again · '
                   ) : (
                     <>
                       only for <span className="font-mono">{credential.host}</span> ·{' '}

@@ -74,7 +74,7 @@ export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
         <Field
           label="Host"
-          hint="The password is sent to this host only. Default: the host of the source."
+          hint="Fairlead sends the password to this host only. Default: the host of the source."
           error={failure?.fields.host}
         >
           {(control) => (

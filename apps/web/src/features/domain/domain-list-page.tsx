@@ -62,7 +62,7 @@ export function DomainListPage() {
                   }
                 >
                   A domain leads people to an app. Attach one on the app's Domains page. Names that end in .localhost
-                  have a certificate; public names get none yet, so browsers refuse them over https.
+                  have a certificate. Public names don't get one yet, so browsers refuse them over https.
                 </EmptyState>
               ) : (
                 <EmptyState title={`No domain holds “${search.value}”`}>Search by host or by app.</EmptyState>

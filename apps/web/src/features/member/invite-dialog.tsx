@@ -139,7 +139,7 @@ export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps)
   return (
     <div className="flex flex-col gap-4">
       {local === null ? null : (
-        <ErrorNote>{`${local} leads every other machine to itself, so this link opens on this one only. The control plane needs an https address that people reach (FAIRLEAD_PUBLIC_URL of its web process).`}</ErrorNote>
+        <ErrorNote>{`${local} works on this machine only, so other people cannot open this link. Set FAIRLEAD_PUBLIC_URL of the web process to an https address that people can reach.`}</ErrorNote>
       )}
       <p className="text-pretty">
         Copy it now, it is not shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.

@@ -1,5 +1,5 @@
 'use client';
-// Shown to a member whose session has no second factor, where the organization requires one: why, and the ways on.
+// Page for a member without a proven second factor in an organization that requires one. Explains why, and what to do.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
@@ -23,7 +23,7 @@ export function TwoFactorNeeded() {
     >
       <div className="flex flex-col items-start gap-3">
         <Button size="large" icon={<KeyRound size={16} aria-hidden="true" />} onClick={() => void confirm()}>
-          Confirm my second factor
+          Confirm second factor
         </Button>
         <a href={accountPath} className={buttonClass('accent', 'large')}>
           Set one up in my account

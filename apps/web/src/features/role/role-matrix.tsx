@@ -149,7 +149,7 @@ function Unsaved({ role, ticked, onDone }: UnsavedProps) {
       await queryClient.invalidateQueries(trpc.role.pathFilter());
       void queryClient.invalidateQueries(trpc.session.pathFilter());
       onDone();
-      toast({ title: `${role.name} is changed`, detail: 'It holds at once, for everybody who has it.' });
+      toast({ title: `${role.name} is changed`, detail: 'It applies at once to everyone with this role.' });
     },
   );
   const change = changeOf(role.permissions, ticked);

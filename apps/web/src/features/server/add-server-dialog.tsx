@@ -86,7 +86,7 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
   return (
     <div className="flex flex-col gap-5">
       {local === null ? null : (
-        <ErrorNote>{`${local} leads every other machine to itself, so this command works on this one only. The control plane needs an https address that your servers reach (FAIRLEAD_PUBLIC_URL of its web process).`}</ErrorNote>
+        <ErrorNote>{`${local} works on this machine only, so this command fails on other servers. Set FAIRLEAD_PUBLIC_URL of the web process to an https address that your servers can reach.`}</ErrorNote>
       )}
       <div>
         <p className="mb-2">

@@ -81,9 +81,9 @@ function Form({ server, onEnd }: { readonly server: ServerDetail; readonly onEnd
   );
 }
 
-const TRUST_HINT = "Their word on a visitor's address counts; nobody else's does.";
+const TRUST_HINT = "Only these addresses may forward a visitor's address.";
 const LOOPBACK_HINT =
-  'These ranges contain this server itself. Every app on it can then claim any visitor address, past address rules and limits.';
+  'These ranges contain this server. Every app on it can claim any visitor address and get past address rules and limits.';
 
 /** Reports whether a range contains loopback addresses, which every process on the server can use. */
 function trustsThisMachine(ranges: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 'use client';
-// The calls that answer a new token. Its value is dropped from the browser's caches as soon as it was shown.
+// Calls that return a new token. They drop its value from the browser's caches as soon as it was shown.
 import { useTRPC } from '../../api/trpc.tsx';
 import { useFreshMutation } from '../../common/confirm-identity.tsx';
 

@@ -25,9 +25,9 @@ export interface MatrixReport {
   readonly calls: number;
   /** Each a sentence: who called what with what, and what came of it. */
   readonly leaks: readonly string[];
-  /** Mutations that did change what visitors of an environment get while it was not protected. */
+  /** Mutations that changed what visitors of an environment get while it was not protected. */
   readonly effective: readonly string[];
-  /** Procedures that took the reference to another environment from somebody who may act in both. */
+  /** Procedures that took the reference to another environment from a person who may act in both. */
   readonly crossing: readonly string[];
 }
 
@@ -127,11 +127,11 @@ export async function checkMatrix(
     authOptions: api.authOptions,
     complete: routes !== undefined,
   });
-  // After the routes, which count calls and ask for sessions that are still fresh.
+  // Runs after the routes, which count calls and need sessions that are still fresh.
   const part = { api, stage, router, parts: kept, samplesFor };
   const references = await checkReferences(part);
   const protection = await checkProtected(part);
-  // Only where the web app's own routes are checked too: the API's tests call these by themselves.
+  // Runs only if the web app's own routes are checked too: the API's tests make these calls themselves.
   const sessions =
     routes === undefined ? [] : [await checkFactors(api, stage, router), await checkStreams(api, stage, router)];
   const parts = [report, references, protection, own, ...sessions];

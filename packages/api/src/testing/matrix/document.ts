@@ -45,9 +45,9 @@ comes. Until it is built nobody changes the app's repository, root folder, start
 of the moment at which it is built. When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
 what waits for approval goes on waiting.
 
-Every other change that decides what visitors of a protected environment get, at once or with the next deployment, needs
-\`deployment.approve\` there beside its own permission; no token holds it. All paths of a host are protected together: they share its name and
-its cookies. This is how a protected environment is safe from each mutation:
+Every other change that decides what visitors of a protected environment get, now or with the next deployment, needs
+\`deployment.approve\` there beside its own permission. No token holds \`deployment.approve\`. All paths of a host are protected
+together, because they share its name and its cookies. The table shows how each mutation treats a protected environment:
 
 ${table(
   ['Mutation', 'In a protected environment'],
@@ -60,8 +60,8 @@ ${table(
 
 "Granted on" is how narrow a grant may be that opens the procedure. A list that "shows what lies there" answers everybody who
 holds its permission anywhere, with the rows that their role and grants cover and no other. A row that belongs to another organization is answered
-like one that does not exist. A "fresh session" is one whose person proved who they are within the last fifteen minutes; an
-API token passes where its permission is enough.
+like one that does not exist. A "fresh session" is one whose person confirmed their identity within the last fifteen minutes. An
+API token needs only the permission.
 
 ${table(
   ['Procedure', 'Kind', 'Needs', 'Granted on', 'Roles that have it'],

@@ -1,5 +1,5 @@
-// Checks sessions with and without a proven factor: an organization that requires one is closed to a session by password
-// alone, and so is every procedure that changes an account's factors. Every call is made by a proven twin as well.
+// Check of sessions with and without a proven factor. A session with only a password can't enter an organization that requires a
+// factor, or change an account's factors. A proven twin makes every call as well.
 import { randomBytes } from 'node:crypto';
 import { insertPasskey, proveSecondFactor } from '@fairlead/auth/testing/insert-passkey';
 import { newId, parseId } from '@fairlead/contract/ids';
@@ -28,7 +28,7 @@ const changesFactors: Readonly<Record<string, unknown>> = {
   'account.disableTwoFactor': undefined,
 };
 
-/** Mutations of an account that change nothing of it by which somebody signs in. A new one belongs here or above. */
+/** Mutations of an account that change nothing about sign-in. Add a new one here or above. */
 const changesNoFactor: ReadonlySet<string> = new Set([
   'account.update',
   'account.confirm',
@@ -39,7 +39,7 @@ const changesNoFactor: ReadonlySet<string> = new Set([
   'account.updatePasskey',
 ]);
 
-/** A new owner of the staged organization. */
+/** Creates a new owner of the staged organization. */
 export async function newOwner(
   api: TestApi,
   stage: Stage,
@@ -82,7 +82,7 @@ export async function checkFactors(api: TestApi, stage: Stage, router: AnyRouter
     }
   };
   const procedures = declaredProcedures(router);
-  // An input that fits none: a session that may not come in must not even learn that, and the twin changes nothing.
+  // Sends an invalid input: a refused session must not even learn that it is invalid, and the twin changes nothing.
   await whileTwoFactorIsRequired(api, stage, async () => {
     for (const procedure of procedures) {
       if (isOfMembers(procedure.access)) await check(procedure, { nonsense: true }, ofOrganization);
@@ -95,7 +95,7 @@ export async function checkFactors(api: TestApi, stage: Stage, router: AnyRouter
     if (Object.hasOwn(changesFactors, procedure.path)) {
       await check(procedure, changesFactors[procedure.path], ofAccount);
     } else if (!changesNoFactor.has(procedure.path)) {
-      leaks.push(`${procedure.path}: nobody said whether it changes how its person signs in`);
+      leaks.push(`${procedure.path} does not declare whether it changes how its person signs in`);
     }
   }
   return { calls, leaks };

@@ -1,5 +1,5 @@
-// Every mutation, tried against a protected environment by people who may do everything but approve there: nothing that its
-// visitors get may change, and what the procedure declares must be what it answers.
+// Check of every mutation against a protected environment, by people who may do everything there except approve. What visitors
+// get must not change, and each procedure must answer as it declares.
 import { permissionSchema } from '@fairlead/core/role';
 import type { TenantTx } from '@fairlead/db';
 import { callProcedure } from './call.ts';
@@ -11,11 +11,11 @@ import { undoing } from './undo.ts';
 export interface ProtectedReport {
   readonly calls: number;
   readonly leaks: readonly string[];
-  /** Mutations that changed what visitors get while the environment was open: the same calls, with the wall switched off. */
+  /** Mutations that changed what visitors get while the environment was open: the same calls without the protection. */
   readonly effective: readonly string[];
 }
 
-/** Apps with visitors there: one that was never deployed has none. */
+/** Apps with visitors in the environment: an app that was never deployed has none. */
 const served = 'SELECT app_id FROM placement WHERE environment_id = $1 AND live_release_id IS NOT NULL';
 /** Rows that decide what visitors of an environment get, now or with its next deployment. */
 const deciding: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ const deciding: Readonly<Record<string, string>> = {
     AND NOT EXISTS (SELECT 1 FROM deployment_approval WHERE deployment_id = r.id AND state = 'pending')`,
   benchmark_run: `r.environment_id = $1 AND r.state IN ('queued', 'running')`,
 };
-/** An app's name is shown to members only. */
+/** Only members see an app's name. */
 const source = `SELECT 'app:' || coalesce(md5(string_agg(concat_ws('|', r.id, r.repository_url, r.root_folder, r.health_path,
   array_to_string(r.command, ' ')), '|' ORDER BY r.id)), '') AS digest FROM app AS r WHERE r.id IN (${served})`;
 
@@ -44,7 +44,7 @@ export async function checkProtected({ api, stage, router, parts, samplesFor }: 
   let calls = 0;
   const protect = (on: boolean) =>
     world.system(({ tx }) => tx.environment.update({ where: { id: environmentId }, data: { protected: on } }));
-  // The stage's deployment runs; one that waits may be taken back by whoever asked for it.
+  // The stage's deployment runs; its author may cancel one that waits.
   await world.system(({ tx }) => tx.deploymentApproval.deleteMany({ where: { organizationId: stage.ownId } }));
   await stage.setCustom(permissionSchema.options.filter((each) => each !== 'deployment.approve'));
   const developer = stage.roles.find(({ role }) => role === 'developer');
@@ -96,7 +96,7 @@ export async function checkProtected({ api, stage, router, parts, samplesFor }: 
         if (changed) leaks.push(`${path} as ${person.name} changed what visitors of a protected environment get`);
         if (outcome === 'internal.unexpected') leaks.push(`${path} as ${person.name} failed unexpectedly`);
       }
-      // Some inputs reach into no protected environment; the one that does must be refused for that reason.
+      // Some inputs reach no protected environment; an input that does must be refused for that reason.
       const isRefused = outcomes.some((each) => each === 'environment.protected');
       const mayTry = outcomes.some((each) => each !== 'permission.denied');
       if (mayTry && isRefused !== (protection.kind === 'approver')) {

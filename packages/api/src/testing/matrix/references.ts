@@ -1,5 +1,5 @@
-// Calls with references to two places of one organization: whoever holds the permission in one environment must not reach a
-// row of another one by naming both.
+// Check of calls with references to two environments of one organization. A person with the permission in one environment must
+// not reach a row of another by naming both.
 import { newId } from '@fairlead/contract/ids';
 import type { AnyRouter } from '@trpc/server';
 import type { ApiParts } from '../../context.ts';
@@ -21,7 +21,7 @@ export interface MatrixPart {
 export interface ReferencesReport {
   readonly calls: number;
   readonly leaks: readonly string[];
-  /** Procedures that take such a reference from an owner: the calls were real. */
+  /** Procedures that take such a reference from an owner, which shows that the calls were valid. */
   readonly crossing: readonly string[];
 }
 
@@ -69,7 +69,7 @@ export async function checkReferences({
   return { calls, leaks, crossing: [...crossing].sort() };
 }
 
-/** One sample for each set of references: what else differs is nothing to this check. */
+/** One sample for each set of references: other differences do not matter to this check. */
 function byReferences(samples: readonly Sample[]): Sample[] {
   return [...new Map(samples.map((sample) => [JSON.stringify(sample.ids), sample])).values()];
 }
@@ -79,7 +79,7 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
   const organizationId = stage.ownId;
   const [projectId, serverId] = [stage.own.get('prj') ?? '', stage.own.get('srv') ?? ''];
   const [environmentId, otherId] = [newId('env'), newId('app')];
-  // Later than the stage's own placement, so that the app's home stays where it is.
+  // Placed later than the stage's own placement, so that the app's first environment stays the same.
   const createdAt = new Date(Date.now() + 60_000);
   await world.system(async ({ tx }) => {
     await tx.environment.create({

@@ -149,7 +149,7 @@ export function withValueAt(value: unknown, [key, ...rest]: IdPlace['path'], rep
   return copy;
 }
 
-/** An id of the kind that no row has. */
+/** Returns an id of the kind that no row has. */
 export function unknownOf(kind: string): string {
   if (kind === 'slug') return 'no-such-slug';
   return newId((kind === 'cursor' ? 'app' : kind) as IdPrefix);

@@ -1,5 +1,5 @@
-// Checks live streams: each ends soon after the session, the membership, the right or the proven factor that opened it, and
-// nobody holds more of them open than the bound.
+// Check of live streams: each ends soon after the session, the membership, the right or the proven factor that opened it, and no
+// person holds more open streams than the bound.
 import { proveSecondFactor } from '@fairlead/auth/testing/insert-passkey';
 import { AppError } from '@fairlead/contract/errors';
 import { type AnyRouter, TRPCError } from '@trpc/server';
@@ -22,7 +22,7 @@ interface Ending {
 }
 
 const personMax = 3;
-/** A stream that is open for so long after its access was taken does not end at all. */
+/** A stream that stays open for this time after its access is gone counts as not ended. */
 const stillOpenMs = 10_000;
 
 const endings: readonly Ending[] = [
@@ -78,7 +78,7 @@ export async function checkStreams(
   const parts = { ...api.parts, streams };
   const owner = () => newOwner(api, stage, 'an owner who watches');
 
-  /** Answers once the stream listens, with its end as a code; a refused one has ended already. */
+  /** Resolves once the stream listens, with its end as a code; a refused stream has ended already. */
   const open = async (procedure: DeclaredProcedure, person: Person, input: unknown) => {
     calls += 1;
     const left = new AbortController();
@@ -112,7 +112,7 @@ export async function checkStreams(
     for (const ending of endings) {
       const person = await owner();
       const stream = await open(procedure, person, input);
-      // A twin who keeps the access keeps the stream: it is not the clock that ends it.
+      // A twin that keeps its access keeps its stream, so time alone does not end it.
       const twin = await owner();
       await proveSecondFactor(api.db.database, twin.userId);
       const kept = await open(procedure, twin, input);

@@ -1,7 +1,7 @@
-// A database that rolls every transaction back, so that each call of the matrix finds the rows of the one before it.
+// Database that rolls every transaction back, so that each call of the matrix finds the same rows.
 import type { Database, TenantTx } from '@fairlead/db';
 
-/** `look` sees what a call would leave, before it is rolled back. */
+/** Calls `look` on the changes of a call before it rolls them back. */
 export function undoing(database: Database, look: (tx: TenantTx) => Promise<void> = async () => {}): Database {
   return {
     ...database,

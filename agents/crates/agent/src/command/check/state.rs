@@ -1,5 +1,5 @@
-//! Damaged files of the agent's state: named by `check`, repaired by `check --repair`. Nothing is deleted: a damaged file is
-//! renamed, and what can be known without it is written anew.
+//! Damaged files of the agent's state: `check` names them, `check --repair` repairs them. Deletes nothing: it renames a damaged
+//! file and restores what can be known without it.
 
 use std::error::Error;
 use std::fs;
@@ -16,7 +16,7 @@ use super::{Finding, Verdict, finding};
 use crate::run::{LocalState, lock, open_sealing_key};
 use crate::upgrade::Record;
 
-/// One finding for each damaged file, or one that says that there is none.
+/// Returns one finding for each damaged file, or one that says that there is none.
 pub(super) fn inspect(folders: &Folders) -> Vec<Finding> {
     let damaged = damaged(folders);
     if damaged.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn inspect(folders: &Folders) -> Vec<Finding> {
     damaged.iter().map(|error| finding("state", Verdict::Bad, error.to_string())).collect()
 }
 
-/// Repairs what can be repaired. Refused while the agent runs, which holds the same files.
+/// Repairs what can be repaired. Fails while the agent runs, because the agent holds the same files.
 pub(super) fn repair(folders: &Folders) -> Result<Vec<Finding>, Box<dyn Error>> {
     let damaged = damaged(folders);
     if damaged.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn repair(folders: &Folders) -> Result<Vec<Finding>, Box<dyn Error>> 
     let repaired = |error: StateFileError| {
         let path = error.path();
         let done = match &error {
-            // The disk or the rights are at fault, not the contents.
+            // The disk or the permissions are at fault, not the contents.
             StateFileError::Io { source, .. } => Err(io::Error::new(source.kind(), source.to_string())),
             StateFileError::Damaged { .. } => repair_file(folders, path),
         };
@@ -57,7 +57,7 @@ fn repair_file(folders: &Folders, path: &Path) -> io::Result<String> {
     let aside = state_file::set_aside(path)?;
     let rebuilt = Identities::rebuild(folders, &text)?;
     Ok(format!(
-        "renamed to {}; written anew from the owners of the files here: {} users are known, and {} are never given to an app again",
+        "renamed to {}; rebuilt from the owners of the files here: {} users are known, and {} are never given to an app again",
         aside.display(),
         rebuilt.known,
         rebuilt.lost
@@ -84,15 +84,15 @@ fn consequence(name: &str) -> &'static str {
     }
 }
 
-/// Every file that a start reads, by its owner's own way of reading it.
+/// Reads every file that a start reads, each with its owner's own parser.
 fn damaged(folders: &Folders) -> Vec<StateFileError> {
-    // Without it there is nothing to check signatures by; the link's finding names it.
+    // Signatures can't be checked without it; the link's finding names it.
     let config = config::read::<AgentConfig>(&folders.config()).ok();
     let mut errors = fairlead_link::damaged_files(config.as_ref(), folders);
     errors.extend(fairlead_runtime::damaged_files(folders));
     errors.extend(LocalState::read(&folders.local_state()).err());
     errors.extend(Record::read(folders).err());
-    // Opening would make what is missing.
+    // Opening it would create a missing file.
     if folders.sealing_key().exists() {
         errors.extend(open_sealing_key(folders).err());
     }

@@ -11,13 +11,13 @@ const STREAMS_PER_CONNECTION: u32 = 100;
 /// Of one app on one core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Requests that one instance works on at most.
+    /// Maximum number of requests that one instance works on.
     pub(crate) slots_per_instance: u32,
-    /// Below that, as many as the instance has shown that it bears.
+    /// Lowers that to the number that the instance has shown to handle.
     pub(crate) adapts: bool,
     /// Requests that all of them work on.
     pub(crate) slots_max: u32,
-    /// Many requests go by one connection.
+    /// Many requests share one connection.
     pub(crate) shares_connections: bool,
     pub(crate) queue_max: u32,
     pub(crate) queue_timeout_ms: u32,

@@ -208,12 +208,12 @@ impl Fleet {
         }
     }
 
-    /// Requests that all instances work on at most.
+    /// Returns the maximum number of requests that all instances work on.
     pub(super) fn slots(&self) -> u32 {
         self.members.iter().fold(0, |sum, member| sum.saturating_add(member.instance.slots()))
     }
 
-    /// Lets limits that adapt follow the load; `queued` tells whether requests wait.
+    /// Lets adaptive limits follow the load; `queued` tells whether requests wait.
     pub(super) fn adapt(&self, bounds: Bounds, queued: bool, now_ms: u64) {
         for member in &self.members {
             member.instance.adapt(now_ms, bounds.slots_per_instance, queued);

@@ -40,7 +40,7 @@ pub(crate) struct Serving {
     trial: bool,
     judged: bool,
     client: u64,
-    /// Its client's, unless the instance is reached by connections that many share.
+    /// Its client's share, unless the instance's connections are shared by many requests.
     connection: Option<Share>,
 }
 
@@ -115,7 +115,7 @@ impl Drop for Serving {
         if self.trial && !self.judged && self.instance.standing.abandoned(true) {
             self.changed();
         }
-        // Where a client was at its share, others of it wait for just this.
+        // Other requests of a client at its share wait for exactly this.
         let was_wanted = self.app.waiting.get() > 0 && !self.app.may_connect(self.client);
         if self.connection.take().is_some() && was_wanted {
             self.app.dispatch();

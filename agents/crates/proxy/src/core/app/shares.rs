@@ -1,18 +1,18 @@
-//! Shares of an app's places by client: while others want in, one client can't have them all.
-//! A client that nobody else waits beside is not bounded.
+//! Shares of an app's places by client: one client can't have all places while others wait. A client without competitors is not
+//! bounded.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// Places stay shared for so long after a client had to wait for those of others.
+/// Time for which places stay shared after a client had to wait for another's.
 const SHARED_MS: u64 = 5_000;
 
-/// Places of an app on one core, and who holds them.
+/// Places of an app on one core, and their holders.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     held: HashMap<u64, u32, RandomState>,
-    /// Places that there are.
+    /// Number of places.
     places: u32,
     shared_until_ms: u64,
 }
@@ -35,17 +35,17 @@ impl Shares {
         }
     }
 
-    /// Reports whether a client may have one place more. While they are shared a quarter is kept from each for the others.
+    /// Reports whether a client may have one more place. While places are shared, a quarter stays reserved for other clients.
     pub(super) fn may(&self, client: u64, now_ms: u64) -> bool {
-        // Without places there is nothing to share.
+        // There is nothing to share without places.
         now_ms >= self.shared_until_ms
             || self.places == 0
             || self.held_by(client) < (self.places - self.places / 4).max(1)
     }
 
-    /// A client has to wait; `others` tells whether another one waits too.
+    /// Records that a client has to wait; `others` tells whether another one waits too.
     pub(super) fn waits(&mut self, client: u64, others: bool, now_ms: u64) {
-        // Somebody else holds places that it could have.
+        // Another client holds places that it could have.
         let holds_all = self.held.len() == usize::from(self.held.contains_key(&client));
         if others || !holds_all {
             self.shared_until_ms = now_ms + SHARED_MS;
@@ -75,10 +75,10 @@ mod tests {
         let mut shares = Shares::default();
         shares.set_places(64);
         assert_eq!(taken(&mut shares, 1, 0), 100, "alone it is not bounded here");
-        // It waits beside nobody: nothing is shared.
+        // It has no competitor: nothing is shared.
         shares.waits(1, false, 0);
         assert!(shares.may(1, 0));
-        // Another one has to wait.
+        // Another client has to wait.
         shares.waits(2, false, 1_000);
         (0..100).for_each(|_| shares.give(1));
         assert_eq!((taken(&mut shares, 1, 1_000), taken(&mut shares, 2, 1_000)), (48, 48));

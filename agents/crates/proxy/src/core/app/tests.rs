@@ -152,8 +152,8 @@ fn by(client: u64) -> Asks {
     Asks { client, ..Asks::default() }
 }
 
-/// A client with 2,560 requests that nobody reads the answers of, and another's one request; returns how many slots come free
-/// before that one is served.
+/// Runs a client with 2,560 requests that reads none of the answers, and another client's one request. Returns how many slots
+/// come free before that one is served.
 fn slots_until_served(crowd: u64, polite: u64) -> usize {
     let stage = stage(1, |traffic| traffic.connections_per_instance = 4);
     let mut held: Vec<_> = (0..4)
@@ -201,7 +201,7 @@ fn places_are_shared_only_while_another_client_wants_some() {
     let mut more = stage.later(by(1));
     let _other = stage.later(by(2));
     drop(seats);
-    // Now a quarter is kept for others.
+    // Now a quarter is reserved for others.
     assert!(told(&mut more).unwrap().is_ok());
     let seats: Vec<_> = (0..8).map(|_| stage.ask(by(1))).collect();
     assert_eq!(seats.iter().filter(|acquired| matches!(acquired, Acquired::Here(..))).count(), 6);

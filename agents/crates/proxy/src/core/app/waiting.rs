@@ -1,4 +1,4 @@
-//! Requests that wait for an instance: one queue an app, fair between clients, without a timer for each.
+//! Wait queue of an app: requests that wait for an instance, fair between clients, without a timer for each.
 //! A client that leaves drops its `Waiting`, which gives up its place, or what it had just been given.
 
 use std::pin::Pin;
@@ -27,7 +27,7 @@ impl Waiter {
     }
 }
 
-/// Requests of an app that wait.
+/// Waiting requests of an app.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     queue: FairQueue<Waiter>,
@@ -38,12 +38,12 @@ impl Waiters {
         self.queue.len()
     }
 
-    /// The place whose turn it is among the clients that `may` have one.
+    /// Returns the place with the next turn among the clients that `may` have one.
     pub(super) fn next(&self, may: impl Fn(u64) -> bool) -> Option<u32> {
         self.queue.next(may)
     }
 
-    /// The place that came after this one; the oldest without one.
+    /// Returns the place that came after this one; without one, the oldest place.
     pub(super) fn after(&self, place: Option<u32>) -> Option<u32> {
         self.queue.after(place)
     }
@@ -56,7 +56,7 @@ impl Waiters {
         self.queue.value(place).map(|waiter| &waiter.asks)
     }
 
-    /// Since when the oldest has waited.
+    /// Returns since when the oldest request has waited.
     pub(super) fn oldest_since_ms(&mut self) -> Option<u64> {
         let oldest = self.queue.oldest()?;
         self.queue.value(oldest).map(|waiter| waiter.since_ms)
@@ -74,13 +74,13 @@ impl Waiters {
         self.queue.push(waiter.asks.client, waiter.asks.priority, waiter)
     }
 
-    /// Gives one what it waits for, which is its client's turn; returns how long it had waited.
+    /// Gives a request what it waits for, which uses its client's turn; returns how long it had waited.
     pub(super) fn serve(&mut self, place: u32, seat: (Serving, Slot), now_ms: u64) -> u64 {
         self.queue.take_turn(place);
         self.settle(place, Ok(seat), now_ms)
     }
 
-    /// Tells one its outcome, which takes it out of the queue; returns how long it had waited.
+    /// Sends a request its outcome and removes it from the queue; returns how long it had waited.
     pub(super) fn settle(&mut self, place: u32, outcome: Outcome, now_ms: u64) -> u64 {
         self.queue.leave(place);
         let Some(waiter) = self.queue.value(place) else { return 0 };
@@ -91,8 +91,8 @@ impl Waiters {
         now_ms.saturating_sub(waiter.since_ms)
     }
 
-    /// Makes room for a request in a full queue by refusing another; `None` when there is none to refuse. The least priority
-    /// below loses one first, then a client of the same priority with more requests; always the client with most of them.
+    /// Makes room for a request in a full queue by refusing another; `None` if it can refuse none. The lowest priority below
+    /// loses a request first, then a client of the same priority with more requests; always the client with most of them.
     pub(super) fn make_room(&mut self, asks: &Asks) -> Option<Refusal> {
         let lesser = [Priority::Low, Priority::Normal].into_iter().filter(|lesser| *lesser < asks.priority);
         let lesser = lesser.filter_map(|lesser| self.queue.last_of_longest(lesser)).next();
@@ -109,7 +109,7 @@ impl Waiters {
     }
 }
 
-/// A request's place in the queue.
+/// Place of a request in the queue.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     app: Rc<App>,

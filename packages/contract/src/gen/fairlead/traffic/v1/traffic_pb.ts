@@ -349,7 +349,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   slowStartMs: number;
 
   /**
-   * Zero: adaptive, as many as the instance makes use of.
+   * Zero: adaptive concurrency.
    *
    * @generated from field: uint32 connections_per_instance = 6;
    */
@@ -389,7 +389,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
   responseTimeoutMs: number;
 
   /**
-   * False: load is shed by priority when requests wait for long. Without an AppTraffic none is shed.
+   * False: sheds load by priority when requests wait for long. Without an AppTraffic it sheds none.
    *
    * @generated from field: bool admission_off = 12;
    */
