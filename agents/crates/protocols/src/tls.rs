@@ -1,8 +1,9 @@
-//! TLS as the proxy offers it: versions, suites, groups, keys, names, protocols, tickets; and what comes after the handshake,
-//! which its own record layer reads: key changes, broken records, ends.
+//! TLS as the proxy offers it: versions, suites, groups, keys, names, protocols, tickets; and what comes after the handshake:
+//! key changes, broken records, ends.
 
 mod after;
 mod hello;
+mod openssl;
 
 use std::sync::Arc;
 
@@ -66,6 +67,7 @@ pub fn trials() -> Vec<Trial> {
     ]);
     if std::path::Path::new(OPENSSL).exists() {
         trials.push(case("tls", "refused/renegotiation", renegotiation));
+        trials.extend(openssl::trials());
     }
     trials
 }

@@ -128,13 +128,6 @@ impl Transport {
         }
     }
 
-    /// Lets go of what an idle connection needs no memory for.
-    pub(crate) fn rest(&mut self) {
-        if let Some(records) = &mut self.records {
-            records.rest();
-        }
-    }
-
     /// Bytes that the socket has not taken yet.
     pub(crate) fn backlog(&self) -> usize {
         self.outbox.len()

@@ -25,8 +25,6 @@ pub fn server_config(
     config.session_storage = Arc::new(NoServerSessionStorage {});
     // A client that keeps its connection needs one ticket at most.
     config.send_tls13_tickets = 1;
-    // For `RecordLayer`, which takes connections over when they are made.
-    config.enable_secret_extraction = true;
     Ok(Arc::new(config))
 }
 

@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use fairlead_route::{Malformed, Version};
 
@@ -16,9 +15,6 @@ use crate::transport::{Received, Transport};
 
 /// Bytes of a refused request that are read away.
 const LINGER_BYTES_MAX: usize = 256 * 1024;
-
-/// A connection without a request for so long gives memory back that its next request takes anew.
-const REST_AFTER: Duration = Duration::from_millis(500);
 
 /// Why a connection ends before another request.
 enum Stop {
@@ -45,30 +41,12 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
             poll_fn(|_| fairlead_reactor::poll_turn()).await;
         }
         let mut parsed_bytes = 0;
-        let mut idle_left = client.core.limits.idle_timeout.saturating_sub(REST_AFTER);
-        alarm.set(client.core.limits.idle_timeout.min(REST_AFTER));
+        alarm.set(client.core.limits.idle_timeout);
         alarm.idles();
         let (mut in_head, mut leaves) = (false, false);
-        let begun = poll_fn(|cx| {
-            loop {
-                let begun = ready!(poll_begin(
-                    &mut client,
-                    &origin,
-                    &alarm,
-                    &mut parsed_bytes,
-                    (&mut in_head, &mut leaves),
-                    cx
-                ));
-                match begun {
-                    Err(Stop::Idle) if !idle_left.is_zero() && !leaves => {
-                        client.transport.rest();
-                        alarm.set(std::mem::take(&mut idle_left));
-                    }
-                    begun => return Poll::Ready(begun),
-                }
-            }
-        })
-        .await;
+        let begun =
+            poll_fn(|cx| poll_begin(&mut client, &origin, &alarm, &mut parsed_bytes, (&mut in_head, &mut leaves), cx))
+                .await;
         let ended = match begun {
             // Its state is several times an idle connection's, which would have to keep room for it.
             Ok(Begun::Forward(exchange)) => Box::pin(exchange.run(&mut client, &alarm)).await,

@@ -1,10 +1,8 @@
-//! TLS records: ciphertext in, plaintext out, and the other way round. rustls' unbuffered interface shakes hands; what follows
-//! is `RecordLayer`'s, for TLS 1.3, and rustls' again for TLS 1.2. Never touches a socket.
+//! TLS records by rustls' unbuffered interface: ciphertext in, plaintext out, and the other way round. Never touches a socket.
 
 use std::io;
 use std::sync::Arc;
 
-use fairlead_tls::{Opened, RECORD_DATA_BYTES_MAX, RecordLayer};
 use rustls::ServerConfig;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
@@ -13,28 +11,18 @@ use rustls::unbuffered::{
 
 use crate::core::Buffers;
 
-/// Plaintext that one `seal` takes: four full records.
-pub(crate) const SEAL_BYTES_MAX: usize = 4 * RECORD_DATA_BYTES_MAX;
+/// Plaintext that one `seal` takes: four full records of 16 KiB (RFC 8446, 5.1).
+pub(crate) const SEAL_BYTES_MAX: usize = 4 * 16 * 1024;
 
 /// One connection's TLS state and the part of a record that has arrived.
 pub(crate) struct Records {
-    session: Session,
+    session: UnbufferedServerConnection,
     /// Bytes at the front of the stream that make no whole record yet.
     partial: Vec<u8>,
-    is_http2: bool,
     /// We said that nothing more comes.
     closed: bool,
     /// The peer said so: what else arrives is not its.
     peer_closed: bool,
-}
-
-enum Session {
-    /// Until the handshake is done, and TLS 1.2 after it.
-    Rustls(Box<UnbufferedServerConnection>),
-    /// TLS 1.3 after the handshake.
-    Own(Box<RecordLayer>),
-    /// It failed on its way from one to the other.
-    Broken,
 }
 
 impl std::fmt::Debug for Records {
@@ -46,17 +34,16 @@ impl std::fmt::Debug for Records {
 impl Records {
     pub(crate) fn new(config: &Arc<ServerConfig>) -> io::Result<Self> {
         let session = UnbufferedServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-        let session = Session::Rustls(Box::new(session));
-        Ok(Self { session, partial: Vec::new(), is_http2: false, closed: false, peer_closed: false })
+        Ok(Self { session, partial: Vec::new(), closed: false, peer_closed: false })
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
-        matches!(&self.session, Session::Rustls(session) if session.is_handshaking())
+        self.session.is_handshaking()
     }
 
     /// Whether the client chose HTTP/2; known once the handshake is done.
     pub(crate) fn is_http2(&self) -> bool {
-        self.is_http2
+        self.session.alpn_protocol() == Some(b"h2")
     }
 
     /// Whether the peer has said that it sends nothing more.
@@ -79,31 +66,7 @@ impl Records {
         outgoing: &mut Vec<u8>,
         buffers: &Buffers,
     ) -> io::Result<()> {
-        let (mut consumed, mut closed) = (0, false);
-        if let Session::Rustls(session) = &mut self.session {
-            (consumed, closed) = open_with_rustls(session, incoming, plaintext, outgoing, buffers)?;
-            if !session.is_handshaking() {
-                self.is_http2 = session.alpn_protocol() == Some(b"h2");
-            }
-            if !closed {
-                self.take_over()?;
-            }
-        }
-        if let Session::Own(layer) = &mut self.session {
-            while !closed {
-                match layer.open(&mut incoming[consumed..], outgoing).map_err(invalid)? {
-                    Opened::Partial => break,
-                    Opened::Data(count, data) => {
-                        if !data.is_empty() {
-                            buffers.lend(plaintext);
-                            plaintext.extend_from_slice(data);
-                        }
-                        consumed += count;
-                    }
-                    Opened::Closed(_) => closed = true,
-                }
-            }
-        }
+        let (consumed, closed) = open_records(&mut self.session, incoming, plaintext, outgoing, buffers)?;
         let rest = &incoming[consumed..];
         if closed || rest.is_empty() {
             self.partial = Vec::new();
@@ -115,27 +78,12 @@ impl Records {
         Ok(())
     }
 
-    /// Goes on without rustls, once all that it has to say was handed over.
-    fn take_over(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.session, Session::Broken) {
-            Session::Rustls(session) if RecordLayer::takes(&session) => {
-                self.session = Session::Own(Box::new(RecordLayer::take_over(*session).map_err(io::Error::other)?));
-            }
-            other => self.session = other,
-        }
-        Ok(())
-    }
-
-    /// Seals plaintext of at most `SEAL_BYTES_MAX` into `sealed`; tells the length. A due key update goes to `outgoing` first.
+    /// Seals plaintext of at most `SEAL_BYTES_MAX` into `sealed`, behind a key update that is due; returns the length.
     pub(crate) fn seal(&mut self, plaintext: &[u8], sealed: &mut [u8], outgoing: &mut Vec<u8>) -> io::Result<usize> {
         if self.closed {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        match &mut self.session {
-            Session::Own(layer) => layer.seal(plaintext, sealed, outgoing).map_err(io::Error::other),
-            Session::Rustls(session) => seal_with_rustls(session, &mut self.partial, plaintext, sealed, outgoing),
-            Session::Broken => Err(io::ErrorKind::NotConnected.into()),
-        }
+        seal_records(&mut self.session, &mut self.partial, plaintext, sealed, outgoing)
     }
 
     /// Appends close_notify, once.
@@ -143,38 +91,19 @@ impl Records {
         if std::mem::replace(&mut self.closed, true) {
             return;
         }
-        match &mut self.session {
-            Session::Own(layer) => {
-                if let Err(error) = layer.close(outgoing) {
-                    tracing::debug!(%error, "a connection ends without saying so");
-                }
-            }
-            Session::Rustls(session) => {
-                let UnbufferedStatus { state, .. } = session.process_tls_records(&mut self.partial);
-                if let Ok(ConnectionState::WriteTraffic(mut traffic)) = state {
-                    append(outgoing, |space| match traffic.queue_close_notify(space) {
-                        Ok(count) => Ok(count),
-                        Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) => {
-                            Err(required_size)
-                        }
-                        Err(EncryptError::EncryptExhausted) => Ok(0),
-                    });
-                }
-            }
-            Session::Broken => {}
-        }
-    }
-
-    /// Lets go of what an idle connection needs no memory for.
-    pub(crate) fn rest(&mut self) {
-        if let Session::Own(layer) = &mut self.session {
-            layer.rest();
+        let UnbufferedStatus { state, .. } = self.session.process_tls_records(&mut self.partial);
+        if let Ok(ConnectionState::WriteTraffic(mut traffic)) = state {
+            append(outgoing, |space| match traffic.queue_close_notify(space) {
+                Ok(count) => Ok(count),
+                Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) => Err(required_size),
+                Err(EncryptError::EncryptExhausted) => Ok(0),
+            });
         }
     }
 }
 
-/// Opens all that rustls will; tells how many bytes are done with, and whether the peer closed.
-fn open_with_rustls(
+/// Opens all whole records; returns how many bytes are done with, and whether the peer closed.
+fn open_records(
     session: &mut UnbufferedServerConnection,
     incoming: &mut [u8],
     plaintext: &mut Vec<u8>,
@@ -184,10 +113,7 @@ fn open_with_rustls(
     let mut consumed = 0;
     let mut closed = false;
     loop {
-        // What follows the handshake is for the record layer that takes over: rustls would answer a change of keys with a
-        // message that it then keeps to itself.
-        let input: &mut [u8] = if RecordLayer::takes(session) { &mut [] } else { &mut incoming[consumed..] };
-        let UnbufferedStatus { discard, state } = session.process_tls_records(input);
+        let UnbufferedStatus { discard, state } = session.process_tls_records(&mut incoming[consumed..]);
         let mut extra = 0;
         let mut waits = false;
         match state {
@@ -226,7 +152,7 @@ fn open_with_rustls(
     }
 }
 
-fn seal_with_rustls(
+fn seal_records(
     session: &mut UnbufferedServerConnection,
     partial: &mut Vec<u8>,
     plaintext: &[u8],
