@@ -198,7 +198,8 @@ fn container(options: &RuntimeOptions, order: &Order, opened: Option<&Opened>) -
         make_folder(&volumes::folder_of(&options.folders, &order.key), 0o711, None)?;
         // Its user inside is the image's choice, who reaches it by the group; one that an image has made its own stays so.
         if !path.exists() {
-            make_folder(&path, 0o2770, user)?;
+            make_folder(&path, 0o770, user)?;
+            inherit_group(&path)?;
         }
         volumes.push((path, vec![volume.path.clone(), format!("{CONTAINER_VOLUMES}/{}", volume.name)]));
     }
@@ -325,6 +326,18 @@ fn give_to_group(release: &Path, group: u32) -> io::Result<()> {
     folder.set_permissions(PermissionsExt::from_mode(0o750))
 }
 
+/// Gives files that are made in a volume the volume's group, by its setgid bit. Where the service forbids that bit (systemd's
+/// `RestrictSUIDSGID=`), each file keeps the group of its writer.
+fn inherit_group(volume: &Path) -> io::Result<()> {
+    match set_permissions(volume, PermissionsExt::from_mode(0o2770)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            tracing::debug!(volume = %volume.display(), "the service forbids the setgid bit");
+            Ok(())
+        }
+        set => set,
+    }
+}
+
 fn make_folder(path: &Path, mode: u32, owner: Option<u32>) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(mode).create(path)?;
     // The umask may have taken some bits away.
@@ -333,4 +346,61 @@ fn make_folder(path: &Path, mode: u32, owner: Option<u32>) -> io::Result<()> {
         chown(path, owner, owner)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+        apply_filter,
+    };
+
+    use super::*;
+
+    /// System calls that take a mode, and the place of it among their arguments.
+    const TAKE_MODE: &[(i64, u8)] = &[
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (libc::SYS_mkdirat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, 1),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mkdir, 1),
+    ];
+
+    /// Forbids this thread the setgid bit, as systemd's `RestrictSUIDSGID=` does.
+    fn restrict_setgid() {
+        let rule = |&(call, argument): &(i64, u8)| {
+            let bit = SeccompCmpOp::MaskedEq(0o2000);
+            let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, bit, 0o2000).unwrap();
+            (call, vec![SeccompRule::new(vec![condition]).unwrap()])
+        };
+        let rules = TAKE_MODE.iter().map(rule).collect();
+        let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+        let arch = std::env::consts::ARCH.try_into().unwrap();
+        let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).unwrap();
+        apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_service_without_setgid_bits_makes_volumes_too() {
+        let parent = tempfile::tempdir().unwrap();
+        let mode = |name: &str| std::fs::metadata(parent.path().join(name)).unwrap().mode() & 0o7777;
+        let make = |name: &str| {
+            let path = parent.path().join(name);
+            make_folder(&path, 0o770, None).and_then(|()| inherit_group(&path)).unwrap();
+        };
+        make("free");
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                restrict_setgid();
+                // Control: the folder can't be made with the bit.
+                assert!(make_folder(&parent.path().join("with-bit"), 0o2770, None).is_err());
+                make("restricted");
+            });
+        });
+        assert_eq!((mode("free"), mode("restricted")), (0o2770, 0o770));
+    }
 }
