@@ -82,6 +82,9 @@ export const appErrors = {
   'environment.protected': forbidden(
     'This environment is protected. Ask somebody who may approve its deployments to make this change.',
   ),
+  'environment.hosts_shared': conflict(
+    'Some host names of this environment also lead to another one, and a protected environment cannot share a host name with one that is not. Detach their domains on one side first.',
+  ),
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
   'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
@@ -121,6 +124,9 @@ export const appErrors = {
   'domain.taken': conflict('This host name is already in use.'),
   'domain.elsewhere': conflict(
     'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
+  ),
+  'domain.protection_differs': conflict(
+    'A protected environment cannot share a host name with one that is not protected, and this one leads there already. Choose another host name, or detach its other domains first.',
   ),
 
   'secret.not_found': missing('There is no such secret. It may have been deleted.'),

@@ -47,7 +47,8 @@ what waits for approval goes on waiting.
 
 Every other change that decides what visitors of a protected environment get, at once or with the next deployment, needs
 \`deployment.approve\` there beside its own permission; no token holds it. All paths of a host are protected together: they share its name and
-its cookies. This is how a protected environment is safe from each mutation:
+its cookies. So no host leads to both a protected and an unprotected environment: such a domain is refused, whoever attaches it, and so is
+a change of protection that would split a host. This is how a protected environment is safe from each mutation:
 
 ${table(
   ['Mutation', 'In a protected environment'],
