@@ -100,7 +100,7 @@ export const appErrors = {
   'volume.deletion_not_pending': conflict('This volume is not going to be deleted, or it is too late to keep it.'),
   'credential.host_missing': invalid('Name the host that this password is for.'),
   'credential.other_host': conflict(
-    'The password of the source was entered for another host, so it was not sent. Enter it again, or remove it.',
+    'The password of the source was entered for another host, so it was not sent. Check the address of the source, then enter the password of its host, or remove it.',
   ),
   'credential.not_found': missing('There is no such credential.'),
   'artifact.not_found': missing('There is no such artifact in the store.'),

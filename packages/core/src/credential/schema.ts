@@ -46,14 +46,17 @@ const sourceHostSchema = z
   .toLowerCase()
   .max(300)
   .regex(
-    /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+    /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
     'Enter a host such as git.example.com, with its port where it is not the usual one.',
   );
 
-/** The password is sent to `host` alone; without one, to the host that the app's source has now. */
+/**
+ * The password is sent to `host` alone. It has no default: somebody without a right to passwords may have led the app's source
+ * to another host.
+ */
 export const updateCredentialInputSchema = credentialsOfSchema.extend({
   kind: z.enum(['https', 'registry']),
-  host: sourceHostSchema.optional(),
+  host: sourceHostSchema,
   username: line(200).min(1, 'Enter the user name.'),
   password: line(4096).min(1, 'Enter the password or token.'),
 });

@@ -7,7 +7,7 @@ export interface NewApp {
   readonly app: Omit<Inputs['app']['create'], 'deployNow'>;
   readonly settings: Partial<Pick<Settings, 'builder' | 'image' | 'dockerfile'>>;
   /** What opens a private source; null for one that everybody may read. */
-  readonly access: { readonly kind: 'https' | 'registry'; readonly username: string; readonly password: string } | null;
+  readonly access: Omit<Inputs['credential']['update'], 'appId'> | null;
   /** Besides the first. */
   readonly serverIds: readonly string[];
   /** What is deployed first. `key`: a deploy key is made, and its owner has to hand it over before anything is deployed. */
@@ -35,7 +35,6 @@ export async function makeApp(client: Client, { app, settings, access, serverIds
   if (isPlain) return made;
   try {
     if (hasSettings) await client.config.update.mutate({ appId, settings });
-    // It is bound to the host of the source, which the settings of an image name.
     if (access !== null) await client.credential.update.mutate({ appId, ...access });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });
     if (first === 'key') {

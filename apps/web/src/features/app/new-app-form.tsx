@@ -16,6 +16,7 @@ import type { ServerSummary, SourceBranches } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { sayServer } from '../../common/server-options.tsx';
+import { sourceHost } from '../../common/source-host.ts';
 import { suggestHost, suggestImageName, suggestName } from './app-form.ts';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
 import { makeApp, type NewApp } from './make-app.ts';
@@ -93,10 +94,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
         },
         settings:
           kind === 'image' ? { builder: 'image', image: address.trim() } : builder === 'auto' ? {} : { builder },
-        access:
-          username === '' && password === ''
-            ? null
-            : { kind: kind === 'image' ? 'registry' : 'https', username, password },
+        access: username === '' && password === '' ? null : { ...doorOf(kind, address.trim()), username, password },
         serverIds: form.getAll('further').map(String),
         first: kind === 'ssh' ? 'key' : kind === 'folder' && picked !== null ? upload(picked) : 'deploy',
       },
@@ -306,6 +304,12 @@ function FurtherServers({ servers, needContainers }: FurtherServersProps) {
       </fieldset>
     </details>
   );
+}
+
+/** Where the user name and password of the form are for: the host that was just typed. */
+function doorOf(kind: SourceKind, address: string): { kind: 'https' | 'registry'; host: string } {
+  const door = kind === 'image' ? 'registry' : 'https';
+  return { kind: door, host: sourceHost(door, { repositoryUrl: address, image: address }) };
 }
 
 /** Suggestions only: an address that cannot be asked may still be cloned by the server. */

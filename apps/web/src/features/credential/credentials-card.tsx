@@ -13,8 +13,9 @@ import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Credential } from '../../api/types.ts';
 import { useMe } from '../../common/me.tsx';
+import type { PasswordKind } from '../../common/source-host.ts';
 import { useAction } from '../../common/use-action.ts';
-import { PasswordDialog, type PasswordKind } from './password-dialog.tsx';
+import { PasswordDialog } from './password-dialog.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
 
 const TITLE: Record<Credential['kind'], string> = {
@@ -30,7 +31,9 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
   const queryClient = useQueryClient();
   const [asking, setAsking] = useState<PasswordKind | null>(null);
   const [removing, setRemoving] = useState<Credential['kind'] | null>(null);
-  const credentials = useQuery(trpc.credential.list.queryOptions({ appId: app.id })).data?.items ?? [];
+  const list = useQuery(trpc.credential.list.queryOptions({ appId: app.id }));
+  const credentials = list.data?.items ?? [];
+  const hostOf = (kind: PasswordKind) => credentials.find((credential) => credential.kind === kind)?.host ?? '';
   const rotate = useAction(useMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
     void queryClient.invalidateQueries(trpc.credential.pathFilter());
     toast({ title: 'The key is made', detail: 'Give its public half to the host of the repository.' });
@@ -96,15 +99,17 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
           >
             {hasKey ? 'Make a new deploy key' : 'Make a deploy key'}
           </Button>
-          <Button variant="ghost" onClick={() => setAsking('https')}>
+          <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('https')}>
             Repository password
           </Button>
-          <Button variant="ghost" onClick={() => setAsking('registry')}>
+          <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('registry')}>
             Registry password
           </Button>
         </div>
       ) : null}
-      {asking === null ? null : <PasswordDialog appId={app.id} kind={asking} onClose={() => setAsking(null)} />}
+      {asking === null ? null : (
+        <PasswordDialog app={app} storedHost={hostOf(asking)} kind={asking} onClose={() => setAsking(null)} />
+      )}
       {removing === null ? null : (
         <RemoveDialog appId={app.id} kind={removing} title={TITLE[removing]} onClose={() => setRemoving(null)} />
       )}
