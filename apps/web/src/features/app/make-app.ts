@@ -26,8 +26,18 @@ export interface MadeApp {
 
 type Client = ReturnType<typeof useTRPCClient>;
 
+/** What opens its source. These calls may ask for a fresh session. */
+export interface SourceCalls {
+  readonly setPassword: (input: Inputs['credential']['update']) => Promise<unknown>;
+  readonly makeKey: (input: Inputs['credential']['rotateKey']) => Promise<{ readonly publicKey: string }>;
+}
+
 /** Fails only when there is no app afterwards: half of one must be shown, not made twice. */
-export async function makeApp(client: Client, { app, settings, access, serverIds, first }: NewApp): Promise<MadeApp> {
+export async function makeApp(
+  client: Client,
+  source: SourceCalls,
+  { app, settings, access, serverIds, first }: NewApp,
+): Promise<MadeApp> {
   const hasSettings = Object.keys(settings).length > 0;
   const isPlain = first === 'deploy' && !hasSettings && access === null && serverIds.length === 0;
   const { id: appId, slug, deploymentId } = await client.app.create.mutate({ ...app, deployNow: isPlain });
@@ -35,10 +45,10 @@ export async function makeApp(client: Client, { app, settings, access, serverIds
   if (isPlain) return made;
   try {
     if (hasSettings) await client.config.update.mutate({ appId, settings });
-    if (access !== null) await client.credential.update.mutate({ appId, ...access });
+    if (access !== null) await source.setPassword({ appId, ...access });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });
     if (first === 'key') {
-      const { publicKey } = await client.credential.rotateKey.mutate({ appId });
+      const { publicKey } = await source.makeKey({ appId });
       return { ...made, publicKey };
     }
     // The folder of an upload is sent for an app that exists.

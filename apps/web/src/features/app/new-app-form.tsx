@@ -13,6 +13,7 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { ServerSummary, SourceBranches } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { sayServer } from '../../common/server-options.tsx';
@@ -45,7 +46,12 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const router = useRouter();
   const toast = useToast();
   // What was typed as a password is dropped as soon as it was sent.
-  const create = useMutation({ mutationFn: (wanted: NewApp) => makeApp(client, wanted), gcTime: 0 });
+  const { mutateAsync: setPassword } = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
+  const { mutateAsync: makeKey } = useFreshMutation(trpc.credential.rotateKey.mutationOptions());
+  const create = useMutation({
+    mutationFn: (wanted: NewApp) => makeApp(client, { setPassword, makeKey }, wanted),
+    gcTime: 0,
+  });
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
   const [begins, setBegins] = useState(true);
   const [kind, setKind] = useState<SourceKind>('https');

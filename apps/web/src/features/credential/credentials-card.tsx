@@ -7,11 +7,12 @@ import { CopyButton } from '@fairlead/ui/copy-button';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Credential } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import type { PasswordKind } from '../../common/source-host.ts';
 import { useAction } from '../../common/use-action.ts';
@@ -34,7 +35,7 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
   const list = useQuery(trpc.credential.list.queryOptions({ appId: app.id }));
   const credentials = list.data?.items ?? [];
   const hostOf = (kind: PasswordKind) => credentials.find((credential) => credential.kind === kind)?.host ?? '';
-  const rotate = useAction(useMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
+  const rotate = useAction(useFreshMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
     void queryClient.invalidateQueries(trpc.credential.pathFilter());
     toast({ title: 'The key is made', detail: 'Give its public half to the host of the repository.' });
   });

@@ -5,11 +5,12 @@ import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { StateMark } from '@fairlead/ui/state-pill';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { type PasswordKind, passwordHost } from '../../common/source-host.ts';
 
 const WORDS: Record<PasswordKind, { readonly title: string; readonly detail: string }> = {
@@ -36,7 +37,7 @@ export function PasswordDialog({ app, storedHost, kind, onClose }: PasswordDialo
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   // Dropped from the browser's caches as soon as it was sent.
-  const save = useMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
+  const save = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
   const begin = passwordHost(kind, app, storedHost);
   const [host, setHost] = useState(begin.host);
   const [username, setUsername] = useState('');
