@@ -19,6 +19,7 @@ import {
   updateSecrets,
 } from '@fairlead/core/secret';
 import { type ServerSummary, type UpgradeView, upgradeServer } from '@fairlead/core/server';
+import { registryHost } from '@fairlead/core/source';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { type Backup, backUp } from '../../../tools/backup/backup.ts';
 import { restore } from '../../../tools/backup/restore.ts';
@@ -190,7 +191,7 @@ export class System {
     const { id: appId } = await this.#create(slug, repository, { healthPath: '/', serverId, deployNow: false });
     await this.#act(async (ctx, keys) => {
       await updateConfig(ctx, { appId, settings: { builder: 'image', image } });
-      await updateCredential(ctx, { appId, kind: 'registry', ...login }, keys);
+      await updateCredential(ctx, { appId, kind: 'registry', host: registryHost(image), ...login }, keys);
     });
     return appId;
   }

@@ -74,6 +74,11 @@ async function shop(name: string) {
   return { appId, host, domainId: id };
 }
 
+async function domainsOf(host: string) {
+  const { items } = await owner.domain.list({ search: host, limit: 100 });
+  return items.filter((each) => each.host === host).map(({ id }) => id);
+}
+
 test('a developer cannot lead a path of a protected host to staging', async () => {
   const { appId, host } = await shop('Paths');
   const { caller } = await member('developer');
@@ -83,7 +88,56 @@ test('a developer cannot lead a path of a protected host to staging', async () =
     const elsewhere = { appId, environmentId: staging, host: `next.${host}` };
     expect(await caller.domain.attach(elsewhere)).toMatchObject({ host: elsewhere.host });
   });
-  expect(await attack('/checkout')).toMatchObject({ pathPrefix: '/checkout' });
+  const { id, pathPrefix } = await attack('/checkout');
+  expect(pathPrefix).toBe('/checkout');
+  await caller.domain.detach({ domainId: id });
+});
+
+test('a path that a developer led to staging before its host has protection never joins it', async () => {
+  const { appId, host } = await shop('Early');
+  const { caller } = await member('developer');
+  const early = { appId, environmentId: staging, host: `www.${host}`, pathPrefix: '/checkout' };
+  const attack = await caller.domain.attach(early);
+  const launch = () => owner.domain.attach({ appId, environmentId: production, host: early.host });
+  await withProtected(async () => {
+    await expect(launch()).rejects.toMatchObject(refusedBy('share a host name'));
+    await owner.domain.detach({ domainId: attack.id });
+    const { id } = await launch();
+    // An approver cannot open it either: one word would stand for every later deployment to staging.
+    await expect(owner.domain.attach(early)).rejects.toMatchObject(refusedBy('share a host name'));
+    await owner.domain.detach({ domainId: id });
+  });
+  await caller.domain.attach(early);
+  expect(await launch()).toMatchObject({ host: early.host });
+  await expect(withProtected(() => Promise.resolve())).rejects.toMatchObject({
+    ...refusedBy('share a host name'),
+    cause: { published: { errorCode: 'environment.hosts_shared', details: { hosts: [early.host] } } },
+  });
+  for (const domainId of await domainsOf(early.host)) await owner.domain.detach({ domainId });
+});
+
+test('a host stays in one class while one of its environments loses protection', async () => {
+  const { appId, host } = await shop('Late');
+  const change = (isProtected: boolean) => owner.environment.update({ environmentId: staging, protected: isProtected });
+  const shared = { appId, environmentId: staging, host, pathPrefix: '/checkout' };
+  await withProtected(async () => {
+    await change(true);
+    const { id } = await owner.domain.attach(shared);
+    await expect(change(false)).rejects.toMatchObject(refusedBy('share a host name'));
+    await owner.domain.detach({ domainId: id });
+    await change(false);
+  });
+});
+
+test('a route and a change of protection at once never split a host', async () => {
+  const { appId, host } = await shop('Race');
+  const outcomes = await Promise.allSettled([
+    owner.environment.update({ environmentId: production, protected: true }),
+    owner.domain.attach({ appId, environmentId: staging, host, pathPrefix: '/checkout' }),
+  ]);
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  await owner.environment.update({ environmentId: production, protected: false });
+  for (const domainId of await domainsOf(host)) await owner.domain.detach({ domainId });
 });
 
 test('a developer cannot change the pages, redirects or headers of a protected host, nor take it away', async () => {

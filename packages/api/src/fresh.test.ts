@@ -6,12 +6,16 @@ import { startTestApi, type TestApi } from './testing/index.ts';
 import { declaredProcedures } from './testing/matrix/declared.ts';
 
 const fresh = [
+  'credential.rotateKey',
+  'credential.update',
+  'deployment.approve',
   'environment.update',
   'grant.create',
   'invitation.create',
   'invitation.rotate',
   'member.update',
   'organization.delete',
+  'organization.restore',
   'organization.transfer',
   'organization.update',
   'role.create',
@@ -24,21 +28,29 @@ const fresh = [
   'token.create',
 ];
 
-/** Permissions that let a person leave a way in, or remove a protection. */
+/** Permissions that let a person leave a right or a way in, open a source, or remove a protection. */
 const lasting =
-  /^(member\.(invite|write)|role\.write|token\.write|server\.enrol|environment\.write|secret\.reveal|organization\.(write|delete|transfer))$/;
+  /^(member\.(invite|write)|role\.write|token\.write|server\.enrol|environment\.write|secret\.(reveal|write)|deployment\.approve|organization\.(write|delete|transfer))$/;
 
 /** Mutations under such a permission that leave nothing behind. Add a new one here with its reason, or make it fresh. */
 const notLasting: Readonly<Record<string, string>> = {
+  'credential.delete': 'takes a way in',
+  'deployment.refuse': 'lets nothing go',
   'environment.create': 'guards nothing yet',
   'environment.delete': 'only without an app in it',
   'grant.delete': 'takes rights',
   'invitation.revoke': 'takes a way in',
   'member.delete': 'takes rights',
   'member.revokeToken': 'takes a way in',
-  'organization.restore': 'ends an announced end',
   'role.delete': 'only while no member holds it',
+  'secret.attachGroup': 'changes what an app is given, as a deployment does',
+  'secret.createGroup': 'no app has it yet',
+  'secret.delete': 'changes what an app is given, as a deployment does',
+  'secret.deleteGroup': 'changes what an app is given, as a deployment does',
+  'secret.detachGroup': 'changes what an app is given, as a deployment does',
+  'secret.restore': 'changes what an app is given, as a deployment does',
   'secret.rotateKey': 'gives no access to anyone',
+  'secret.update': 'changes what an app is given, as a deployment does',
   'serviceAccount.delete': 'takes rights',
   'serviceAccount.revokeToken': 'takes a way in',
   'token.revoke': 'takes a way in',

@@ -14,6 +14,14 @@ test('the API’s sentence, its fields and its id are kept', () => {
   });
 });
 
+test('the hosts that a failure is about are named', () => {
+  const failure = (hosts: unknown) =>
+    readFailure({ message: 'They are shared.', data: { errorCode: 'environment.hosts_shared', details: { hosts } } });
+  expect(failure(['a.test', 'b.test']).message).toBe('They are shared. Host names: a.test, b.test');
+  expect(failure(Array(11).fill('a.test')).message).toMatch(/a\.test, …$/);
+  for (const odd of [undefined, [], 'a.test', {}]) expect(failure(odd).message).toBe('They are shared.');
+});
+
 test('no answer at all reads as unreachable and may be tried again', () => {
   for (const thrown of [new TypeError('fetch failed'), 'text', null, undefined]) {
     expect(readFailure(thrown)).toMatchObject({ code: null, retryable: true });

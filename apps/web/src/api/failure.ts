@@ -10,6 +10,7 @@ export interface Failure {
   readonly retryable: boolean;
 }
 
+const HOSTS_MAX = 10;
 const UNREACHABLE = "The control plane didn't answer. Check that it runs and that you are online, then try again.";
 
 export function readFailure(error: unknown): Failure {
@@ -21,7 +22,7 @@ export function readFailure(error: unknown): Failure {
   }
   return {
     code,
-    message: textOf(fieldOf(error, 'message')) ?? UNREACHABLE,
+    message: withHosts(textOf(fieldOf(error, 'message')) ?? UNREACHABLE, fieldOf(fieldOf(data, 'details'), 'hosts')),
     fields: fieldsOf(fieldOf(data, 'fields')),
     errorId: textOf(fieldOf(data, 'errorId')),
     retryable: code === 'internal.unexpected',
@@ -30,6 +31,13 @@ export function readFailure(error: unknown): Failure {
 
 export function isSessionOver(error: unknown): boolean {
   return readFailure(error).code === 'session.required';
+}
+
+/** Names the hosts that a failure is about: the sentence of its code is the same for all. */
+function withHosts(message: string, hosts: unknown): string {
+  if (!Array.isArray(hosts) || hosts.length === 0) return message;
+  const named = hosts.slice(0, HOSTS_MAX).map(String).join(', ');
+  return `${message} Host names: ${named}${hosts.length > HOSTS_MAX ? ', …' : ''}`;
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -3,9 +3,9 @@
 import { Button } from '@fairlead/ui/button';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateMark } from '@fairlead/ui/state-pill';
-import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { useTRPC } from '../api/trpc.tsx';
+import { useFreshMutation } from '../common/confirm-identity.tsx';
 import { useMe } from '../common/me.tsx';
 import { useAction } from '../common/use-action.ts';
 
@@ -13,7 +13,7 @@ export function DeletionBanner() {
   const { organization, can } = useMe();
   const trpc = useTRPC();
   const router = useRouter();
-  const keep = useAction(useMutation(trpc.organization.restore.mutationOptions()), "It couldn't be kept", () =>
+  const keep = useAction(useFreshMutation(trpc.organization.restore.mutationOptions()), "It couldn't be kept", () =>
     router.refresh(),
   );
   if (organization.deleteAt === null) return null;

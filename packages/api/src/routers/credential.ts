@@ -20,13 +20,19 @@ export const credentialRouter = router({
     .output(credentialListSchema)
     .query(({ ctx, input }) => listCredentials(ctx.core, input)),
 
-  rotateKey: memberProcedure('secret.write', { input: rotateKeyInputSchema, scope: byApp, protection: approverOfApp })
+  rotateKey: memberProcedure('secret.write', {
+    input: rotateKeyInputSchema,
+    scope: byApp,
+    fresh: true,
+    protection: approverOfApp,
+  })
     .output(credentialSchema)
     .mutation(({ ctx, input }) => rotateKey(ctx.core, input, ctx.secretKeys)),
 
   update: memberProcedure('secret.write', {
     input: updateCredentialInputSchema,
     scope: byApp,
+    fresh: true,
     protection: approverOfApp,
   })
     .output(credentialRefSchema)

@@ -117,6 +117,7 @@ export const deploymentRouter = router({
   approve: memberProcedure('deployment.approve', {
     input: deploymentRefSchema,
     scope: byDeployment,
+    fresh: true,
     protection: open('it is the approval'),
   })
     .output(deploymentRefSchema)

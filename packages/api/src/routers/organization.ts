@@ -61,7 +61,7 @@ export const organizationRouter = router({
     .output(organizationDeletionSchema)
     .mutation(({ ctx, input }) => deleteOrganization(ctx.core, input)),
 
-  restore: memberProcedure('organization.delete', { protection: isOrganization })
+  restore: memberProcedure('organization.delete', { fresh: true, protection: isOrganization })
     .output(organizationDeletionSchema)
     .mutation(({ ctx }) => restoreOrganization(ctx.core)),
 

@@ -82,6 +82,9 @@ export const appErrors = {
   'environment.protected': forbidden(
     'This environment is protected. Ask a member who may approve its deployments to make this change.',
   ),
+  'environment.hosts_shared': conflict(
+    'Some host names of this environment also lead to another one, and a protected environment cannot share a host name with one that is not. Detach their domains on one side first.',
+  ),
   'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
   'placement.home': conflict('The app was made in this environment. Delete the app instead.'),
   'placement.already': conflict('The app is on this server already.'),
@@ -97,7 +100,7 @@ export const appErrors = {
   'volume.deletion_not_pending': conflict('This volume is not going to be deleted, or it is too late to keep it.'),
   'credential.host_missing': invalid('Name the host that this password is for.'),
   'credential.other_host': conflict(
-    'The password of the source was entered for another host, so it was not sent. Enter it again, or remove it.',
+    'The password of the source was entered for another host, so it was not sent. Check the address of the source, then enter the password of its host, or remove it.',
   ),
   'credential.not_found': missing('There is no such credential.'),
   'artifact.not_found': missing('There is no such artifact in the store.'),
@@ -121,6 +124,9 @@ export const appErrors = {
   'domain.taken': conflict('This host name is already in use.'),
   'domain.elsewhere': conflict(
     'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
+  ),
+  'domain.protection_differs': conflict(
+    'A protected environment cannot share a host name with one that is not protected, and this one leads there already. Choose another host name, or detach its other domains first.',
   ),
 
   'secret.not_found': missing('There is no such secret. It may have been deleted.'),

@@ -10,7 +10,13 @@ import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { renderDesiredState } from '../server/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
-import { deleteCredential, listCredentials, rotateKey, updateCredential } from './index.ts';
+import {
+  deleteCredential,
+  listCredentials,
+  rotateKey,
+  updateCredential,
+  updateCredentialInputSchema,
+} from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -95,7 +101,7 @@ test('a deploy key reaches the server that builds, sealed to it alone, and no ot
 
 test('only what fits the source is sent: a registry password never to a clone, a repository password never to a pull', async () => {
   for (const kind of ['https', 'registry'] as const) {
-    const host = kind === 'registry' ? 'registry.example.test' : undefined;
+    const host = kind === 'registry' ? 'registry.example.test' : 'git.example.test';
     const credential = { appId, kind, host, username: `of-${kind}`, password: `word-of-${kind}` };
     await world.tenant((ctx) => updateCredential(ctx, credential, world.keys));
   }
@@ -127,12 +133,13 @@ async function attack(): Promise<{ state: string; message: string | null; sealed
 test('a password never follows the address of a repository or image to another host or port', async () => {
   await setUrl('https://git.example.test/shop.git');
   const login = { appId, username: 'ada', password: 'open-sesame' };
-  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https' }, world.keys));
+  const host = 'git.example.test';
+  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https', host }, world.keys));
   for (const url of ['https://attacker.example.test/collect.git', 'https://git.example.test:8443/shop.git']) {
     await setUrl(url);
     const { state, message, sealed } = await attack();
     expect([state, sealed], url).toEqual(['failed', undefined]);
-    expect(message).toContain('entered for git.example.test');
+    expect(message).toContain(`entered for ${host}, but the source is now at ${new URL(url).host}`);
   }
   // The same host gets the password, whatever the repository is called.
   await setUrl('https://git.example.test/renamed.git');
@@ -141,7 +148,8 @@ test('a password never follows the address of a repository or image to another h
   const pull = (image: string) =>
     world.tenant((ctx) => updateConfig(ctx, { appId, settings: { builder: 'image', image } }));
   await pull('registry.example.test:5000/shop:1');
-  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'registry' }, world.keys));
+  const registry = 'registry.example.test:5000';
+  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'registry', host: registry }, world.keys));
   expect((await attack()).sealed).toBeInstanceOf(Uint8Array);
   for (const image of ['attacker.example.test/x:1', 'registry.example.test/shop:1', 'shop:1']) {
     await pull(image);
@@ -154,19 +162,24 @@ test('a password never follows the address of a repository or image to another h
 test('a password without a known host is sent nowhere, and one cannot be stored without a host', async () => {
   await setUrl('https://git.example.test/shop.git');
   const login = { appId, username: 'ada', password: 'open-sesame' };
-  await world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'https' }, world.keys));
+  const stored = { ...login, kind: 'https' as const, host: 'git.example.test' };
+  await world.tenant((ctx) => updateCredential(ctx, stored, world.keys));
   await world.system(({ tx }) => tx.sourceCredential.updateMany({ where: { appId }, data: { host: '' } }));
   const { state, message, sealed } = await attack();
   expect([state, sealed]).toEqual(['failed', undefined]);
-  expect(message).toContain('Enter the password');
-  await expect(
-    world.tenant((ctx) => updateCredential(ctx, { ...login, kind: 'registry' }, world.keys)),
-  ).rejects.toMatchObject({ code: 'credential.host_missing' });
+  expect(message).toContain('enter the password for git.example.test');
+  // The source may have been led elsewhere by somebody who holds no password: its host is never a default.
+  for (const host of [undefined, '', ' ']) {
+    expect(updateCredentialInputSchema.safeParse({ ...stored, host }).error?.issues[0]?.path).toEqual(['host']);
+  }
+  expect(updateCredentialInputSchema.parse(stored)).toEqual(stored);
 });
 
 test('no row, list or audit event holds one in the clear, and one that was deleted is sent no more', async () => {
   const password = 'a-word-that-nobody-sees';
-  await world.tenant((ctx) => updateCredential(ctx, { appId, kind: 'https', username: 'ada', password }, world.keys));
+  await world.tenant((ctx) =>
+    updateCredential(ctx, { appId, kind: 'https', host: 'git.example.test', username: 'ada', password }, world.keys),
+  );
   const { listed, rows, events } = await world.tenant(async (ctx) => ({
     listed: await listCredentials(ctx, { appId }),
     rows: await ctx.tx.sourceCredential.findMany(),

@@ -46,14 +46,17 @@ const sourceHostSchema = z
   .toLowerCase()
   .max(300)
   .regex(
-    /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+    /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
     'Enter a host such as git.example.com. Add the port if it is not the default.',
   );
 
-/** The password goes to `host` only; without one, to the host that the app's source has now. */
+/**
+ * The password goes to `host` only. It has no default, because a member without a right to passwords may have changed the app's
+ * source to another host.
+ */
 export const updateCredentialInputSchema = credentialsOfSchema.extend({
   kind: z.enum(['https', 'registry']),
-  host: sourceHostSchema.optional(),
+  host: sourceHostSchema,
   username: line(200).min(1, 'Enter the user name.'),
   password: line(4096).min(1, 'Enter the password or token.'),
 });

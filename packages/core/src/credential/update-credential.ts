@@ -1,9 +1,7 @@
 // User names and passwords for repositories over https and for image registries. Each goes to one host only.
 import { recordAudit } from '../audit/index.ts';
-import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { SecretKeys } from '../secret/index.ts';
-import { registryHost, repositoryHost } from '../source/index.ts';
 import type { CredentialList, CredentialRef, CredentialsOf, UpdateCredentialInput } from './schema.ts';
 import { credentialKindSchema } from './schema.ts';
 import { requireApp, writeCredential } from './store.ts';
@@ -13,9 +11,7 @@ export async function updateCredential(
   input: UpdateCredentialInput,
   keys: SecretKeys,
 ): Promise<CredentialRef> {
-  const { appId, kind, username, password } = input;
-  const host = input.host ?? (await findSourceHost(ctx, appId, kind));
-  if (host === null) throw new AppError('credential.host_missing', { appId, kind });
+  const { appId, kind, host, username, password } = input;
   const name = await writeCredential(ctx, appId, { kind, host, username, secret: password }, keys);
   await recordAudit(ctx, {
     action: 'credential.update',
@@ -23,27 +19,6 @@ export async function updateCredential(
     after: { kind, host, username },
   });
   return { appId, kind };
-}
-
-/** Null: the app's source has no such host, or several. */
-async function findSourceHost(ctx: Ctx, appId: string, kind: 'https' | 'registry'): Promise<string | null> {
-  const { tx, organizationId } = ctx;
-  if (kind === 'https') {
-    const app = await tx.app.findFirst({ where: { id: appId, organizationId }, select: { repositoryUrl: true } });
-    return app === null ? null : repositoryHost(app.repositoryUrl);
-  }
-  const places = await tx.placement.findMany({
-    where: { appId, organizationId },
-    distinct: ['environmentId'],
-    select: { environmentId: true },
-  });
-  const hosts = new Set<string>();
-  for (const { environmentId } of places) {
-    const { settings } = await findNewestConfig(ctx, { appId, environmentId });
-    if (settings.builder === 'image') hosts.add(registryHost(settings.image));
-  }
-  const [host = null] = hosts;
-  return hosts.size === 1 ? host : null;
 }
 
 export async function deleteCredential(ctx: Ctx, input: CredentialRef): Promise<CredentialRef> {

@@ -147,6 +147,46 @@ test('what was cancelled or superseded cannot be approved any more', async () =>
   expect((await get(newer)).approval?.state).toBe('withdrawn');
 });
 
+test('asking for another deployment withdraws no approved one, and the newer takes its place when it is approved', async () => {
+  const approved = await deploy();
+  await approve(approved);
+  const pending = await deploy();
+  const newest = await deploy();
+  expect((await get(pending)).state).toBe('superseded');
+  expect(await get(approved)).toMatchObject({ state: 'queued', approval: { state: 'approved' } });
+  // Looking at the one that waits does not hold back the one that may go.
+  await world.advance(newest);
+  expect((await get(newest)).state).toBe('queued');
+  await approve(newest);
+  expect((await get(approved)).state).toBe('superseded');
+  await world.advance(approved);
+  await world.advance(newest);
+  expect([(await get(approved)).state, (await get(newest)).state]).toEqual(['superseded', 'building']);
+});
+
+test('an approved deployment goes live beside one that waits, which then takes its turn', async () => {
+  const approved = await deploy();
+  await approve(approved);
+  const newer = await deploy();
+  await world.advance(approved);
+  await approve(newer);
+  await world.advance(newer);
+  expect([(await get(approved)).state, (await get(newer)).state]).toEqual(['building', 'queued']);
+  await world.finish(approved);
+  expect((await get(approved)).state).toBe('live');
+  await world.advance(newer);
+  await world.finish(newer);
+  expect((await get(newer)).state).toBe('live');
+});
+
+test('without protection a newer deployment supersedes an approved one at once', async () => {
+  const approved = await deploy();
+  await approve(approved);
+  await protect(false);
+  await deploy();
+  expect((await get(approved)).state).toBe('superseded');
+});
+
 test('the sweep leaves it waiting, and a deployment that ends does not start it', async () => {
   await protect(false);
   const running = await deploy();

@@ -8,11 +8,14 @@ import { step } from './machine.ts';
 import { requestersOf } from './requester.ts';
 import type { DeploymentRef } from './schema.ts';
 import { findDeployment, loadMachine, lockApps } from './store.ts';
+import { supersedeWaiting } from './supersede-waiting.ts';
 
-/** Lets a waiting deployment go. Throws approval.not_pending and approval.own. */
+/** Lets a waiting deployment go, which supersedes older ones that were let go and still wait. Throws approval.not_pending and approval.own. */
 export async function approveDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
   const { deploymentId } = input;
   const { row } = await decide(ctx, input, 'approved');
+  const { appId, environmentId } = row;
+  await supersedeWaiting(ctx, { appId, environmentId, newerId: row.id, keepsApproved: false });
   await enqueueAdvance(ctx, deploymentId);
   await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });
   return { deploymentId };

@@ -4,7 +4,7 @@ import { loadSettings, type Place, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { listensOnSocket, releasePlanSchema } from '../release/index.ts';
 import { lackOf, missingBuildCapability, missingCapability } from '../server/index.ts';
-import { buildSourceOf, kindOf, opens } from '../source/index.ts';
+import { buildSourceOf, hostOf, kindOf, opens } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
 import type { DeploymentRow } from './store.ts';
@@ -46,7 +46,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   if (missing !== null) return lacks(builder, missing);
   const source = buildSourceOf({ settings, repositoryUrl: app.repositoryUrl, uploadDigest: row.uploadDigest });
   const stored = app.credentials.find(({ kind }) => kind === kindOf(source));
-  if (stored !== undefined && !opens(stored, source)) return otherHost(stored.host);
+  if (stored !== undefined && !opens(stored, source)) return otherHost(stored.host, hostOf(source));
   const unopened = await checkSecrets(ctx, [{ serverId: buildServerId }], buildSnapshotId);
   if (unopened !== null) return unopened;
   const elsewhere = place.servers.some(({ serverId }) => serverId !== buildServerId);
@@ -119,14 +119,16 @@ function loadServers(ctx: OrganizationCtx, ids: readonly string[]): Promise<Serv
   });
 }
 
-function otherHost(host: string): Failure {
+/** Names both hosts: whoever enters the password again decides whether the new one may have it. */
+function otherHost(host: string, current: string | null): Failure {
+  const now = current ?? 'no host';
   const whose =
     host === ''
-      ? 'The password of the source has no known host'
-      : `The password of the source was entered for ${host}, and the source is on another host now`;
+      ? `The password of the source has no known host, and the source is now at ${now}`
+      : `The password of the source was entered for ${host}, but the source is now at ${now}`;
   return {
     code: 'credential.other_host',
-    message: `${whose}, so it was not sent. Enter the password of the new host, or remove it, in the settings of the app. Then deploy again.`,
+    message: `${whose}, so it was not sent. Check that the address of the source is right. Then enter the password for ${now}, or remove it, in the settings of the app, and deploy again.`,
   };
 }
 

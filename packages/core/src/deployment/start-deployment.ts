@@ -2,14 +2,14 @@
 import { type DeploymentId, type EnvironmentId, newId, parseId } from '@fairlead/contract/ids';
 import { requirePlace } from '../config/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
-import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { enqueueAdvance } from './apply-step.ts';
 import { findProtected } from './approval.ts';
 import { auditDeployment } from './audit.ts';
-import { step } from './machine.ts';
 import { requesterOf } from './requester.ts';
 import type { DeploymentTrigger } from './schema.ts';
 import { firstSteps, positionOf } from './steps.ts';
-import { findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
+import { findUnfinished, lockApps, underWayStates } from './store.ts';
+import { supersedeWaiting } from './supersede-waiting.ts';
 
 export interface DeploymentOrder {
   readonly appId: string;
@@ -41,16 +41,17 @@ const actions: Readonly<Record<DeploymentTrigger, string>> = {
   upload: 'deployment.create',
 };
 
-/** Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. */
+/**
+ * Older ones that still wait are superseded: only the newest wish counts. One that is under way finishes first. While the new
+ * one waits for approval, an older one that was approved keeps its turn.
+ */
 export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise<DeploymentId> {
   const { tx, organizationId } = ctx;
   const { appId, environmentId } = order;
   await lockApps(ctx, [appId]);
   const now = ctx.clock.now();
-  for (const row of await findUnfinished(ctx, { appId, environmentId }, ['queued'])) {
-    const { machine } = await loadMachine(ctx, row);
-    await applyStep(ctx, row, step(machine, { kind: 'supersede' }, now));
-  }
+  const waitsForApproval = (await findProtected(ctx, [environmentId])).length > 0;
+  await supersedeWaiting(ctx, { appId, environmentId, keepsApproved: waitsForApproval });
 
   const newest = await tx.deployment.findFirst({
     where: { appId, organizationId },
@@ -90,7 +91,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       position: positionOf(row.name),
     })),
   });
-  if ((await findProtected(ctx, [environmentId])).length > 0) {
+  if (waitsForApproval) {
     await tx.deploymentApproval.create({
       data: {
         id: newId('apv'),

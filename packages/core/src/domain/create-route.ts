@@ -1,5 +1,6 @@
 // Owns the row of a domain: which host and path may lead to which app. Must never tell whose a host is that is taken.
 import { newId } from '@fairlead/contract/ids';
+import { findProtected } from '../deployment/index.ts';
 import { AppError, type Ctx, isExcluded, isUniqueViolation } from '../kernel/index.ts';
 import { type Reach, whereReached } from '../role/index.ts';
 import { domainLabel, type Route } from './rules.ts';
@@ -13,7 +14,7 @@ export interface NewRoute extends Route {
  * Answers its id. A host belongs to one organization of this control plane as a whole; its paths lead to apps on the same
  * servers, because a client of a host reaches only these. `reach` is where the caller may write domains. It must contain the new
  * domain's environment and those of the host's other domains, because all paths of a host share its cookies and its name.
- * Throws permission.denied, domain.taken and domain.elsewhere.
+ * Throws permission.denied, domain.taken, domain.protection_differs and domain.elsewhere.
  */
 export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Promise<string> {
   const { organizationId } = ctx;
@@ -21,6 +22,7 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
   // Else two at once would both find a host that leads nowhere yet.
   await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`host ${organizationId} ${host}`}, 0))`;
   await requireReached(ctx, route, reach);
+  await requireSameProtection(ctx, route);
   await requireSameServers(ctx, route);
   const id = newId('dom');
   const createdAt = ctx.clock.now();
@@ -43,6 +45,18 @@ async function requireReached(ctx: Ctx, route: NewRoute, reach: Reach): Promise<
   const hidden = { organizationId, host, NOT: { environment: whereReached(reach) } };
   if (!reach.everywhere && (await ctx.tx.domain.count({ where: hidden })) > 0)
     throw new AppError('domain.taken', { host: domainLabel(route) });
+}
+
+/**
+ * The paths of a host share its cookies and its name. Deployments to an unprotected environment wait for no approval, so it
+ * never serves a path of a protected one's host, not even by the word of an approver, which would cover all later code.
+ */
+async function requireSameProtection(ctx: Ctx, { environmentId, host }: NewRoute): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const others = await tx.domain.findMany({ where: { organizationId, host }, select: { environmentId: true } });
+  const ids = [...new Set([environmentId, ...others.map((other) => other.environmentId)])];
+  const protectedCount = (await findProtected(ctx, ids)).length;
+  if (protectedCount > 0 && protectedCount < ids.length) throw new AppError('domain.protection_differs', { host });
 }
 
 async function requireSameServers(ctx: Ctx, { appId, environmentId, host }: NewRoute): Promise<void> {

@@ -1,12 +1,12 @@
 // Owns the settings of an environment: whether deployments to it wait for another member.
 import { recordAudit } from '../audit/index.ts';
-import { requestApprovals } from '../deployment/index.ts';
+import { findProtected, requestApprovals } from '../deployment/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { EnvironmentRef, UpdateEnvironmentInput } from './schema.ts';
 
 /**
  * Protection holds from now on, also for what waits in the queue. When it ends, what waits for approval goes on waiting:
- * nothing is let through that somebody was asked to look at.
+ * nothing is let through that somebody was asked to look at. Throws environment.hosts_shared.
  */
 export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput): Promise<EnvironmentRef> {
   const { organizationId } = ctx;
@@ -17,6 +17,7 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
     WHERE id = ${environmentId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
   if (row === undefined) throw new AppError('environment.not_found', { environmentId });
   if (row.protected === input.protected) return { environmentId };
+  await requireHostsAlone(ctx, input);
   await ctx.tx.environment.updateMany({
     where: { id: environmentId, organizationId },
     data: { protected: input.protected },
@@ -29,4 +30,29 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
     after: { protected: input.protected },
   });
   return { environmentId };
+}
+
+/** A host never leads to both a protected and an unprotected environment; createRoute keeps the same rule. */
+async function requireHostsAlone(
+  ctx: Ctx,
+  { environmentId, protected: protects }: UpdateEnvironmentInput,
+): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const own = await tx.domain.findMany({
+    where: { environmentId, organizationId },
+    distinct: ['host'],
+    select: { host: true },
+  });
+  const shared = await tx.domain.findMany({
+    where: { organizationId, host: { in: own.map(({ host }) => host) }, NOT: { environmentId } },
+    select: { host: true, environmentId: true },
+    orderBy: { host: 'asc' },
+  });
+  const others = await findProtected(
+    ctx,
+    shared.map((domain) => domain.environmentId),
+  );
+  const isProtected = new Set(others.map(({ id }) => id));
+  const hosts = shared.filter((domain) => isProtected.has(domain.environmentId) !== protects).map(({ host }) => host);
+  if (hosts.length > 0) throw new AppError('environment.hosts_shared', { environmentId, hosts: [...new Set(hosts)] });
 }

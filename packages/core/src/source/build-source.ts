@@ -31,7 +31,8 @@ export function opens(credential: { readonly kind: string; readonly host: string
   return credential.host !== '' && credential.host === hostOf(source);
 }
 
-function hostOf(source: BuildSource): string | null {
+/** Null: it is read from no host, or by ssh. */
+export function hostOf(source: BuildSource): string | null {
   if (source.kind === 'upload') return null;
   return source.kind === 'image' ? registryHost(source.image) : repositoryHost(source.url);
 }

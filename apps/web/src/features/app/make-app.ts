@@ -7,7 +7,7 @@ export interface NewApp {
   readonly app: Omit<Inputs['app']['create'], 'deployNow'>;
   readonly settings: Partial<Pick<Settings, 'builder' | 'image' | 'dockerfile'>>;
   /** What opens a private source; null for one that everybody may read. */
-  readonly access: { readonly kind: 'https' | 'registry'; readonly username: string; readonly password: string } | null;
+  readonly access: Omit<Inputs['credential']['update'], 'appId'> | null;
   /** Besides the first. */
   readonly serverIds: readonly string[];
   /** What is deployed first. `key`: a deploy key is made, and its owner has to hand it over before anything is deployed. */
@@ -26,8 +26,18 @@ export interface MadeApp {
 
 type Client = ReturnType<typeof useTRPCClient>;
 
+/** What opens its source. These calls may ask for a fresh session. */
+export interface SourceCalls {
+  readonly setPassword: (input: Inputs['credential']['update']) => Promise<unknown>;
+  readonly makeKey: (input: Inputs['credential']['rotateKey']) => Promise<{ readonly publicKey: string }>;
+}
+
 /** Fails only when there is no app afterwards: half of one must be shown, not made twice. */
-export async function makeApp(client: Client, { app, settings, access, serverIds, first }: NewApp): Promise<MadeApp> {
+export async function makeApp(
+  client: Client,
+  source: SourceCalls,
+  { app, settings, access, serverIds, first }: NewApp,
+): Promise<MadeApp> {
   const hasSettings = Object.keys(settings).length > 0;
   const isPlain = first === 'deploy' && !hasSettings && access === null && serverIds.length === 0;
   const { id: appId, slug, deploymentId } = await client.app.create.mutate({ ...app, deployNow: isPlain });
@@ -36,10 +46,10 @@ export async function makeApp(client: Client, { app, settings, access, serverIds
   try {
     if (hasSettings) await client.config.update.mutate({ appId, settings });
     // The password is bound to the host of the source, which the settings of an image name.
-    if (access !== null) await client.credential.update.mutate({ appId, ...access });
+    if (access !== null) await source.setPassword({ appId, ...access });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });
     if (first === 'key') {
-      const { publicKey } = await client.credential.rotateKey.mutate({ appId });
+      const { publicKey } = await source.makeKey({ appId });
       return { ...made, publicKey };
     }
     // The folder of an upload is sent for an app that exists.

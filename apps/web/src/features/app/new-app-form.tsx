@@ -13,9 +13,11 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { ServerSummary, SourceBranches } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { sayServer } from '../../common/server-options.tsx';
+import { sourceHost } from '../../common/source-host.ts';
 import { suggestHost, suggestImageName, suggestName } from './app-form.ts';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
 import { makeApp, type NewApp } from './make-app.ts';
@@ -44,7 +46,12 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const router = useRouter();
   const toast = useToast();
   // What was typed as a password is dropped as soon as it was sent.
-  const create = useMutation({ mutationFn: (wanted: NewApp) => makeApp(client, wanted), gcTime: 0 });
+  const { mutateAsync: setPassword } = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
+  const { mutateAsync: makeKey } = useFreshMutation(trpc.credential.rotateKey.mutationOptions());
+  const create = useMutation({
+    mutationFn: (wanted: NewApp) => makeApp(client, { setPassword, makeKey }, wanted),
+    gcTime: 0,
+  });
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
   const [begins, setBegins] = useState(true);
   const [kind, setKind] = useState<SourceKind>('https');
@@ -93,10 +100,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
         },
         settings:
           kind === 'image' ? { builder: 'image', image: address.trim() } : builder === 'auto' ? {} : { builder },
-        access:
-          username === '' && password === ''
-            ? null
-            : { kind: kind === 'image' ? 'registry' : 'https', username, password },
+        access: username === '' && password === '' ? null : { ...doorOf(kind, address.trim()), username, password },
         serverIds: form.getAll('further').map(String),
         first: kind === 'ssh' ? 'key' : kind === 'folder' && picked !== null ? upload(picked) : 'deploy',
       },
@@ -306,6 +310,12 @@ function FurtherServers({ servers, needContainers }: FurtherServersProps) {
       </fieldset>
     </details>
   );
+}
+
+/** Where the user name and password of the form are for: the host that was just typed. */
+function doorOf(kind: SourceKind, address: string): { kind: 'https' | 'registry'; host: string } {
+  const door = kind === 'image' ? 'registry' : 'https';
+  return { kind: door, host: sourceHost(door, { repositoryUrl: address, image: address }) };
 }
 
 /** Suggestions only: an address that cannot be asked may still be cloned by the server. */

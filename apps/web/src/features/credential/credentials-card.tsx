@@ -7,14 +7,16 @@ import { CopyButton } from '@fairlead/ui/copy-button';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Credential } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
+import type { PasswordKind } from '../../common/source-host.ts';
 import { useAction } from '../../common/use-action.ts';
-import { PasswordDialog, type PasswordKind } from './password-dialog.tsx';
+import { PasswordDialog } from './password-dialog.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
 
 const TITLE: Record<Credential['kind'], string> = {
@@ -30,8 +32,10 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
   const queryClient = useQueryClient();
   const [asking, setAsking] = useState<PasswordKind | null>(null);
   const [removing, setRemoving] = useState<Credential['kind'] | null>(null);
-  const credentials = useQuery(trpc.credential.list.queryOptions({ appId: app.id })).data?.items ?? [];
-  const rotate = useAction(useMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
+  const list = useQuery(trpc.credential.list.queryOptions({ appId: app.id }));
+  const credentials = list.data?.items ?? [];
+  const hostOf = (kind: PasswordKind) => credentials.find((credential) => credential.kind === kind)?.host ?? '';
+  const rotate = useAction(useFreshMutation(trpc.credential.rotateKey.mutationOptions()), "The key wasn't made", () => {
     void queryClient.invalidateQueries(trpc.credential.pathFilter());
     toast({ title: 'The key is made', detail: 'Give its public half to the host of the repository.' });
   });
@@ -96,15 +100,17 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
           >
             {hasKey ? 'Make a new deploy key' : 'Make a deploy key'}
           </Button>
-          <Button variant="ghost" onClick={() => setAsking('https')}>
+          <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('https')}>
             Repository password
           </Button>
-          <Button variant="ghost" onClick={() => setAsking('registry')}>
+          <Button variant="ghost" disabled={!list.isSuccess} onClick={() => setAsking('registry')}>
             Registry password
           </Button>
         </div>
       ) : null}
-      {asking === null ? null : <PasswordDialog appId={app.id} kind={asking} onClose={() => setAsking(null)} />}
+      {asking === null ? null : (
+        <PasswordDialog app={app} storedHost={hostOf(asking)} kind={asking} onClose={() => setAsking(null)} />
+      )}
       {removing === null ? null : (
         <RemoveDialog appId={app.id} kind={removing} title={TITLE[removing]} onClose={() => setRemoving(null)} />
       )}

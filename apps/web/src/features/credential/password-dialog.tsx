@@ -4,12 +4,14 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { StateMark } from '@fairlead/ui/state-pill';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-
-export type PasswordKind = 'https' | 'registry';
+import type { AppDetail } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
+import { type PasswordKind, passwordHost } from '../../common/source-host.ts';
 
 const WORDS: Record<PasswordKind, { readonly title: string; readonly detail: string }> = {
   https: {
@@ -23,25 +25,28 @@ const WORDS: Record<PasswordKind, { readonly title: string; readonly detail: str
 };
 
 export interface PasswordDialogProps {
-  readonly appId: string;
+  readonly app: Pick<AppDetail, 'id' | 'repositoryUrl' | 'image'>;
+  /** Host of the password that this one replaces; empty without one. */
+  readonly storedHost: string;
   readonly kind: PasswordKind;
   readonly onClose: () => void;
 }
 
-export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
+export function PasswordDialog({ app, storedHost, kind, onClose }: PasswordDialogProps) {
   const formId = useId();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   // Dropped from the browser's caches as soon as it was sent.
-  const save = useMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
-  const [host, setHost] = useState('');
+  const save = useFreshMutation(trpc.credential.update.mutationOptions({ gcTime: 0 }));
+  const begin = passwordHost(kind, app, storedHost);
+  const [host, setHost] = useState(begin.host);
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const failure = save.error === null ? null : readFailure(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate(
-      { appId, kind, username, password, ...(host.trim() === '' ? {} : { host }) },
+      { appId: app.id, kind, host, username, password },
       {
         onSuccess: () => {
           void queryClient.invalidateQueries(trpc.credential.pathFilter());
@@ -64,7 +69,7 @@ export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
             form={formId}
             variant="accent"
             pending={save.isPending}
-            disabled={username === '' || password === ''}
+            disabled={host.trim() === '' || username === '' || password === ''}
           >
             Save
           </Button>
@@ -72,11 +77,13 @@ export function PasswordDialog({ appId, kind, onClose }: PasswordDialogProps) {
       }
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <Field
-          label="Host"
-          hint="Fairlead sends the password to this host only. Default: the host of the source."
-          error={failure?.fields.host}
-        >
+        {begin.warning === null ? null : (
+          <p className="flex items-baseline gap-2.5 rounded-card bg-warn-wash px-4 py-3">
+            <StateMark tone="warn" />
+            <span className="min-w-0 text-pretty">{begin.warning}</span>
+          </p>
+        )}
+        <Field label="Host" hint="Fairlead sends the password to this host only." error={failure?.fields.host}>
           {(control) => (
             <Input
               {...control}

@@ -7,6 +7,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Check, X } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
@@ -16,7 +17,7 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
   const toast = useToast();
   const queryClient = useQueryClient();
   const refresh = () => void queryClient.invalidateQueries(trpc.deployment.pathFilter());
-  const approve = useAction(useMutation(trpc.deployment.approve.mutationOptions()), "It wasn't approved", () => {
+  const approve = useAction(useFreshMutation(trpc.deployment.approve.mutationOptions()), "It wasn't approved", () => {
     refresh();
     toast({ title: 'Approved', detail: 'It starts now.' });
   });

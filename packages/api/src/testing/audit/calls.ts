@@ -102,7 +102,13 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     'credential.rotateKey': { action: 'credential.rotate', input: async () => ({ appId: (await newApp()).appId }) },
     'credential.update': {
       action: 'credential.update',
-      input: async () => ({ appId: (await newApp()).appId, kind: 'https', username: 'ada', password: 'hunter2' }),
+      input: async () => ({
+        appId: (await newApp()).appId,
+        kind: 'https',
+        host: 'git.example.test',
+        username: 'ada',
+        password: 'hunter2',
+      }),
     },
     'credential.delete': {
       action: 'credential.delete',

@@ -42,12 +42,15 @@ A deployment to a protected environment, also a redeploy and a rollback, stays q
 \`deployment.approve\` there approves it, or is cancelled when they refuse. Who asked for it cannot approve it, nor who
 made the service account's token that asked, nor any token. What is approved is the branch, tag or commit that was asked for: a branch is built as it is when its turn
 comes. Until it is built nobody changes the app's repository, root folder, start command or health path; its secrets are those
-of the moment at which it is built. When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
+of the moment at which it is built. A newer deployment supersedes an approved one that still waits only when it is approved itself.
+When protection is switched on, what waits in the queue already waits for approval too; when it is switched off,
 what waits for approval goes on waiting.
 
 Every other change that decides what visitors of a protected environment get, now or with the next deployment, needs
 \`deployment.approve\` there beside its own permission. No token holds \`deployment.approve\`. All paths of a host are protected
-together, because they share its name and its cookies. The table shows how each mutation treats a protected environment:
+together, because they share its name and its cookies. So no host leads to both a protected and an unprotected environment:
+Fairlead refuses such a domain from everyone, and a change of protection that would split a host. The table shows how each
+mutation treats a protected environment:
 
 ${table(
   ['Mutation', 'In a protected environment'],

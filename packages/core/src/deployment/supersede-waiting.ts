@@ -1,0 +1,30 @@
+// Supersedes deployments that wait in the queue of an app and environment: only the newest wish counts. The app is locked.
+import type { Ctx } from '../kernel/index.ts';
+import { applyStep } from './apply-step.ts';
+import { step } from './machine.ts';
+import { findUnfinished, loadMachine } from './store.ts';
+
+interface Superseding {
+  readonly appId: string;
+  readonly environmentId: string;
+  /** The newer deployment, once it has a row. */
+  readonly newerId?: string;
+  /** The newer deployment waits for approval, and must not withdraw what an approver let go. */
+  readonly keepsApproved: boolean;
+}
+
+export async function supersedeWaiting(ctx: Ctx, input: Superseding): Promise<void> {
+  const { appId, environmentId, newerId, keepsApproved } = input;
+  const { tx, organizationId } = ctx;
+  const waiting = await findUnfinished(ctx, { appId, environmentId }, ['queued']);
+  const approved = await tx.deploymentApproval.findMany({
+    where: { organizationId, deploymentId: { in: waiting.map(({ id }) => id) }, state: 'approved' },
+    select: { deploymentId: true },
+  });
+  const kept = new Set(keepsApproved ? approved.map(({ deploymentId }) => deploymentId) : []);
+  for (const row of waiting) {
+    if (row.id === newerId || kept.has(row.id)) continue;
+    const { machine } = await loadMachine(ctx, row);
+    await applyStep(ctx, row, step(machine, { kind: 'supersede' }, ctx.clock.now()));
+  }
+}
