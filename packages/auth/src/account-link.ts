@@ -36,6 +36,11 @@ export async function spendLink(client: LinkClient, purpose: LinkPurpose, token:
   return rows[0] ?? null;
 }
 
+/** Withdraws a change of address that is under way: whoever began it may have lost the right to. */
+export async function dropEmailChange(client: Pick<IdentityClient, 'accountLink'>, userId: string): Promise<void> {
+  await client.accountLink.deleteMany({ where: { userId, purpose: 'change_email' } });
+}
+
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

@@ -2,7 +2,7 @@
 // procedures call it, each with its own input and output schema.
 import { AppError } from '@fairlead/contract/errors';
 import { type AccountEventKind, recordEvent } from './account-event.ts';
-import { makeLink, spendLink } from './account-link.ts';
+import { dropEmailChange, makeLink, spendLink } from './account-link.ts';
 import { confirmSecondFactor } from './confirm-second-factor.ts';
 import type { Session } from './create-auth.ts';
 import { deviceName } from './device-name.ts';
@@ -127,12 +127,14 @@ export function createAccountActions(internals: Internals) {
       const where = { id: sessionId, userId: session.user.id };
       const { count } = await client().session.deleteMany({ where });
       if (count === 0) throw new AppError('session.not_found');
+      await dropEmailChange(client(), session.user.id);
       await recordEvent(client(), session.user.id, 'session_ended', originOf(internals, headers));
     },
 
     revokeOtherSessions: async ({ session, headers }: Asker): Promise<number> => {
       const where = { userId: session.user.id, id: { not: session.id } };
       const { count } = await client().session.deleteMany({ where });
+      await dropEmailChange(client(), session.user.id);
       await recordEvent(client(), session.user.id, 'signed_out_others', originOf(internals, headers));
       return count;
     },

@@ -1,5 +1,6 @@
 // Tracks which sessions have proven a second factor, and guards what changes an account's ways in with that proof.
 import { AppError } from '@fairlead/contract/errors';
+import { dropEmailChange } from './account-link.ts';
 import type { Session } from './create-auth.ts';
 import { requireFresh } from './fresh.ts';
 import type { Internals } from './internals.ts';
@@ -36,15 +37,23 @@ export async function recordFactorProof(
   await client().session.updateMany({ where: session, data: { secondFactorAt: new Date() } });
 }
 
-/** After a factor was added: ends the other sessions that have proven none, because a stranger may have opened them. */
+/**
+ * After a factor was added: ends the other sessions that have proven none, because a stranger may have opened them, and the
+ * change of address that one of them may have begun.
+ */
 export async function endUnprovenSessions({ client }: Internals, session: Session): Promise<void> {
   const where = { userId: session.user.id, id: { not: session.id }, secondFactorAt: null };
   await client().session.deleteMany({ where });
+  await dropEmailChange(client(), session.user.id);
 }
 
-/** After a factor was removed: every other session has to prove one again, and this one too when it was the last. */
+/**
+ * After a factor was removed: every other session has to prove one again, and this one too when it was the last. A change of
+ * address that rested on the factor ends.
+ */
 export async function forgetFactorProofs(internals: Internals, userId: string, sessionId?: string): Promise<void> {
   const isKept = sessionId !== undefined && (await hasFactor(internals, userId));
   const where = { userId, ...(isKept ? { id: { not: sessionId } } : {}) };
   await internals.client().session.updateMany({ where, data: { secondFactorAt: null } });
+  await dropEmailChange(internals.client(), userId);
 }
