@@ -1,0 +1,23 @@
+// Replaces and removes an account's ways in: its password, its factors and its known devices.
+import { forgetFactorProofs } from './factor-proof.ts';
+import type { Internals } from './internals.ts';
+import { hashPassword } from './password.ts';
+import { dropTwoFactor } from './two-factor.ts';
+
+export async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
+  const hash = await hashPassword(password);
+  await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
+}
+
+/** Removes the passkeys, the authenticator app and the recovery codes. */
+export async function dropFactors(internals: Internals, userId: string): Promise<void> {
+  await internals.client().passkey.deleteMany({ where: { userId } });
+  await dropTwoFactor(internals, userId);
+  await forgetFactorProofs(internals, userId);
+}
+
+/** Removes the factors, and forgets the known devices. */
+export async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
+  await dropFactors(internals, userId);
+  await internals.client().knownDevice.deleteMany({ where: { userId } });
+}
