@@ -4,9 +4,11 @@ import type { Internals } from './internals.ts';
 import { hashPassword } from './password.ts';
 import { dropTwoFactor } from './two-factor.ts';
 
+/** Sets the password, and ends each sign-in that waits for its code: it began with the old one. */
 export async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
   const hash = await hashPassword(password);
   await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
+  await client().verification.deleteMany({ where: { value: userId } });
 }
 
 /** Removes the passkeys, the authenticator app and the recovery codes. */
