@@ -30,11 +30,13 @@ export async function makeLink(
   purpose: LinkPurpose,
   { userId, email }: SpentLink,
 ): Promise<string> {
+  // One from the server's own terminal is used at once.
+  const life = email === '' ? lifeMs.reset_password : lifeMs[purpose];
   const token = randomBytes(32).toString('base64url');
   const replaced = purpose === 'restore_account' ? [] : [{ userId, purpose }];
   await client.accountLink.deleteMany({ where: { OR: [...replaced, { expiresAt: { lt: new Date() } }] } });
   await client.accountLink.create({
-    data: { tokenHash: hashOf(token), userId, purpose, email, expiresAt: new Date(Date.now() + lifeMs[purpose]) },
+    data: { tokenHash: hashOf(token), userId, purpose, email, expiresAt: new Date(Date.now() + life) },
   });
   return token;
 }

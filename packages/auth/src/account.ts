@@ -258,10 +258,15 @@ export function createAccountActions(internals: Internals) {
       readonly removeSecondFactors: boolean;
     }): Promise<{ readonly path: string }> => {
       const { userId } = input;
-      if (input.removeSecondFactors) await dropFactors(internals, userId);
       // Whoever runs the server decides whose account it is: no older link stands above that.
       await client().accountLink.deleteMany({ where: { userId } });
-      const token = await makeLink(client(), 'reset_password', { userId, email: '' });
+      if (input.removeSecondFactors) {
+        await dropFactors(internals, userId);
+        await client().session.deleteMany({ where: { userId } });
+      }
+      // A thief may know the password: what they add before the link is used goes with it.
+      const purpose = input.removeSecondFactors ? 'restore_account' : 'reset_password';
+      const token = await makeLink(client(), purpose, { userId, email: '' });
       const detail = input.removeSecondFactors ? 'passkeys, authenticator app and recovery codes removed' : null;
       await recordEvent(client(), userId, 'recovered_on_server', { ip: null, userAgent: null }, detail);
       return { path: `/reset-password#token=${token}` };

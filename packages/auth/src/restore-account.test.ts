@@ -207,3 +207,22 @@ test('a link restores for seven days, opens nothing else, and yields to whoever 
   await account.recover({ userId: second.userId, removeSecondFactors: true });
   expect(await outcomeOf(restore(token))).toBe('account.link_invalid');
 });
+
+test('what a thief adds between the command of the server and the use of its link does not stay', async () => {
+  const theft = await victim('Between');
+  const { account } = world.auth;
+  const { thief, email, userId } = theft;
+  await takeByPasskey(thief);
+  const { path } = await account.recover({ userId, removeSecondFactors: true });
+  await expect(thief.session()).rejects.toThrow(/not signed in/);
+  // The thief knows the password, which the owner has yet to set anew.
+  await thief.signIn(email);
+  const device = await takeByPasskey(thief);
+  await account.requestReset(new Headers(), { email });
+  await mailWith(email, 'Set a new password');
+
+  const [, token = ''] = path.split('=');
+  expect(await outcomeOf(restore(token))).toBe('ok');
+  expect((await signInByPasskey(world.browser(), device)).status).toBe(401);
+  await expectOwned(theft);
+});

@@ -1,5 +1,6 @@
 // Restores an account that a stranger may have taken over while it had no factor: by a link in the mail that tells its
-// confirmed address of the first factor, or of another address. Nothing that a signed-in person does withdraws the link.
+// confirmed address of the first factor, or of another address; or by one that the server's command line printed. Nothing that a
+// signed-in person does withdraws the link.
 import { AppError } from '@fairlead/contract/errors';
 import { recordEvent } from './account-event.ts';
 import { isOpenLink, makeLink, type SpentLink, spendLink } from './account-link.ts';
@@ -53,7 +54,7 @@ export async function isReserved({ client }: Internals, email: string, userId: s
 }
 
 /**
- * Gives the account back to the address that the link went to: removes all factors and known devices, ends all sessions and
+ * Gives the account back to the address that the link went to, if it went to one: removes all factors and known devices, ends all sessions and
  * links, sets the password. Throws account.link_invalid.
  */
 export async function restoreAccount(
@@ -69,9 +70,10 @@ export async function restoreAccount(
     if (link === null) throw new AppError('account.link_invalid');
     const where = { userId: link.userId };
     await tx.account.updateMany({ where: { ...where, providerId: 'credential' }, data: { password: hash } });
-    await tx.user.update({
+    const user = await tx.user.update({
       where: { id: link.userId },
-      data: { email: link.email, emailVerified: true, twoFactorEnabled: false },
+      data: { twoFactorEnabled: false, ...(link.email === '' ? {} : { email: link.email, emailVerified: true }) },
+      select: { email: true },
     });
     await tx.passkey.deleteMany({ where });
     await tx.twoFactor.deleteMany({ where });
@@ -79,7 +81,7 @@ export async function restoreAccount(
     await tx.accountLink.deleteMany({ where });
     await tx.verification.deleteMany({ where: { value: link.userId } });
     await tx.session.deleteMany({ where });
-    return link;
+    return { userId: link.userId, email: user.email };
   });
   await limit.forgive(email, originOf(internals, headers).ip);
   await noteChange(internals, userId, 'account_restored', headers);
