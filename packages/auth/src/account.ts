@@ -21,7 +21,7 @@ import {
   rotateRecoveryCodes,
   type TwoFactorSetup,
 } from './two-factor.ts';
-import { dropFactors, dropOtherWaysIn, keepPassword } from './ways-in.ts';
+import { closeAccess, dropOtherWaysIn, keepPassword } from './ways-in.ts';
 
 export interface AccountView {
   readonly name: string;
@@ -260,10 +260,7 @@ export function createAccountActions(internals: Internals) {
       const { userId } = input;
       // Whoever runs the server decides whose account it is: no older link stands above that.
       await client().accountLink.deleteMany({ where: { userId } });
-      if (input.removeSecondFactors) {
-        await dropFactors(internals, userId);
-        await client().session.deleteMany({ where: { userId } });
-      }
+      if (input.removeSecondFactors) await client().$transaction((tx) => closeAccess(tx, userId));
       // A thief may know the password: what they add before the link is used goes with it.
       const purpose = input.removeSecondFactors ? 'restore_account' : 'reset_password';
       const token = await makeLink(client(), purpose, { userId, email: '' });

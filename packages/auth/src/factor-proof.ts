@@ -30,11 +30,13 @@ export async function hasFactor({ client }: Internals, userId: string): Promise<
   return user !== null && (user.twoFactorEnabled || user._count.passkeys > 0);
 }
 
+/** Answers false when the session has ended meanwhile. */
 export async function recordFactorProof(
   { client }: Internals,
   session: { readonly id: string } | { readonly token: string },
-): Promise<void> {
-  await client().session.updateMany({ where: session, data: { secondFactorAt: new Date() } });
+): Promise<boolean> {
+  const { count } = await client().session.updateMany({ where: session, data: { secondFactorAt: new Date() } });
+  return count > 0;
 }
 
 /**

@@ -67,7 +67,10 @@ export async function addPasskey(internals: Internals, request: Request, session
     .handler(withBody(request, `${authPath}/passkey/verify-registration`, body.data));
   if (!response.ok) return refuse('session.passkey_refused');
   // Making it asked for the same finger, face or PIN.
-  await recordFactorProof(internals, { id: session.id });
+  if (!(await recordFactorProof(internals, { id: session.id }))) {
+    await internals.client().passkey.deleteMany({ where: { userId, credentialID: body.data.response.id } });
+    return refuse('session.required');
+  }
   await endUnprovenSessions(internals, session);
   const recoveryCodes = await ensureRecoveryCodes(internals, userId);
   const added = { userId, restorable, headers: request.headers };

@@ -8,6 +8,7 @@ import { hasFactor } from './factor-proof.ts';
 import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
 import { firstFactorMail, type NoticedChange } from './mails.ts';
 import { hashPassword } from './password.ts';
+import { closeAccess } from './ways-in.ts';
 
 /** Enough that a thief's further links don't matter, few enough that they fill no table. */
 const openLinksMax = 10;
@@ -68,19 +69,14 @@ export async function restoreAccount(
   const { userId, email } = await client().$transaction(async (tx) => {
     const link = await spendLink(tx, 'restore_account', token);
     if (link === null) throw new AppError('account.link_invalid');
-    const where = { userId: link.userId };
-    await tx.account.updateMany({ where: { ...where, providerId: 'credential' }, data: { password: hash } });
+    const where = { userId: link.userId, providerId: 'credential' };
+    await tx.account.updateMany({ where, data: { password: hash } });
     const user = await tx.user.update({
       where: { id: link.userId },
-      data: { twoFactorEnabled: false, ...(link.email === '' ? {} : { email: link.email, emailVerified: true }) },
+      data: link.email === '' ? {} : { email: link.email, emailVerified: true },
       select: { email: true },
     });
-    await tx.passkey.deleteMany({ where });
-    await tx.twoFactor.deleteMany({ where });
-    await tx.knownDevice.deleteMany({ where });
-    await tx.accountLink.deleteMany({ where });
-    await tx.verification.deleteMany({ where: { value: link.userId } });
-    await tx.session.deleteMany({ where });
+    await closeAccess(tx, link.userId);
     return { userId: link.userId, email: user.email };
   });
   await limit.forgive(email, originOf(internals, headers).ip);

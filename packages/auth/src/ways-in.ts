@@ -1,4 +1,5 @@
 // Replaces and removes an account's ways in: its password, its factors and its known devices.
+import type { IdentityClient } from '@fairlead/db/identity';
 import { forgetFactorProofs } from './factor-proof.ts';
 import type { Internals } from './internals.ts';
 import { hashPassword } from './password.ts';
@@ -12,7 +13,7 @@ export async function keepPassword({ client }: Internals, userId: string, passwo
 }
 
 /** Removes the passkeys, the authenticator app and the recovery codes. */
-export async function dropFactors(internals: Internals, userId: string): Promise<void> {
+async function dropFactors(internals: Internals, userId: string): Promise<void> {
   await internals.client().passkey.deleteMany({ where: { userId } });
   await dropTwoFactor(internals, userId);
   await forgetFactorProofs(internals, userId);
@@ -22,4 +23,25 @@ export async function dropFactors(internals: Internals, userId: string): Promise
 export async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
   await dropFactors(internals, userId);
   await internals.client().knownDevice.deleteMany({ where: { userId } });
+}
+
+type ClosingClient = Pick<
+  IdentityClient,
+  'session' | 'passkey' | 'twoFactor' | 'user' | 'knownDevice' | 'accountLink' | 'verification'
+>;
+
+/**
+ * Ends whatever opens the account but its password; in a transaction. Sessions go twice: without one nobody adds a passkey after
+ * the passkeys went, and a passkey that was signing in may have opened another.
+ */
+export async function closeAccess(tx: ClosingClient, userId: string): Promise<void> {
+  const where = { userId };
+  await tx.session.deleteMany({ where });
+  await tx.passkey.deleteMany({ where });
+  await tx.twoFactor.deleteMany({ where });
+  await tx.user.update({ where: { id: userId }, data: { twoFactorEnabled: false } });
+  await tx.knownDevice.deleteMany({ where });
+  await tx.accountLink.deleteMany({ where });
+  await tx.verification.deleteMany({ where: { value: userId } });
+  await tx.session.deleteMany({ where });
 }
