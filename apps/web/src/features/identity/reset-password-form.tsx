@@ -14,12 +14,15 @@ import { useLinkToken } from '../../common/use-link-token.ts';
 export interface ResetPasswordFormProps {
   readonly submitLabel: string;
   readonly done: string;
+  /** Replaces the API's sentence about a used or outdated link, where nobody can ask for a new one. */
+  readonly linkInvalid?: string;
 }
 
-export function ResetPasswordForm({ submitLabel, done }: ResetPasswordFormProps) {
+export function ResetPasswordForm({ submitLabel, done, linkInvalid }: ResetPasswordFormProps) {
   const token = useLinkToken();
   const reset = useMutation(useTRPC().account.resetPassword.mutationOptions());
   const failure = reset.error === null ? null : readFailure(reset.error);
+  const ownMessage = failure?.code === 'account.link_invalid' ? linkInvalid : undefined;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const password = String(new FormData(event.currentTarget).get('password'));
@@ -53,7 +56,9 @@ export function ResetPasswordForm({ submitLabel, done }: ResetPasswordFormProps)
           <Input {...control} name="password" type="password" autoComplete="new-password" minLength={12} required />
         )}
       </Field>
-      {failure === null || failure.fields.password !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      {failure === null || failure.fields.password !== undefined ? null : (
+        <ErrorNote>{ownMessage ?? failure.message}</ErrorNote>
+      )}
       <Button type="submit" variant="accent" size="large" pending={reset.isPending}>
         {submitLabel}
       </Button>
