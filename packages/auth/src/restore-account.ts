@@ -55,8 +55,8 @@ export async function isReserved({ client }: Internals, email: string, userId: s
 }
 
 /**
- * Gives the account back to the address that the link went to, if it went to one: removes all factors and known devices, ends all sessions and
- * links, sets the password. Throws account.link_invalid.
+ * Gives the account back to the address that the link went to, if it went to one. Sets the password, removes all factors and
+ * known devices, ends all sessions and links. Throws account.link_invalid.
  */
 export async function restoreAccount(
   internals: Internals,
