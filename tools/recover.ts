@@ -41,7 +41,9 @@ async function main(): Promise<void> {
     removeSecondFactors: values['remove-second-factor'],
   });
   const url = values.url ?? process.env.FAIRLEAD_PUBLIC_URL ?? 'http://localhost:4400';
-  const factor = values['remove-second-factor'] ? 'Passkeys, authenticator app and recovery codes are removed. ' : '';
+  const factor = values['remove-second-factor']
+    ? 'Passkeys, authenticator app and recovery codes are removed, every session is ended. '
+    : '';
   process.stdout.write(
     `${factor}Written into the audit log of ${organizations} organization${organizations === 1 ? '' : 's'}.\n` +
       `This link sets a new password, once, within 30 minutes:\n\n  ${url.replace(/\/+$/, '')}${path}\n`,

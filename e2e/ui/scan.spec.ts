@@ -61,7 +61,13 @@ test('the page of signing in', async () => {
 test('the page of an account', () => scan('/account'));
 
 // All calls of the reference are drawn alike: a few are enough to look at.
-for (const path of ['/docs/api?search=app', '/forgot-password', '/reset-password#token=x', '/verify-email#token=x']) {
+for (const path of [
+  '/docs/api?search=app',
+  '/forgot-password',
+  '/reset-password#token=x',
+  '/restore-account#token=x',
+  '/verify-email#token=x',
+]) {
   test(`the page ${path}`, () => scan(path));
 }
 

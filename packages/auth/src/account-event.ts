@@ -19,6 +19,7 @@ export const accountEventKinds = [
   'recovery_codes_made',
   'recovery_code_used',
   'recovered_on_server',
+  'account_restored',
 ] as const;
 export type AccountEventKind = (typeof accountEventKinds)[number];
 

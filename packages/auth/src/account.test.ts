@@ -275,7 +275,7 @@ test('who runs the server can let a locked-out person in again', async () => {
   const [, token = ''] = path.split('=');
   await world.auth.account.resetPassword(new Headers(), { token, password: next });
   expect(await (await world.browser().signIn(email, next)).json()).toEqual({ needsCode: false });
-  for (const words of ['turned on', 'set anew', 'New sign-in']) expect(await world.inbox.next(email)).toContain(words);
+  for (const words of ['turned on', 'was restored']) expect(await world.inbox.next(email)).toContain(words);
   // Such a link proves no mailbox.
   const row = await system((tx) => tx.user.findUniqueOrThrow({ where: { id: userId } }));
   expect(row.emailVerified).toBe(false);

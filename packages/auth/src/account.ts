@@ -2,25 +2,26 @@
 // procedures call it, each with its own input and output schema.
 import { AppError } from '@fairlead/contract/errors';
 import { type AccountEventKind, recordEvent } from './account-event.ts';
-import { makeLink, spendLink } from './account-link.ts';
+import { dropEmailChange, dropLinks, makeLink, spendLink } from './account-link.ts';
 import { confirmSecondFactor } from './confirm-second-factor.ts';
 import type { Session } from './create-auth.ts';
 import { deviceName } from './device-name.ts';
-import { forgetFactorProofs, requireFactorChange, requireProvenFactor } from './factor-proof.ts';
+import { requireFactorChange, requireProvenFactor } from './factor-proof.ts';
 import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
 import { emailChangedMail, resetMail, verifyMail } from './mails.ts';
 import { listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
-import { hashPassword, verifyPassword } from './password.ts';
+import { verifyPassword } from './password.ts';
 import { countRecoveryCodes } from './recovery-codes.ts';
+import { findRestorable, isReserved, makeRestoreLink, restoreAccount } from './restore-account.ts';
 import { guesserOf } from './sign-in.ts';
 import {
   beginTwoFactor,
   confirmTwoFactor,
   disableTwoFactor,
-  dropTwoFactor,
   rotateRecoveryCodes,
   type TwoFactorSetup,
 } from './two-factor.ts';
+import { closeAccess, dropOtherWaysIn, keepPassword } from './ways-in.ts';
 
 export interface AccountView {
   readonly name: string;
@@ -104,7 +105,7 @@ export function createAccountActions(internals: Internals) {
       await requirePassword(internals, asker, current);
       await keepPassword(internals, session.user.id, next);
       await client().session.deleteMany({ where: { userId: session.user.id, id: { not: session.id } } });
-      await client().accountLink.deleteMany({ where: { userId: session.user.id } });
+      await dropLinks(client(), session.user.id);
       await noteChange(internals, session.user.id, 'password_changed', headers);
     },
 
@@ -127,12 +128,14 @@ export function createAccountActions(internals: Internals) {
       const where = { id: sessionId, userId: session.user.id };
       const { count } = await client().session.deleteMany({ where });
       if (count === 0) throw new AppError('session.not_found');
+      await dropEmailChange(client(), session.user.id);
       await recordEvent(client(), session.user.id, 'session_ended', originOf(internals, headers));
     },
 
     revokeOtherSessions: async ({ session, headers }: Asker): Promise<number> => {
       const where = { userId: session.user.id, id: { not: session.id } };
       const { count } = await client().session.deleteMany({ where });
+      await dropEmailChange(client(), session.user.id);
       await recordEvent(client(), session.user.id, 'signed_out_others', originOf(internals, headers));
       return count;
     },
@@ -219,18 +222,18 @@ export function createAccountActions(internals: Internals) {
       work().catch((error: unknown) => options.onFailure(error, 'a password reset was not begun'));
     },
 
-    /** Ends all sessions. Throws account.link_invalid. */
+    /** Ends all sessions; by a link that restores the account, also every other way in. Throws account.link_invalid. */
     resetPassword: async (
       headers: Headers,
       { token, password }: { token: string; password: string },
     ): Promise<void> => {
       const link = await spendLink(client(), 'reset_password', token);
-      if (link === null) throw new AppError('account.link_invalid');
+      if (link === null) return restoreAccount(internals, headers, { token, password });
       const { userId } = link;
       await keepPassword(internals, userId, password);
       await client().session.deleteMany({ where: { userId } });
       // Also a change of address that somebody else began: its link would hand the account back to them.
-      await client().accountLink.deleteMany({ where: { userId } });
+      await dropLinks(client(), userId);
       const { email, emailVerified } = await client().user.findUniqueOrThrow({
         where: { id: userId },
         select: { email: true, emailVerified: true },
@@ -255,8 +258,12 @@ export function createAccountActions(internals: Internals) {
       readonly removeSecondFactors: boolean;
     }): Promise<{ readonly path: string }> => {
       const { userId } = input;
-      if (input.removeSecondFactors) await dropFactors(internals, userId);
-      const token = await makeLink(client(), 'reset_password', { userId, email: '' });
+      // Whoever runs the server decides whose account it is: no older link stands above that.
+      await client().accountLink.deleteMany({ where: { userId } });
+      if (input.removeSecondFactors) await client().$transaction((tx) => closeAccess(tx, userId));
+      // A thief may know the password: what they add before the link is used goes with it.
+      const purpose = input.removeSecondFactors ? 'restore_account' : 'reset_password';
+      const token = await makeLink(client(), purpose, { userId, email: '' });
       const detail = input.removeSecondFactors ? 'passkeys, authenticator app and recovery codes removed' : null;
       await recordEvent(client(), userId, 'recovered_on_server', { ip: null, userAgent: null }, detail);
       return { path: `/reset-password#token=${token}` };
@@ -284,32 +291,18 @@ async function requirePassword(internals: Internals, { session, headers }: Asker
   await limit.succeed(guesser);
 }
 
-async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
-  const hash = await hashPassword(password);
-  await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
-}
-
-/** Removes the passkeys, the authenticator app and the recovery codes. */
-async function dropFactors(internals: Internals, userId: string): Promise<void> {
-  await internals.client().passkey.deleteMany({ where: { userId } });
-  await dropTwoFactor(internals, userId);
-  await forgetFactorProofs(internals, userId);
-}
-
-async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
-  await dropFactors(internals, userId);
-  await internals.client().knownDevice.deleteMany({ where: { userId } });
-}
-
 async function changeEmail(internals: Internals, headers: Headers, userId: string, email: string): Promise<void> {
   const { client } = internals;
   const before = await client().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
   const taken = await client().user.count({ where: { email, id: { not: userId } } });
-  if (taken > 0) throw new AppError('account.link_invalid');
+  if (taken > 0 || (await isReserved(internals, email, userId))) throw new AppError('account.link_invalid');
+  // Before the address changes: from then on a first factor could send the thief the only link.
+  const restorable = await findRestorable(internals, userId);
+  const restoreUrl = restorable === null ? null : await makeRestoreLink(internals, restorable);
   await client().user.update({ where: { id: userId }, data: { email, emailVerified: true } });
-  // A link to the address that was must not open the account any more.
-  await client().accountLink.deleteMany({ where: { userId } });
+  // A link to the address that was must not open the account any more, but for one that undoes this.
+  await dropLinks(client(), userId);
   const kind: AccountEventKind = 'email_changed';
   await recordEvent(client(), userId, kind, originOf(internals, headers), `${before.email} → ${email}`);
-  sendLater(internals, emailChangedMail(before.email));
+  sendLater(internals, emailChangedMail(before.email, restoreUrl));
 }

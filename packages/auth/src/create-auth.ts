@@ -13,6 +13,7 @@ import { createKnownDevices } from './known-device.ts';
 import { type AuthOptions, authPath, buildLibrary, type Library } from './library.ts';
 import { addPasskey, confirmByPasskey, registrationOptions } from './passkeys.ts';
 import { hashPassword } from './password.ts';
+import { isReserved } from './restore-account.ts';
 import { passkeyOptions, signInByCode, signInByPasskey, signInByPassword } from './sign-in.ts';
 import { createSignInLimit } from './sign-in-limit.ts';
 
@@ -145,6 +146,7 @@ export function createAuth(options: AuthOptions): Auth {
     readSession,
     createAccount: async ({ name, email, password }) => {
       const lowered = email.toLowerCase();
+      if (await isReserved(internals, lowered, null)) throw new AppError('account.email_taken');
       const hash = await hashPassword(password);
       const userId = newId('usr');
       try {

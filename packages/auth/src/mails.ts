@@ -21,12 +21,23 @@ export function resetMail(to: string, url: string): Mail {
   };
 }
 
-export function emailChangedMail(to: string): Mail {
+const restoreHint =
+  "If that wasn't you, restore your account: the link works once, within 7 days. It sets a new password and this address, " +
+  'removes every passkey, authenticator app and recovery code, and ends all sessions.';
+const restoreLabel = 'Restore your account';
+
+/** `restoreUrl` is null when the change rested on a proven factor, or this address was never confirmed. */
+export function emailChangedMail(to: string, restoreUrl: string | null): Mail {
+  const changed = 'Your account now has another e-mail address; this one no longer opens it.';
+  const subject = 'Your e-mail address was changed';
+  if (restoreUrl !== null) {
+    return { to, subject, paragraphs: [changed, restoreHint], action: { label: restoreLabel, url: restoreUrl } };
+  }
   return {
     to,
-    subject: 'Your e-mail address was changed',
+    subject,
     paragraphs: [
-      'Your account now has another e-mail address; this one no longer opens it.',
+      changed,
       "If that wasn't you, ask an owner of your organization or whoever runs this server for help at once.",
     ],
   };
@@ -52,6 +63,7 @@ const changes = {
   passkey_removed: 'A passkey was removed from your account.',
   two_factor_on: 'Two-factor sign-in was turned on. Sessions that had proven no second factor were ended.',
   two_factor_off: 'Two-factor sign-in was turned off: your password alone opens your account.',
+  account_restored: 'Your account was restored by a link, with a new password. All sessions were ended.',
   recovery_codes_made: 'New recovery codes were made; the old ones no longer work.',
 } as const;
 
@@ -63,5 +75,15 @@ export function changeMail(to: string, change: NoticedChange, url: string): Mail
     subject: 'Your account was changed',
     paragraphs: [changes[change], "If that wasn't you, look at your account at once."],
     action: { label: 'Open your account', url },
+  };
+}
+
+/** Tells of an account's first factor, while whoever reads the mailbox may still undo it. */
+export function firstFactorMail(to: string, change: NoticedChange, restoreUrl: string): Mail {
+  return {
+    to,
+    subject: 'Your account was changed',
+    paragraphs: [changes[change], restoreHint],
+    action: { label: restoreLabel, url: restoreUrl },
   };
 }

@@ -7,6 +7,7 @@ import { answer, readJson, refuse, withBody, withoutBody } from './http.ts';
 import { type Internals, noteChange } from './internals.ts';
 import { authPath } from './library.ts';
 import { ensureRecoveryCodes } from './recovery-codes.ts';
+import { findRestorable, noteAddedFactor } from './restore-account.ts';
 import { passkeyBodyBytesMax, verifyPasskey } from './sign-in.ts';
 import { dropUnneededCodes } from './two-factor.ts';
 
@@ -59,15 +60,21 @@ export async function addPasskey(internals: Internals, request: Request, session
   await requireFactorChange(internals, session);
   const body = registrationBody.safeParse(await readJson(request, passkeyBodyBytesMax));
   if (!body.success) return refuse('input.invalid');
+  const userId = session.user.id;
+  const restorable = await findRestorable(internals, userId);
   const response = await internals
     .library()
     .handler(withBody(request, `${authPath}/passkey/verify-registration`, body.data));
   if (!response.ok) return refuse('session.passkey_refused');
   // Making it asked for the same finger, face or PIN.
-  await recordFactorProof(internals, { id: session.id });
+  if (!(await recordFactorProof(internals, { id: session.id }))) {
+    await internals.client().passkey.deleteMany({ where: { userId, credentialID: body.data.response.id } });
+    return refuse('session.required');
+  }
   await endUnprovenSessions(internals, session);
-  const recoveryCodes = await ensureRecoveryCodes(internals, session.user.id);
-  await noteChange(internals, session.user.id, 'passkey_added', request.headers, body.data.name);
+  const recoveryCodes = await ensureRecoveryCodes(internals, userId);
+  const added = { userId, restorable, headers: request.headers };
+  await noteAddedFactor(internals, added, 'passkey_added', body.data.name);
   return answer({ added: true, recoveryCodes }, response);
 }
 

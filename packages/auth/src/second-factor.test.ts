@@ -2,7 +2,7 @@
 import { identityClient } from '@fairlead/db/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAuthenticator } from './testing/authenticator.ts';
-import { type Browser, startTestAuth, type TestAuth } from './testing/index.ts';
+import { type Browser, password, startTestAuth, type TestAuth } from './testing/index.ts';
 import { addPasskey, challengeOf, confirmByPasskey, signInByPasskey } from './testing/passkey-calls.ts';
 import { totpOf } from './testing/totp.ts';
 
@@ -164,6 +164,20 @@ test('removing a factor asks the other sessions for one again, and with the last
   expect((await browser.session()).user.hasSecondFactor).toBe(false);
   expect(await client().twoFactor.count({ where: { userId } })).toBe(0);
   expect(await outcomeOf(account.rotateRecoveryCodes(await browser.asker()))).toBe('account.two_factor_off');
+});
+
+test('a sign-in that waits for its code ends with the password that it began with', async () => {
+  const { email, browser } = await signedIn('Waiting');
+  const { account } = world.auth;
+  const { secret } = await account.beginTwoFactor(await browser.asker());
+  const recoveryCodes = await account.confirmTwoFactor(await browser.asker(), { code: totpOf(secret) });
+  const steps = [world.browser(), world.browser()];
+  for (const step of steps) expect(await (await step.signIn(email)).json()).toEqual({ needsCode: true });
+  const goOn = (step: Browser | undefined, code = '') =>
+    outcomeOf(step?.send('POST', '/two-factor/verify-backup-code', { code }) ?? Promise.reject(new Error('no step')));
+  expect(await goOn(steps[0], recoveryCodes[0])).toBe('ok');
+  await account.updatePassword(await browser.asker(), { current: password, next: 'another long password' });
+  expect(await goOn(steps[1], recoveryCodes[1])).toBe('session.step_expired');
 });
 
 test('a code of the app proves the open session once, and guesses are counted', async () => {

@@ -57,15 +57,21 @@ export async function signInByPassword(internals: Internals, request: Request): 
   if (!(await mayTry(internals, guesser)) || !(await limit.begin(guesser))) return refuse('request.too_many');
 
   const path = `${authPath}/sign-in/email`;
+  const kept = known === null ? null : await findPassword(internals, known.id);
   const response = await library().handler(withBody(request, path, { ...body.data, email: account }));
   if (response.status === wrong) return refuse('session.credentials_wrong');
   if (!response.ok || known === null) {
     await limit.takeBack(guesser);
     return response.ok ? refuse('session.credentials_wrong') : response;
   }
+  const result = (await response.json()) as { token?: string; twoFactorRedirect?: boolean };
+  if (kept === null || !(await isStillPassword(internals, kept))) {
+    await client().session.deleteMany({ where: { userId: known.id, token: result.token ?? '' } });
+    await client().verification.deleteMany({ where: { value: known.id } });
+    return refuse('session.credentials_wrong');
+  }
   await limit.succeed(guesser);
-  await renewHash(internals, known.id, body.data.password);
-  const result = (await response.json()) as { twoFactorRedirect?: boolean };
+  await renewHash(internals, kept, body.data.password);
   if (result.twoFactorRedirect === true) return answer({ needsCode: true }, response);
   return welcome(internals, request.headers, known.id, response);
 }
@@ -142,7 +148,12 @@ export async function verifyPasskey(internals: Internals, request: Request): Pro
   if (!response.ok) return null;
   const { session } = (await response.json()) as { session: { id: string; userId: string } };
   const where = { credentialID: body.data.response.id, userId: session.userId };
-  await internals.client().passkey.updateMany({ where, data: { lastUsedAt: new Date() } });
+  const { count } = await internals.client().passkey.updateMany({ where, data: { lastUsedAt: new Date() } });
+  if (count === 0) {
+    // It was removed while it signed in: the session may be younger than those that the removal ended.
+    await internals.client().session.deleteMany({ where: { id: session.id } });
+    return null;
+  }
   return { userId: session.userId, sessionId: session.id, response };
 }
 
@@ -184,15 +195,31 @@ async function findStep({ client }: Internals, cookie: string): Promise<{ userId
   return row === null ? null : { userId: row.value };
 }
 
-/** Who knows the password is here now: the one moment to keep it by today's means. */
-async function renewHash({ client }: Internals, userId: string, password: string): Promise<void> {
+interface KeptPassword {
+  readonly id: string;
+  readonly hash: string;
+}
+
+async function findPassword({ client }: Internals, userId: string): Promise<KeptPassword | null> {
   const where = { userId, providerId: 'credential' };
   const account = await client().account.findFirst({ where, select: { id: true, password: true } });
-  if (typeof account?.password !== 'string' || !isOutdated(account.password)) return;
+  return typeof account?.password === 'string' ? { id: account.id, hash: account.password } : null;
+}
+
+/**
+ * Reports whether the password is what it was before it was compared. Comparing is slow, and a change that overtakes it ends
+ * the sessions before this one begins. The lock waits for a change that has yet to commit.
+ */
+async function isStillPassword({ client }: Internals, { id, hash }: KeptPassword): Promise<boolean> {
+  const rows = await client().$queryRaw<{ id: string }[]>`
+    SELECT id FROM account WHERE id = ${id} AND password = ${hash} FOR SHARE`;
+  return rows.length > 0;
+}
+
+/** Who knows the password is here now: the one moment to keep it by today's means. */
+async function renewHash({ client }: Internals, { id, hash }: KeptPassword, password: string): Promise<void> {
+  if (!isOutdated(hash)) return;
   const renewed = await hashPassword(password);
   // Only in place of the one that was just proven: the password may have been changed meanwhile.
-  await client().account.updateMany({
-    where: { id: account.id, password: account.password },
-    data: { password: renewed },
-  });
+  await client().account.updateMany({ where: { id, password: hash }, data: { password: renewed } });
 }

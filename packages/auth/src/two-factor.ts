@@ -14,6 +14,7 @@ import {
 } from './factor-proof.ts';
 import { type Internals, noteChange } from './internals.ts';
 import { ensureRecoveryCodes, renewRecoveryCodes, unusedSecret } from './recovery-codes.ts';
+import { findRestorable, noteAddedFactor } from './restore-account.ts';
 import { codeLifeMs } from './sign-in.ts';
 
 export interface TwoFactorSetup {
@@ -67,6 +68,7 @@ export async function confirmTwoFactor(
   if (!isRight) throw new AppError('session.code_wrong');
   await limit.succeed(guesser);
   await limit.spend(`code ${userId} ${code}`, 1, codeLifeMs);
+  const restorable = await findRestorable(internals, userId);
   const codes = await ensureRecoveryCodes(internals, userId);
   await client().$transaction([
     client().twoFactor.update({ where: { userId }, data: { verified: true } }),
@@ -74,7 +76,7 @@ export async function confirmTwoFactor(
   ]);
   await recordFactorProof(internals, { id: session.id });
   await endUnprovenSessions(internals, session);
-  await noteChange(internals, userId, 'two_factor_on', headers);
+  await noteAddedFactor(internals, { userId, restorable, headers }, 'two_factor_on');
   return codes;
 }
 

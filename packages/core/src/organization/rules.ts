@@ -12,6 +12,7 @@ const reservedSlugs: ReadonlySet<string> = new Set([
   'new-organization',
   'no-organization',
   'reset-password',
+  'restore-account',
   'setup',
   'sign-in',
   'verify-email',

@@ -23,6 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
   recovery_codes_made: 'New recovery codes made',
   recovery_code_used: 'Recovery code used',
   recovered_on_server: "Recovered on the server's command line",
+  account_restored: 'Account restored by a link',
 };
 
 export function ActivityCard() {

@@ -1,5 +1,6 @@
 'use client';
-// Sets a new password by the link of a mail, or one that the server's command line printed.
+// Sets a new password by the link of a mail, or one that the server's command line printed. One kind of link also restores the
+// account: the API tells them apart.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
@@ -10,23 +11,31 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import { useLinkToken } from '../../common/use-link-token.ts';
 
-export function ResetPasswordForm() {
+export interface ResetPasswordFormProps {
+  readonly submitLabel: string;
+  readonly done: string;
+  /** Replaces the API's sentence about a used or outdated link, where nobody can ask for a new one. */
+  readonly linkInvalid?: string;
+}
+
+export function ResetPasswordForm({ submitLabel, done, linkInvalid }: ResetPasswordFormProps) {
   const token = useLinkToken();
   const reset = useMutation(useTRPC().account.resetPassword.mutationOptions());
   const failure = reset.error === null ? null : readFailure(reset.error);
+  const ownMessage = failure?.code === 'account.link_invalid' ? linkInvalid : undefined;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const password = String(new FormData(event.currentTarget).get('password'));
     reset.mutate(
       { token: token ?? '', password },
       // The used token must not stay in the history.
-      { onSuccess: () => window.history.replaceState(null, '', '/reset-password') },
+      { onSuccess: () => window.history.replaceState(null, '', window.location.pathname) },
     );
   };
   if (reset.isSuccess) {
     return (
       <div className="flex flex-col gap-5">
-        <p role="status">Your password is set, and every session was ended.</p>
+        <p role="status">{done}</p>
         <Link href="/sign-in" className={buttonClass('accent', 'large')}>
           Sign in
         </Link>
@@ -47,9 +56,11 @@ export function ResetPasswordForm() {
           <Input {...control} name="password" type="password" autoComplete="new-password" minLength={12} required />
         )}
       </Field>
-      {failure === null || failure.fields.password !== undefined ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      {failure === null || failure.fields.password !== undefined ? null : (
+        <ErrorNote>{ownMessage ?? failure.message}</ErrorNote>
+      )}
       <Button type="submit" variant="accent" size="large" pending={reset.isPending}>
-        Set the password
+        {submitLabel}
       </Button>
     </form>
   );

@@ -1,0 +1,47 @@
+// Replaces and removes an account's ways in: its password, its factors and its known devices.
+import type { IdentityClient } from '@fairlead/db/identity';
+import { forgetFactorProofs } from './factor-proof.ts';
+import type { Internals } from './internals.ts';
+import { hashPassword } from './password.ts';
+import { dropTwoFactor } from './two-factor.ts';
+
+/** Sets the password, and ends each sign-in that waits for its code: it began with the old one. */
+export async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
+  const hash = await hashPassword(password);
+  await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
+  await client().verification.deleteMany({ where: { value: userId } });
+}
+
+/** Removes the passkeys, the authenticator app and the recovery codes. */
+async function dropFactors(internals: Internals, userId: string): Promise<void> {
+  await internals.client().passkey.deleteMany({ where: { userId } });
+  await dropTwoFactor(internals, userId);
+  await forgetFactorProofs(internals, userId);
+}
+
+/** Removes the factors, and forgets the known devices. */
+export async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
+  await dropFactors(internals, userId);
+  await internals.client().knownDevice.deleteMany({ where: { userId } });
+}
+
+type ClosingClient = Pick<
+  IdentityClient,
+  'session' | 'passkey' | 'twoFactor' | 'user' | 'knownDevice' | 'accountLink' | 'verification'
+>;
+
+/**
+ * Ends whatever opens the account but its password; in a transaction. Sessions go twice: without one nobody adds a passkey after
+ * the passkeys went, and a passkey that was signing in may have opened another.
+ */
+export async function closeAccess(tx: ClosingClient, userId: string): Promise<void> {
+  const where = { userId };
+  await tx.session.deleteMany({ where });
+  await tx.passkey.deleteMany({ where });
+  await tx.twoFactor.deleteMany({ where });
+  await tx.user.update({ where: { id: userId }, data: { twoFactorEnabled: false } });
+  await tx.knownDevice.deleteMany({ where });
+  await tx.accountLink.deleteMany({ where });
+  await tx.verification.deleteMany({ where: { value: userId } });
+  await tx.session.deleteMany({ where });
+}
