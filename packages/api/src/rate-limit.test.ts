@@ -34,8 +34,8 @@ function anotherProcess(limits: Partial<CallLimits>) {
       const headers = { authorization: `Bearer ${bearer}`, ...from(ip) };
       return answerHttp(parts, new Request(`${origin}/api/v1/app/list`, { headers }));
     },
-    trpc: (calls = 1, headers: Record<string, string> = { cookie }) => {
-      const path = Array.from({ length: calls }, () => 'session.me').join(',');
+    trpc: (calls = 1, headers: Record<string, string> = { cookie }, comma = ',') => {
+      const path = Array.from({ length: calls }, () => 'session.me').join(comma);
       return answerRequest(parts, new Request(`${origin}/api/trpc/${path}?batch=1`, { headers }));
     },
     auth: (path: string, headers: Record<string, string> = {}) => {
@@ -74,6 +74,24 @@ test('a person has so many calls in all their sessions, and each of a batch coun
   expect((await trpc(1, beside)).status).toBe(429);
   const again = await api.signUp('Second', 'viewer');
   expect((await trpc(1, { cookie: again.cookie })).status).toBe(200);
+});
+
+test.each(['%2C', '%2c'])('a batch counts each of its calls when %s separates them', async (comma) => {
+  const { trpc } = await limited({ known: 10 });
+  expect((await trpc()).status).toBe(200);
+  // tRPC decodes the path before it splits: all ten run.
+  const answered = await trpc(10, { cookie }, comma);
+  expect(answered.status).toBe(200);
+  expect(await answered.json()).toHaveLength(10);
+  expect((await trpc()).status).toBe(429);
+});
+
+test('a batch that cannot be decoded counts as many calls as a batch may have', async () => {
+  const { trpc } = await limited({ known: 25 });
+  expect((await trpc()).status).toBe(200);
+  expect((await trpc(2, { cookie }, '%zz')).status).toBe(400);
+  expect((await trpc(6)).status).toBe(429);
+  expect((await trpc(5)).status).toBe(200);
 });
 
 test('who guesses tokens is counted by address, and keeps nobody else out', async () => {
