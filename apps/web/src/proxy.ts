@@ -32,6 +32,6 @@ export async function proxy(request: NextRequest): Promise<Response> {
 }
 
 export const config = {
-  // Uploads are guarded by their routes (server/guard.ts).
-  matcher: [{ source: '/((?!_next/static|icon.svg|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
+  // Uploads are guarded by their routes (server/guard.ts). Each name ends in an anchor or a slash: a page may begin with it.
+  matcher: [{ source: '/((?!_next/static/|icon\\.svg$|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
 };
