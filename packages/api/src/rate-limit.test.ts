@@ -34,6 +34,7 @@ function anotherProcess(limits: Partial<CallLimits>) {
       const headers = { authorization: `Bearer ${bearer}`, ...from(ip) };
       return answerHttp(parts, new Request(`${origin}/api/v1/app/list`, { headers }));
     },
+    document: () => answerHttp(parts, new Request(`${origin}/api/v1/openapi.json`)),
     trpc: (calls = 1, headers: Record<string, string> = { cookie }, comma = ',') => {
       const path = Array.from({ length: calls }, () => 'session.me').join(comma);
       return answerRequest(parts, new Request(`${origin}/api/trpc/${path}?batch=1`, { headers }));
@@ -92,6 +93,12 @@ test('a batch that cannot be decoded counts as many calls as a batch may have', 
   expect((await trpc(2, { cookie }, '%zz')).status).toBe(400);
   expect((await trpc(6)).status).toBe(429);
   expect((await trpc(5)).status).toBe(200);
+});
+
+test('the document of the HTTP API is counted too', async () => {
+  const { document } = await limited({ addressless: 1 });
+  expect((await document()).status).toBe(200);
+  expect((await document()).status).toBe(429);
 });
 
 test('who guesses tokens is counted by address, and keeps nobody else out', async () => {
