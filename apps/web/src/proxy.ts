@@ -13,7 +13,8 @@ export async function proxy(request: NextRequest): Promise<Response> {
   if (foreign !== null) return foreign;
   const limit = rateLimit();
   if (limit !== null && isCountedByProxy(request.nextUrl.pathname)) {
-    const refused = await refusePage(limit, request.headers, webEnv().FAIRLEAD_TRUSTED_PROXIES);
+    const page = { headers: request.headers, pathname: request.nextUrl.pathname };
+    const refused = await refusePage(limit, page, webEnv().FAIRLEAD_TRUSTED_PROXIES);
     if (refused !== null) {
       return withSecurityHeaders(
         new NextResponse(refused.message, { status: refused.status, headers: refused.headers }),

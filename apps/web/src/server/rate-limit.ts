@@ -1,5 +1,6 @@
 // The one limit of calls in this process: pages are counted by proxy.ts before they are made, calls of the API by the API.
 import { createRateLimit, defaultCallLimits, type RateLimit } from '@fairlead/api/rate-limit';
+import type { SignedCookies } from '@fairlead/auth';
 import type { Database } from '@fairlead/db';
 import { webEnv } from './env-of-process.ts';
 
@@ -7,9 +8,9 @@ import { webEnv } from './env-of-process.ts';
 const holder: { fairleadRateLimit?: RateLimit } = globalThis as object;
 
 /** For the composition of this process, which has the database that all web processes count in. */
-export function startRateLimit(database: Database, secret: string): RateLimit {
+export function startRateLimit(database: Database, secret: string, cookies: SignedCookies): RateLimit {
   const limits = { ...defaultCallLimits, known: webEnv().FAIRLEAD_CALLS_PER_MINUTE };
-  holder.fairleadRateLimit = createRateLimit({ limits, database, secret });
+  holder.fairleadRateLimit = createRateLimit({ limits, database, secret, cookies });
   return holder.fairleadRateLimit;
 }
 
