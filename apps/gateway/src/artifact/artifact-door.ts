@@ -124,6 +124,8 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
         );
       case 'no_room':
         return drain(response, () => refuse(response, 'artifact.no_room'));
+      case 'busy':
+        return drain(response, () => refuse(response, 'request.too_many'));
       case 'wrong_digest':
         response.writeHead(422, { 'content-length': 0 }).end();
         return;
