@@ -2,7 +2,7 @@
 // once they were read again and hashed. Each organization has a folder of its own, so none can ask for what another has.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRoom, type RoomBounds, type UploadRoom } from './room.ts';
 
@@ -64,6 +64,8 @@ export interface StoredFile extends ArtifactKey {
 export interface ArtifactStore {
   /** Bytes of a whole artifact; null when it is not there. */
   size(key: ArtifactKey): Promise<number | null>;
+  /** The same, and it counts as written now. Before its row is written again: a file without a row is deleted when it is old. */
+  touch(key: ArtifactKey): Promise<number | null>;
   /** Bytes that a sender has left of an unfinished one. */
   offset(key: ArtifactKey, sender: string): Promise<number>;
   /** From a byte to another, both included. */
@@ -72,7 +74,8 @@ export interface ArtifactStore {
   append(key: ArtifactKey, sender: string, part: Part): Promise<PartResult>;
   /** Takes bytes whose digest the store computes. */
   add(organizationId: string, bytes: AsyncIterable<Uint8Array>, expected?: ExpectedArtifact): Promise<AddResult>;
-  delete(key: ArtifactKey): Promise<void>;
+  /** Deletes it unless it was written or touched since; answers whether it was deleted. */
+  delete(key: ArtifactKey, before: Date): Promise<boolean>;
   /** Deletes everything of an organization. */
   deleteAll(organizationId: string): Promise<void>;
   /** Whole artifacts, of whichever organization. */
@@ -106,6 +109,11 @@ export function createFolderArtifactStore(dir: string, bounds: Partial<RoomBound
 
   return {
     size: (key) => sizeOf(pathOf(key)),
+    touch: async (key) => {
+      const now = new Date();
+      const touched = await utimes(pathOf(key), now, now).then(() => true, ignoreMissing);
+      return touched === null ? null : sizeOf(pathOf(key));
+    },
     offset: async (key, sender) => (await sizeOf(partialOf(key, sender))) ?? 0,
     read: (key, from, to) => createReadStream(pathOf(key), { start: from, end: to }),
     append: async (key, sender, { offset, bytes, totalBytes }) => {
@@ -151,7 +159,18 @@ export function createFolderArtifactStore(dir: string, bounds: Partial<RoomBound
         room.end();
       }
     },
-    delete: (key) => rm(pathOf(key), { force: true }),
+    delete: async (key, before) => {
+      const path = pathOf(key);
+      // Aside first: whoever touches it from now on finds nothing and sends it again.
+      const aside = `${path}.${crypto.randomUUID().replaceAll('-', '')}.partial`;
+      if ((await rename(path, aside).then(() => true, ignoreMissing)) === null) return false;
+      if ((await stat(aside)).mtime >= before) {
+        await rename(aside, path);
+        return false;
+      }
+      await rm(aside);
+      return true;
+    },
     deleteAll: (organizationId) => rm(folderOf(organizationId), { recursive: true, force: true }),
     list: async function* () {
       for (const organizationId of await namesIn(dir)) {
