@@ -20,7 +20,7 @@ export interface UploadRoom {
   end(): void;
 }
 
-export interface RoomOptions {
+interface RoomOptions {
   readonly bounds: RoomBounds;
   readonly freeBytes: () => Promise<number>;
   readonly bytesOf: (organizationId: string) => Promise<number>;
