@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiParts, createOpenStreams, createRateLimit, defaultCallLimits } from '@fairlead/api';
-import { createAuth } from '@fairlead/auth';
+import { createAuth, createSignedCookies } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -100,7 +100,12 @@ async function run(
     outbound: createOutbound({ allowed: [] }),
     mail: null,
     secretKeys: createSecretKeys(await openMasterKeyFile(masterKey)),
-    rateLimit: createRateLimit({ limits: defaultCallLimits, database: db.database, secret }),
+    rateLimit: createRateLimit({
+      limits: defaultCallLimits,
+      database: db.database,
+      secret,
+      cookies: createSignedCookies({ secret, baseUrl: origin }),
+    }),
     config: {
       publicUrl: origin,
       trustedProxies: [],

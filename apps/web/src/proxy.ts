@@ -13,7 +13,8 @@ export async function proxy(request: NextRequest): Promise<Response> {
   if (foreign !== null) return foreign;
   const limit = rateLimit();
   if (limit !== null && isCountedByProxy(request.nextUrl.pathname)) {
-    const refused = await refusePage(limit, request.headers, webEnv().FAIRLEAD_TRUSTED_PROXIES);
+    const page = { headers: request.headers, pathname: request.nextUrl.pathname };
+    const refused = await refusePage(limit, page, webEnv().FAIRLEAD_TRUSTED_PROXIES);
     if (refused !== null) {
       return withSecurityHeaders(
         new NextResponse(refused.message, { status: refused.status, headers: refused.headers }),
@@ -32,6 +33,6 @@ export async function proxy(request: NextRequest): Promise<Response> {
 }
 
 export const config = {
-  // Uploads are guarded by their routes (server/guard.ts).
-  matcher: [{ source: '/((?!_next/static|icon.svg|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
+  // Uploads are guarded by their routes (server/guard.ts). Each name ends in an anchor or a slash: a page may begin with it.
+  matcher: [{ source: '/((?!_next/static/|icon\\.svg$|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
 };

@@ -39,7 +39,10 @@ async function requireToken(ctx: ApiContext, token: string): Promise<Access> {
     findActiveToken(core, { token, ip: ctx.ip }),
   );
   const found = await ctx.memo.token;
-  if (found === null) throw new AppError('token.invalid');
+  if (found === null) {
+    ctx.rateLimit.forget(ctx.headers);
+    throw new AppError('token.invalid');
+  }
   ctx.rateLimit.recognise(ctx.headers, found.tokenId);
   // The token names its organization; whoever names one as well must not be surprised by another.
   if (ctx.organizationSlug !== null && ctx.organizationSlug !== found.organizationSlug)
@@ -51,7 +54,10 @@ async function requireToken(ctx: ApiContext, token: string): Promise<Access> {
 export async function requireSession(ctx: ApiContext): Promise<Session> {
   if (ctx.bearer !== null) throw new AppError('token.person_only');
   const session = await ctx.session();
-  if (session === null) throw new AppError('session.required');
+  if (session === null) {
+    ctx.rateLimit.forget(ctx.headers);
+    throw new AppError('session.required');
+  }
   ctx.rateLimit.recognise(ctx.headers, session.user.id);
   return session;
 }

@@ -6,7 +6,8 @@ import { problemOf } from './problem.ts';
 export async function answerAuth(parts: ApiParts, request: Request): Promise<Response> {
   const { headers } = request;
   try {
-    await parts.rateLimit.admit({ headers, ip: clientAddress(headers, parts.config.trustedProxies) }, 1);
+    const ip = clientAddress(headers, parts.config.trustedProxies);
+    await parts.rateLimit.admit({ headers, ip, isSigningIn: true }, 1);
   } catch (error) {
     return problemOf(error, parts.log, 'auth');
   }

@@ -42,12 +42,21 @@ export async function answerRequest(
 
 /** Null: it may go on. A batch is as many calls as it names. */
 async function refusalOf(parts: ApiParts, { headers, url }: Request): Promise<AppError | null> {
-  const calls = new URL(url).pathname.split(',', batchMax).length;
   try {
-    await parts.rateLimit.admit({ headers, ip: clientAddress(headers, parts.config.trustedProxies) }, calls);
+    await parts.rateLimit.admit({ headers, ip: clientAddress(headers, parts.config.trustedProxies) }, callsOf(url));
     return null;
   } catch (error) {
     if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+/** tRPC decodes the path before it splits a batch, so an encoded comma separates calls too. */
+function callsOf(url: string): number {
+  try {
+    return decodeURIComponent(new URL(url).pathname).split(',', batchMax).length;
+  } catch (error) {
+    if (error instanceof URIError) return batchMax;
     throw error;
   }
 }

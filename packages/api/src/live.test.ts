@@ -1,6 +1,7 @@
 import { type AppId, newId } from '@fairlead/contract/ids';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createCaller, createContext, createOpenStreams } from './index.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
 
 let api: TestApi;
@@ -54,4 +55,50 @@ test.each([
   });
   vi.advanceTimersByTime(15_000);
   await ended;
+});
+
+/** The same database; tells how many transactions ran, and how many of one name ran at once. */
+function observed(database: TestApi['parts']['database']) {
+  const seen = { opened: 0, openingNow: 0, openingMost: 0, tenant: 0 };
+  const system: typeof database.system = async (reason, run) => {
+    if (reason !== 'open a live stream') return database.system(reason, run);
+    seen.opened += 1;
+    seen.openingNow += 1;
+    seen.openingMost = Math.max(seen.openingMost, seen.openingNow);
+    return database.system(reason, run).finally(() => {
+      seen.openingNow -= 1;
+    });
+  };
+  const tenant: typeof database.tenant = async (organizationId, run) => {
+    seen.tenant += 1;
+    return database.tenant(organizationId, run);
+  };
+  return { seen, database: { ...database, system, tenant } };
+}
+
+test('a burst of streams beyond the bound costs no transaction, and those within it open one after another', async () => {
+  const { seen, database } = observed(api.parts.database);
+  const limits = { personMax: 3, organizationMax: 100 };
+  const parts = { ...api.parts, database, streams: createOpenStreams({ database, log: api.parts.log, limits }) };
+  const headers = new Headers({ cookie: owner.cookie });
+  const left = new AbortController();
+  const refused: string[] = [];
+  const watchOne = async () => {
+    const ctx = createContext(parts, { headers, organizationSlug: api.world.organizationSlug });
+    const caller = createCaller(ctx, { signal: left.signal });
+    for await (const _ of await caller.live.watch({ topics: [{ kind: 'app', id: appId }] }));
+  };
+  const watched = Array.from({ length: 30 }, () => watchOne().catch(({ code }) => refused.push(code)));
+  await vi.waitFor(() => expect(refused.length + api.live.subscriptions.length).toBe(30), 20_000);
+  expect(refused).toEqual(Array(27).fill('TOO_MANY_REQUESTS'));
+  expect(seen).toEqual({ opened: 3, openingNow: 0, openingMost: 1, tenant: 3 });
+  left.abort();
+  await Promise.all(watched);
+  // What ended counts no more, also what never opened.
+  const again = new AbortController();
+  const ctx = createContext(parts, { headers, organizationSlug: api.world.organizationSlug });
+  const events = await createCaller(ctx, { signal: again.signal }).live.watch({ topics: [{ kind: 'app', id: appId }] });
+  api.live.push({ type: 'changed', kind: 'app', id: appId });
+  expect(await events[Symbol.asyncIterator]().next()).toMatchObject({ done: false });
+  again.abort();
 });

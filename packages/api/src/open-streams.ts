@@ -1,7 +1,7 @@
 // Live streams that are open in this process: bounded by person and organization, rechecked by session, and ended when the
 // session, the membership or a right is gone. Never holds a transaction.
 import { newId } from '@fairlead/contract/ids';
-import { actorUserId, type Log } from '@fairlead/core/kernel';
+import { AppError, actorUserId, type Log } from '@fairlead/core/kernel';
 import { closeStream, openStream, type StreamLimits, touchStreams } from '@fairlead/core/request';
 import type { Database } from '@fairlead/db';
 import { type Access, readAccess, requireSession } from './access.ts';
@@ -63,6 +63,9 @@ export function createOpenStreams({
   /** Streams by session and organization; one check covers each group. */
   const watched = new Map<string, { readonly streams: Set<OpenStream>; readonly timer: NodeJS.Timeout }>();
   let touching: NodeJS.Timeout | undefined;
+  const reserve = createReservations(limits);
+  /** Streams open one after another: those that wait for core's locks hold one connection together, not one each. */
+  let opening: Promise<unknown> = Promise.resolve();
 
   const touch = () => {
     database
@@ -108,12 +111,20 @@ export function createOpenStreams({
     const streamId = newId('evt');
     // A service account's token belongs to no person.
     const userId = actorUserId(actor) ?? (actor.kind === 'token' ? actor.tokenId : 'system');
-    await database.system('open a live stream', (tx) =>
-      openStream({ tx }, { streamId, userId, organizationId }, limits),
+    const release = reserve(userId, organizationId);
+    const opened = opening.then(() =>
+      database.system('open a live stream', (tx) => openStream({ tx }, { streamId, userId, organizationId }, limits)),
     );
+    // The next one opens all the same.
+    opening = opened.catch(() => undefined);
+    await opened.catch((error: unknown) => {
+      release();
+      throw error;
+    });
     openIds.add(streamId);
     touching ??= setInterval(touch, touchMs);
     return async () => {
+      release();
       openIds.delete(streamId);
       if (openIds.size === 0) {
         clearInterval(touching);
@@ -141,6 +152,28 @@ export function createOpenStreams({
   };
 }
 
+/** Counts the streams of this process, those that are being opened too. Throws request.too_many without a transaction. */
+function createReservations({ personMax, organizationMax }: StreamLimits) {
+  const persons = new Map<string, number>();
+  const organizations = new Map<string, number>();
+  const change = (counts: Map<string, number>, key: string, by: 1 | -1) => {
+    const count = (counts.get(key) ?? 0) + by;
+    if (count === 0) counts.delete(key);
+    else counts.set(key, count);
+  };
+  return (userId: string, organizationId: string): (() => void) => {
+    if ((persons.get(userId) ?? 0) >= personMax || (organizations.get(organizationId) ?? 0) >= organizationMax) {
+      throw new AppError('request.too_many', { openStreamsMax: personMax });
+    }
+    change(persons, userId, 1);
+    change(organizations, organizationId, 1);
+    return () => {
+      change(persons, userId, -1);
+      change(organizations, organizationId, -1);
+    };
+  };
+}
+
 /**
  * Yields the items of `begin` until its reader leaves or its person loses access. The ladder maps what a procedure throws before
  * it answers; a stream throws later, so it maps its errors itself.
@@ -155,9 +188,10 @@ export async function* streamWhileAllowed<T>(
   const stream = { access: ctx.access, requireStill: (_now: Access): void => {}, end: ended.abort.bind(ended) };
   let close: (() => Promise<void>) | undefined;
   try {
+    // Before anything is read: a burst beyond the bounds must cost no transaction.
+    close = await ctx.streams.open(ctx, stream);
     const { requireStill, items } = await begin({ signal: stop, access: () => stream.access });
     stream.requireStill = requireStill;
-    close = await ctx.streams.open(ctx, stream);
     yield* items;
     ended.signal.throwIfAborted();
   } catch (error) {

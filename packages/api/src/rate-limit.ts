@@ -2,34 +2,41 @@
 // spends them from memory. Never decides who a caller is; it learns a credential's owner afterwards.
 import { createHash, createHmac } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import type { SignedCookies } from '@fairlead/auth';
 import { AppError, errorTable } from '@fairlead/contract/errors';
 import { type ClaimedCalls, claimCalls } from '@fairlead/core/request';
 import type { Database } from '@fairlead/db';
+import { bearerOf } from './bearer.ts';
 import { clientAddress } from './client-address.ts';
 
 /** Calls a minute. */
 export interface CallLimits {
   /** Of one API token, or of one person in all their sessions. */
   readonly known: number;
-  /** Of one address that shows no credential, or one that was not found good lately. */
+  /** Calls of a session that this process did not look up lately, or of a known device, by their signed cookies. */
+  readonly signed: number;
+  /** Of one address that shows no credential, or one that was not found good lately; as much again for signing in. */
   readonly address: number;
-  /** Of all of those whose address nobody vouches for. */
+  /** Of all of those whose address nobody vouches for; as much again for signing in. */
   readonly addressless: number;
 }
 
-export const defaultCallLimits: CallLimits = { known: 1800, address: 600, addressless: 3000 };
+export const defaultCallLimits: CallLimits = { known: 1800, signed: 120, address: 600, addressless: 3000 };
 
 export interface RateLimitOptions {
   readonly limits: CallLimits;
   readonly database: Database;
   /** Secret that all processes share. Without it, a caller can't choose addresses that share a count with another's. */
   readonly secret: string;
+  readonly cookies: SignedCookies;
 }
 
 export interface Caller {
   readonly headers: Headers;
   /** Null when nobody that is trusted says where the request came from. */
   readonly ip: string | null;
+  /** Counts sign-ins of strangers apart from their other calls. */
+  readonly isSigningIn?: boolean;
 }
 
 export interface RateLimit {
@@ -37,39 +44,92 @@ export interface RateLimit {
   admit(caller: Caller, calls: number): Promise<void>;
   /** The credential in these headers is good, and whose: from the next request on it has an allowance of its own. */
   recognise(headers: Headers, owner: string): void;
+  /** Treats the credential in these headers as a stranger's again, so that it does not use up its owner's limit. */
+  forget(headers: Headers): void;
 }
 
 const windowMs = 60_000;
-/** Number of counts that all addresses share, so that many addresses fill neither memory nor table. */
-const addressSlots = 2 ** 16;
+/** Number of counts that addresses and cookies share, so that many of them fill neither memory nor table. */
+const slots = 2 ** 16;
 const credentialsMax = 20_000;
+const credentialsOfOwnerMax = 50;
+/** Counted with the sign-in calls, because its form needs both. */
+const signInPage = '/sign-in';
 
-export function createRateLimit({ limits, database, secret }: RateLimitOptions): RateLimit {
+export function createRateLimit({ limits, database, secret, cookies }: RateLimitOptions): RateLimit {
   const spend = createSpender(database);
-  /** Digest of a credential → its owner, the longest unused first. */
-  const owners = new Map<string, string>();
+  const owners = createOwners();
 
-  const slotOf = (ip: string): string => {
-    const digest = createHmac('sha256', secret)
-      .update(`rate limit ${networkOf(ip)}`)
-      .digest();
-    return String(digest.readUInt32BE() % addressSlots);
+  const slotOf = (text: string): string => {
+    const digest = createHmac('sha256', secret).update(`rate limit ${text}`).digest();
+    return String(digest.readUInt32BE() % slots);
+  };
+  const credentialOf = (headers: Headers): string | null => {
+    const bearer = bearerOf(headers);
+    if (bearer !== null) return digestOf(`bearer ${bearer}`);
+    const session = cookies.session(headers);
+    return session === null ? null : digestOf(`session ${session}`);
+  };
+  /** Null: a stranger. */
+  const signedKeyOf = (headers: Headers): string | null => {
+    if (bearerOf(headers) !== null) return null;
+    const session = cookies.session(headers);
+    if (session !== null) return `session ${slotOf(`session ${session}`)}`;
+    const device = cookies.device(headers);
+    return device === null ? null : `device ${slotOf(`device ${device}`)}`;
   };
   return {
-    admit: async ({ headers, ip }, calls) => {
-      const credential = digestOf(headers);
-      const owner = credential === null ? undefined : owners.get(credential);
-      if (owner !== undefined) await spend(`known ${owner}`, limits.known, calls);
-      else if (ip !== null) await spend(`address ${slotOf(ip)}`, limits.address, calls);
-      else await spend('addressless', limits.addressless, calls);
+    admit: async ({ headers, ip, isSigningIn = false }, calls) => {
+      const credential = credentialOf(headers);
+      const owner = credential === null ? undefined : owners.find(credential);
+      if (owner !== undefined) return spend(`known ${owner}`, limits.known, calls);
+      const signed = signedKeyOf(headers);
+      if (signed !== null) return spend(signed, limits.signed, calls);
+      const prefix = isSigningIn ? 'sign-in ' : '';
+      if (ip !== null) return spend(`${prefix}address ${slotOf(networkOf(ip))}`, limits.address, calls);
+      return spend(`${prefix}addressless`, limits.addressless, calls);
     },
     recognise: (headers, owner) => {
-      const credential = digestOf(headers);
-      if (credential === null) return;
-      owners.delete(credential);
+      const credential = credentialOf(headers);
+      if (credential !== null) owners.keep(credential, owner);
+    },
+    forget: (headers) => {
+      const credential = credentialOf(headers);
+      if (credential !== null) owners.delete(credential);
+    },
+  };
+}
+
+interface Owners {
+  find(credential: string): string | undefined;
+  keep(credential: string, owner: string): void;
+  delete(credential: string): void;
+}
+
+/** Digests of credentials and their owners. One owner's many credentials displace each other, not those of others. */
+function createOwners(): Owners {
+  /** The longest unused first; so are the credentials of each owner. */
+  const owners = new Map<string, string>();
+  const credentials = new Map<string, Set<string>>();
+
+  const remove = (credential: string | undefined): void => {
+    const owner = credential === undefined ? undefined : owners.get(credential);
+    if (credential === undefined || owner === undefined) return;
+    owners.delete(credential);
+    const kept = credentials.get(owner);
+    kept?.delete(credential);
+    if (kept?.size === 0) credentials.delete(owner);
+  };
+  return {
+    find: (credential) => owners.get(credential),
+    delete: remove,
+    keep: (credential, owner) => {
+      remove(credential);
+      const kept = credentials.get(owner) ?? new Set();
+      credentials.set(owner, kept.add(credential));
       owners.set(credential, owner);
-      const [oldest] = owners.keys();
-      if (owners.size > credentialsMax && oldest !== undefined) owners.delete(oldest);
+      if (kept.size > credentialsOfOwnerMax) remove(kept.values().next().value);
+      if (owners.size > credentialsMax) remove(owners.keys().next().value);
     },
   };
 }
@@ -133,9 +193,14 @@ function createSpender(database: Database): (key: string, callsMax: number, call
 }
 
 /** Counts a page; null when it may be shown, else the answer in its place. */
-export async function refusePage(rateLimit: RateLimit, headers: Headers, trustedProxies: readonly string[]) {
+export async function refusePage(
+  rateLimit: RateLimit,
+  { headers, pathname }: { readonly headers: Headers; readonly pathname: string },
+  trustedProxies: readonly string[],
+) {
+  const isSigningIn = pathname === signInPage;
   try {
-    await rateLimit.admit({ headers, ip: clientAddress(headers, trustedProxies) }, 1);
+    await rateLimit.admit({ headers, ip: clientAddress(headers, trustedProxies), isSigningIn }, 1);
     return null;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -150,9 +215,8 @@ export function retryHeaders(error: unknown): Record<string, string> {
   return { 'retry-after': String(error.details.retryAfterSeconds) };
 }
 
-function digestOf(headers: Headers): string | null {
-  const shown = headers.get('authorization') ?? headers.get('cookie');
-  return shown === null ? null : createHash('sha256').update(shown).digest('base64');
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }
 
 /** Whoever has one IPv6 address has 2^64 of them: they count as one. */

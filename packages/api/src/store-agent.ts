@@ -10,9 +10,10 @@ export async function storeAgent(ctx: ApiContext & { readonly core: Ctx }, offer
   const { organizationId } = ctx.core;
   const { digest, sizeBytes } = offer;
   const hex = digest.slice('sha256:'.length);
-  if ((await ctx.artifacts.size({ organizationId, hex })) === null) {
+  if ((await ctx.artifacts.touch({ organizationId, hex })) === null) {
     const added = await ctx.artifacts.add(organizationId, ctx.config.agentOffers.read(offer), { hex });
     if (added.kind === 'no_room') throw new AppError('artifact.no_room');
+    if (added.kind === 'busy') throw new AppError('request.too_many');
     if (added.kind !== 'whole') throw new AppError('artifact.digest_wrong', { digest });
   }
   await recordArtifact(ctx.core, { digest, kind: 'agent', sizeBytes });

@@ -5,7 +5,6 @@ import { AppError } from '@fairlead/contract/errors';
 import { newId } from '@fairlead/contract/ids';
 import { identityClient } from '@fairlead/db/identity';
 import { type Account, createAccountActions } from './account.ts';
-import { cookieWords } from './cookies.ts';
 import { freshUntilOf } from './fresh.ts';
 import { notFound, refuse, withBody } from './http.ts';
 import type { Internals } from './internals.ts';
@@ -99,7 +98,7 @@ export function createAuth(options: AuthOptions): Auth {
     client,
     library,
     limit: createSignInLimit(client, () => new Date()),
-    devices: createKnownDevices(client, cookieWords(options.baseUrl)),
+    devices: createKnownDevices(client, options),
   };
 
   const readSession = async (headers: Headers): Promise<Session | null> => {

@@ -4,3 +4,4 @@ export { type AccountEventKind, accountEventKinds } from './account-event.ts';
 export { type Auth, createAuth, type NewAccount, openPaths, type Session } from './create-auth.ts';
 export { requireFresh } from './fresh.ts';
 export { type AuthOptions, authPath } from './library.ts';
+export { createSignedCookies, type SignedCookies } from './signed-cookies.ts';

@@ -2,7 +2,8 @@
 // nothing; it only tells a returning device from a stranger.
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IdentityClient } from '@fairlead/db/identity';
-import { type CookieWords, readCookie, writeCookie } from './cookies.ts';
+import { cookieWords, readCookie, writeCookie } from './cookies.ts';
+import { type CookieKey, signDevice } from './signed-cookies.ts';
 
 export interface KnownDevices {
   /** The id of the device that these headers come from, when this account knows it. */
@@ -16,7 +17,8 @@ export interface KnownDevices {
 const maxAgeSeconds = 400 * 24 * 60 * 60;
 const devicesMax = 50;
 
-export function createKnownDevices(client: () => IdentityClient, words: CookieWords): KnownDevices {
+export function createKnownDevices(client: () => IdentityClient, key: CookieKey): KnownDevices {
+  const words = cookieWords(key.baseUrl);
   const name = `${words.prefix}.device`;
   const find = async (headers: Headers, userId: string) => {
     const token = readCookie(headers, name);
@@ -47,7 +49,7 @@ export function createKnownDevices(client: () => IdentityClient, words: CookieWo
       const forgotten = known.slice(devicesMax - 1).map((device) => device.id);
       if (forgotten.length > 0) await client().knownDevice.deleteMany({ where: { id: { in: forgotten } } });
       // Never a value that the browser brought along: somebody else may have planted it.
-      const token = randomBytes(32).toString('base64url');
+      const token = signDevice(key.secret, randomBytes(32).toString('base64url'));
       await client().knownDevice.create({
         data: { id: randomUUID(), userId, tokenHash: hashOf(token), lastUsedAt: now },
       });

@@ -1,19 +1,28 @@
 // The artifact store as servers meet it: a session's token, bytes that break off, and what belongs to whom.
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm, stat, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { insertOrganizationRows, type OrganizationRows } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../testing.ts';
 
+let dir: string;
 let gateway: TestGateway;
 let token: string;
 let bytes: Buffer;
 let hex: string;
 
 beforeAll(async () => {
-  gateway = await startTestGateway();
+  dir = await mkdtemp(join(tmpdir(), 'fairlead-door-'));
+  gateway = await startTestGateway({ artifacts: createFolderArtifactStore(dir) });
   token = await connect(gateway.rows);
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  await rm(dir, { recursive: true });
+});
 beforeEach(async () => {
   bytes = randomBytes(100_000);
   hex = createHash('sha256').update(bytes).digest('hex');
@@ -79,6 +88,16 @@ test('what is not what its digest says is thrown away', async () => {
   expect((await send(0, bytes.length, other)).status).toBe(422);
   expect((await ask('HEAD')).status).toBe(404);
   expect((await send(0, bytes.length)).status).toBe(201);
+});
+
+test('what is sent again counts as new, so that it is not pruned as a file without a row', async () => {
+  expect((await ask('PUT', { body: bytes })).status).toBe(201);
+  const path = join(dir, gateway.rows.organizationId, hex);
+  await utimes(path, new Date(0), new Date(0));
+  await gateway.system(({ tx }) => tx.artifact.deleteMany({ where: { digest: `sha256:${hex}` } }));
+  expect((await ask('PUT', { body: bytes })).status).toBe(201);
+  expect((await stat(path)).mtime.getTime()).toBeGreaterThan(0);
+  expect(await gateway.system(({ tx }) => tx.artifact.count({ where: { digest: `sha256:${hex}` } }))).toBe(1);
 });
 
 test('a server that builds nothing writes nothing, and none reads what another organization has', async () => {

@@ -102,7 +102,7 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
     const part = readPart(request);
     if (part === null) return drain(response, () => refuse(response, 'input.invalid'));
     if (part.totalBytes > artifactBytesMax) return drain(response, () => refuse(response, 'request.too_large'));
-    const known = await store.size(key);
+    const known = await store.touch(key);
     if (known !== null) {
       // Another server, or an earlier attempt whose answer was lost. The row may have been pruned since.
       await options.record(transfer, digest, known);
@@ -124,6 +124,8 @@ export function createArtifactDoor(options: ArtifactDoorOptions): ArtifactDoor {
         );
       case 'no_room':
         return drain(response, () => refuse(response, 'artifact.no_room'));
+      case 'busy':
+        return drain(response, () => refuse(response, 'request.too_many'));
       case 'wrong_digest':
         response.writeHead(422, { 'content-length': 0 }).end();
         return;

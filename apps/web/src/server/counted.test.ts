@@ -31,6 +31,8 @@ test('a path that leads nowhere is counted, however it is spelled', () => {
     '/Healthz',
     '/api/auth',
     '/_next/image',
+    '/api/trpc/',
+    '/api/trpc/session.me/x',
   ]) {
     expect(isCountedByProxy(path), path).toBe(true);
   }

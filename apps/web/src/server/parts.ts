@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import 'server-only';
 import { type ApiParts, createOpenStreams } from '@fairlead/api';
-import { createAuth } from '@fairlead/auth';
+import { createAuth, createSignedCookies } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -86,7 +86,7 @@ async function createParts(): Promise<WebParts> {
     outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
     mail,
     secretKeys,
-    rateLimit: startRateLimit(database, secret),
+    rateLimit: startRateLimit(database, secret, createSignedCookies({ secret, baseUrl: env.FAIRLEAD_PUBLIC_URL })),
     streams: createOpenStreams({ database, log }),
     health: createHealthCheck({
       ask: () => database.system('answer a health check', (tx) => tx.$queryRaw`SELECT 1`),

@@ -1,5 +1,6 @@
 // Rate limit of this process: proxy.ts counts pages before they are rendered, and the API counts its calls.
 import { createRateLimit, defaultCallLimits, type RateLimit } from '@fairlead/api/rate-limit';
+import type { SignedCookies } from '@fairlead/auth';
 import type { Database } from '@fairlead/db';
 import { webEnv } from './env-of-process.ts';
 
@@ -7,9 +8,9 @@ import { webEnv } from './env-of-process.ts';
 const holder: { fairleadRateLimit?: RateLimit } = globalThis as object;
 
 /** Sets the limit at the start of this process, with the database in which all web processes count. */
-export function startRateLimit(database: Database, secret: string): RateLimit {
+export function startRateLimit(database: Database, secret: string, cookies: SignedCookies): RateLimit {
   const limits = { ...defaultCallLimits, known: webEnv().FAIRLEAD_CALLS_PER_MINUTE };
-  holder.fairleadRateLimit = createRateLimit({ limits, database, secret });
+  holder.fairleadRateLimit = createRateLimit({ limits, database, secret, cookies });
   return holder.fairleadRateLimit;
 }
 

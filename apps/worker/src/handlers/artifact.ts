@@ -1,5 +1,6 @@
 // Jobs of the artifact store.
-import { findOrphans, pruneArtifacts, type StoredFile } from '@fairlead/core/artifact';
+import { artifactGraceMs, findOrphans, pruneArtifacts, type StoredFile } from '@fairlead/core/artifact';
+import type { Clock } from '@fairlead/core/kernel';
 import type { Handler, HandlerParts } from './handler.ts';
 
 // A sender may come again after a day offline.
@@ -8,14 +9,19 @@ const unfinishedMs = 2 * 24 * 60 * 60_000;
 export const pruneArtifactsHandler: Handler<'artifact.prune'> = async (parts) => {
   const { database, artifacts, clock, log } = parts;
   const gone = await database.system('artifact.prune', (tx) => pruneArtifacts({ tx, clock, log }));
-  // The rows went first: an object without a row is nobody's, and comes to no harm when it is sent again.
-  for (const key of gone) await artifacts.delete(key);
+  // The rows went first: an object without a row is nobody's, and comes to no harm when it is sent again. Whoever writes a row
+  // again meanwhile touches the file first, so it stays.
+  for (const key of gone) await artifacts.delete(key, graceBegin(clock));
   const unfinished = await artifacts.pruneUnfinished(new Date(clock.now().getTime() - unfinishedMs));
   const orphans = await pruneOrphans(parts);
   if (gone.length + unfinished + orphans > 0) {
     log.info({ artifacts: gone.length, unfinished, orphans }, 'artifacts were pruned');
   }
 };
+
+function graceBegin(clock: Clock): Date {
+  return new Date(clock.now().getTime() - artifactGraceMs);
+}
 
 const batchSize = 500;
 
@@ -24,8 +30,7 @@ async function pruneOrphans({ database, artifacts, clock, log }: HandlerParts): 
   let pruned = 0;
   const prune = async (files: readonly StoredFile[]): Promise<void> => {
     const orphans = await database.system('artifact.prune', (tx) => findOrphans({ tx, clock, log }, files));
-    for (const key of orphans) await artifacts.delete(key);
-    pruned += orphans.length;
+    for (const key of orphans) if (await artifacts.delete(key, graceBegin(clock))) pruned += 1;
   };
   let batch: StoredFile[] = [];
   for await (const file of artifacts.list()) {

@@ -18,7 +18,10 @@ const noStore = { 'cache-control': 'no-store' } as const;
 export async function answerHttp(parts: ApiParts, request: Request): Promise<Response> {
   const path = new URL(request.url).pathname.slice(apiBasePath.length + 1);
   try {
-    if (path === 'openapi.json' && request.method === 'GET') return json(apiDocument(), 'public, max-age=300');
+    if (path === 'openapi.json' && request.method === 'GET') {
+      await parts.rateLimit.admit(createContext(parts, { headers: request.headers, organizationSlug: null }), 1);
+      return json(apiDocument(), 'public, max-age=300');
+    }
     return json(await call(parts, request, path), noStore['cache-control']);
   } catch (error) {
     return problemOf(error, parts.log, `http ${path}`);

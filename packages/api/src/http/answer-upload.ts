@@ -69,6 +69,8 @@ function refusalOf(added: Exclude<AddResult, { readonly kind: 'whole' }>): AppEr
       return new AppError('artifact.digest_wrong', { digest: `sha256:${added.hex}` });
     case 'no_room':
       return new AppError('artifact.no_room');
+    case 'busy':
+      return new AppError('request.too_many');
   }
 }
 

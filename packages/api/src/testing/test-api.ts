@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type AuthOptions, createAuth } from '@fairlead/auth';
+import { type AuthOptions, createAuth, createSignedCookies } from '@fairlead/auth';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -39,6 +39,8 @@ export interface TestApi {
   tokenCaller(token: string, headers?: Readonly<Record<string, string>>): ReturnType<typeof createCaller>;
   /** A new account's cookie; with a role it is a member of the world's organization. */
   signUp(name: string, role: string | null): Promise<{ cookie: string; userId: string }>;
+  /** The cookie of a further session. */
+  signIn(name: string): Promise<string>;
   setupToken(): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -99,9 +101,10 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     secretKeys: world.keys,
     // Out of the way: the limit has tests of its own.
     rateLimit: createRateLimit({
-      limits: { known: 1e9, address: 1e9, addressless: 1e9 },
+      limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9 },
       database: db.database,
       secret: authOptions.secret,
+      cookies: createSignedCookies(authOptions),
     }),
     config: {
       publicUrl: origin,
@@ -152,7 +155,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
         }),
       ),
     signUp: async (name, role) => {
-      const email = `${name.toLowerCase()}@example.test`;
+      const email = emailOf(name);
       const { userId } = await parts.auth.createAccount({ name, email, password });
       if (role !== null) {
         await world.system(({ tx }) =>
@@ -161,12 +164,17 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       }
       return { cookie: await cookieOf(email), userId };
     },
+    signIn: (name) => cookieOf(emailOf(name)),
     setupToken: () => world.system((ctx) => rotateSetupToken(ctx, { organizationId: world.organizationId })),
     close: async () => {
       await db.drop();
       await rm(dir, { recursive: true });
     },
   };
+}
+
+function emailOf(name: string): string {
+  return `${name.toLowerCase()}@example.test`;
 }
 
 function createFedLiveSource(): FedLiveSource {

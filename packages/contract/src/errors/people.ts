@@ -10,7 +10,7 @@ export const peopleErrors = {
   'request.too_many': entry(
     429,
     'TOO_MANY_REQUESTS',
-    'Too many attempts or live pages. Wait a few minutes, or close other pages.',
+    'Too many attempts, uploads or live pages at once. Wait a few minutes, or close other pages.',
     {
       retryable: true,
     },

@@ -7,7 +7,7 @@ export {
   type Transfer,
   type TransferQuestion,
 } from './find-transfer.ts';
-export { findOrphans, pruneArtifacts } from './prune-artifacts.ts';
+export { artifactGraceMs, findOrphans, pruneArtifacts } from './prune-artifacts.ts';
 export {
   type AddResult,
   type ArtifactKey,

@@ -5,7 +5,7 @@ import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel
 import { findKeptReleases } from '../release/index.ts';
 import type { ArtifactKey, StoredFile } from './store.ts';
 
-const graceMs = 24 * 60 * 60_000;
+export const artifactGraceMs = 24 * 60 * 60_000;
 
 /** Answers what is to be deleted from the store once this has committed. Runs above organizations. */
 export async function pruneArtifacts(ctx: SystemCtx): Promise<ArtifactKey[]> {
@@ -20,7 +20,7 @@ export async function pruneArtifacts(ctx: SystemCtx): Promise<ArtifactKey[]> {
 
 /** Removes files without a row that are older than the time in which a new file's row is written. Runs above organizations. */
 export async function findOrphans(ctx: SystemCtx, files: readonly StoredFile[]): Promise<ArtifactKey[]> {
-  const before = ctx.clock.now().getTime() - graceMs;
+  const before = ctx.clock.now().getTime() - artifactGraceMs;
   const old = files.filter(({ modifiedAt }) => modifiedAt.getTime() < before);
   const rows = await ctx.tx.artifact.findMany({
     where: { OR: old.map(({ organizationId, hex }) => ({ organizationId, digest: `sha256:${hex}` })) },
@@ -62,7 +62,7 @@ async function pruneOf(ctx: OrganizationCtx, needed: string[]): Promise<Artifact
   });
   const gone = await tx.$queryRaw<{ digest: string }[]>`
     DELETE FROM artifact
-    WHERE organization_id = ${organizationId} AND unneeded_since <= ${new Date(now.getTime() - graceMs)}
+    WHERE organization_id = ${organizationId} AND unneeded_since <= ${new Date(now.getTime() - artifactGraceMs)}
     RETURNING digest`;
   return gone.map(({ digest }) => ({ organizationId, hex: digest.slice('sha256:'.length) }));
 }

@@ -1,5 +1,5 @@
 // Bounds of the artifact store: how much an organization may store, what stays free on the disk, and what broken uploads leave.
-import { mkdtemp, readdir, rm, statfs, utimes } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@fairlead/contract/ids';
@@ -19,6 +19,11 @@ const organizationId = newId('org');
 async function* bytes(size: number, fill = 1): AsyncGenerator<Uint8Array, void> {
   for (let left = size; left > 0; left -= 100) yield new Uint8Array(Math.min(100, left)).fill(fill);
 }
+const storedBytes = async () => {
+  const names = await readdir(join(dir, organizationId));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(dir, organizationId, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+};
 const files = async () => (await readdir(join(dir, organizationId))).length;
 
 test('an organization stores no more than it may, in however many uploads, and nothing of what is refused', async () => {
@@ -41,6 +46,58 @@ test('a part of the disk stays free', async () => {
   const full = createFolderArtifactStore(dir, { organizationBytesMax: 1e15, freeBytesMin: bavail * bsize * 2 });
   expect(await full.add(organizationId, bytes(100))).toEqual({ kind: 'no_room' });
   expect(await files()).toBe(0);
+});
+
+test('uploads at once share the room of their organization', async () => {
+  const store = createFolderArtifactStore(dir, { organizationBytesMax: 1000, freeBytesMin: 0, uploadsMax: 40 });
+  const key = (fill: number) => ({ organizationId, hex: `${fill}`.padStart(64, 'a') });
+  const results = await Promise.all(
+    Array.from({ length: 40 }, (_, fill) =>
+      fill % 2 === 0
+        ? store.add(organizationId, bytes(600, fill))
+        : store.append(key(fill), 'srv_a', { offset: 0, bytes: bytes(600, fill), totalBytes: 900 }),
+    ),
+  );
+  expect(results.filter(({ kind }) => kind === 'no_room').length).toBeGreaterThanOrEqual(39);
+  expect(await storedBytes()).toBeLessThanOrEqual(1000);
+  await store.deleteAll(organizationId);
+  expect((await store.add(organizationId, bytes(1000))).kind).toBe('whole');
+});
+
+test('an organization sends so much at once, and the next upload begins once one has ended', async () => {
+  const store = createFolderArtifactStore(dir, { uploadsMax: 2 });
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = gates.map(async ({ promise }, fill) => {
+    async function* source() {
+      await promise;
+      yield* bytes(100, fill);
+    }
+    return store.add(organizationId, source());
+  });
+  expect(await store.add(organizationId, bytes(100, 9))).toEqual({ kind: 'busy' });
+  const key = { organizationId, hex: 'a'.repeat(64) };
+  expect(await store.append(key, 'srv_a', { offset: 0, bytes: bytes(1), totalBytes: 2 })).toEqual({ kind: 'busy' });
+  expect((await store.add(newId('org'), bytes(100))).kind).toBe('whole');
+  gates[0]?.resolve();
+  expect((await slow[0])?.kind).toBe('whole');
+  expect((await store.add(organizationId, bytes(100, 9))).kind).toBe('whole');
+  gates[1]?.resolve();
+  expect((await slow[1])?.kind).toBe('whole');
+});
+
+test('an organization has so many files, those that never got a byte included', async () => {
+  const store = createFolderArtifactStore(dir, { organizationFilesMax: 3 });
+  const begin = (at: number) =>
+    store.append({ organizationId, hex: `${at}`.padStart(64, 'a') }, 'srv_a', {
+      offset: 0,
+      bytes: bytes(0),
+      totalBytes: 10,
+    });
+  const results = await Promise.all(Array.from({ length: 6 }, (_, at) => begin(at)));
+  expect(results.filter(({ kind }) => kind === 'partial')).toHaveLength(3);
+  expect(results.filter(({ kind }) => kind === 'no_room')).toHaveLength(3);
+  expect(await files()).toBe(3);
+  expect(await store.add(organizationId, bytes(100))).toEqual({ kind: 'no_room' });
 });
 
 let db: TestDatabase;

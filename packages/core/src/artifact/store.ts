@@ -2,22 +2,19 @@
 // once they were read again and hashed. Each organization has a folder of its own, so none can ask for what another has.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createRoom, type RoomBounds, type UploadRoom } from './room.ts';
 
 /** Far above what an app should be, far below what fills a disk at once. */
 export const artifactBytesMax = 8 * 1024 ** 3;
 
-export interface StoreBounds {
-  /** Storage limit of one organization, unfinished uploads included. */
-  readonly organizationBytesMax: number;
-  /** Bytes of the disk that stay free: PostgreSQL and the logs may lie on it too. */
-  readonly freeBytesMin: number;
-}
-
-const defaultStoreBounds: StoreBounds = { organizationBytesMax: 200 * 1024 ** 3, freeBytesMin: 2 * 1024 ** 3 };
-/** Bytes after which the free room is measured again, because others write meanwhile. */
-const measuredBytes = 64 * 1024 ** 2;
+const defaultBounds: RoomBounds = {
+  organizationBytesMax: 200 * 1024 ** 3,
+  organizationFilesMax: 20_000,
+  uploadsMax: 32,
+  freeBytesMin: 2 * 1024 ** 3,
+};
 
 export interface ArtifactKey {
   readonly organizationId: string;
@@ -41,7 +38,9 @@ export type PartResult =
   /** All of it came, and it is something else; nothing is kept. */
   | { readonly kind: 'wrong_digest' }
   /** The organization or the disk has no room for more. */
-  | { readonly kind: 'no_room' };
+  | { readonly kind: 'no_room' }
+  /** The organization sends as much at once as it may. */
+  | { readonly kind: 'busy' };
 
 export interface ExpectedArtifact {
   /** 64 hexadecimal digits. */
@@ -55,7 +54,8 @@ export type AddResult =
   | { readonly kind: 'wrong_digest'; readonly hex: string }
   | { readonly kind: 'incomplete' }
   | { readonly kind: 'too_large' }
-  | { readonly kind: 'no_room' };
+  | { readonly kind: 'no_room' }
+  | { readonly kind: 'busy' };
 
 export interface StoredFile extends ArtifactKey {
   readonly modifiedAt: Date;
@@ -64,6 +64,8 @@ export interface StoredFile extends ArtifactKey {
 export interface ArtifactStore {
   /** Bytes of a whole artifact; null when it is not there. */
   size(key: ArtifactKey): Promise<number | null>;
+  /** The same, and it counts as written now. Before its row is written again: a file without a row is deleted when it is old. */
+  touch(key: ArtifactKey): Promise<number | null>;
   /** Bytes that a sender has left of an unfinished one. */
   offset(key: ArtifactKey, sender: string): Promise<number>;
   /** From a byte to another, both included. */
@@ -72,7 +74,8 @@ export interface ArtifactStore {
   append(key: ArtifactKey, sender: string, part: Part): Promise<PartResult>;
   /** Takes bytes whose digest the store computes. */
   add(organizationId: string, bytes: AsyncIterable<Uint8Array>, expected?: ExpectedArtifact): Promise<AddResult>;
-  delete(key: ArtifactKey): Promise<void>;
+  /** Deletes it unless it was written or touched since; answers whether it was deleted. */
+  delete(key: ArtifactKey, before: Date): Promise<boolean>;
   /** Deletes everything of an organization. */
   deleteAll(organizationId: string): Promise<void>;
   /** Lists whole artifacts of every organization. */
@@ -81,24 +84,36 @@ export interface ArtifactStore {
   pruneUnfinished(before: Date): Promise<number>;
 }
 
+/** Files that are renamed meanwhile are looked for so often. */
+const usageRoundsMax = 3;
+
 // Ids and digests only: no part can climb out of the folder.
 const plain = /^[0-9A-Za-z_]{1,100}$/;
 const digestName = /^[0-9a-f]{64}$/;
 
-export function createFolderArtifactStore(dir: string, bounds: StoreBounds = defaultStoreBounds): ArtifactStore {
+export function createFolderArtifactStore(dir: string, bounds: Partial<RoomBounds> = {}): ArtifactStore {
   const folderOf = (organizationId: string): string => join(dir, checked(organizationId));
   const pathOf = ({ organizationId, hex }: ArtifactKey): string => join(folderOf(organizationId), checked(hex));
   const partialOf = (key: ArtifactKey, sender: string): string => `${pathOf(key)}.${checked(sender)}.partial`;
-  const roomOf = async (organizationId: string): Promise<number> => {
-    const { bavail, bsize } = await statfs(dir);
-    const used = await usedIn(folderOf(organizationId));
-    return Math.max(0, Math.min(bounds.organizationBytesMax - used, bavail * bsize - bounds.freeBytesMin));
-  };
+  const enter = createRoom({
+    bounds: { ...defaultBounds, ...bounds },
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(dir);
+      return bavail * bsize;
+    },
+    bytesOf: (organizationId) => usedIn(folderOf(organizationId)),
+    filesOf: async (organizationId) => (await namesIn(folderOf(organizationId))).length,
+  });
   // One writer at a time for each: two would mix their bytes.
   const writing = new Set<string>();
 
   return {
     size: (key) => sizeOf(pathOf(key)),
+    touch: async (key) => {
+      const now = new Date();
+      const touched = await utimes(pathOf(key), now, now).then(() => true, ignoreMissing);
+      return touched === null ? null : sizeOf(pathOf(key));
+    },
     offset: async (key, sender) => (await sizeOf(partialOf(key, sender))) ?? 0,
     read: (key, from, to) => createReadStream(pathOf(key), { start: from, end: to }),
     append: async (key, sender, { offset, bytes, totalBytes }) => {
@@ -106,9 +121,11 @@ export function createFolderArtifactStore(dir: string, bounds: StoreBounds = def
       await mkdir(folderOf(key.organizationId), { recursive: true, mode: 0o700 });
       const there = (await sizeOf(partial)) ?? 0;
       if (there !== offset || writing.has(partial)) return { kind: 'wrong_offset', offset: there };
+      const room = enter(key.organizationId);
+      if (room === null) return { kind: 'busy' };
       writing.add(partial);
       try {
-        const at = await write(partial, 'a', bytes, totalBytes - offset, () => roomOf(key.organizationId));
+        const at = await write(partial, 'a', bytes, totalBytes - offset, room);
         if (at === null) return { kind: 'no_room' };
         if (offset + at < totalBytes) return { kind: 'partial', offset: offset + at };
         if ((await hashOf(partial)) !== key.hex) {
@@ -119,14 +136,17 @@ export function createFolderArtifactStore(dir: string, bounds: StoreBounds = def
         return { kind: 'whole', sizeBytes: totalBytes };
       } finally {
         writing.delete(partial);
+        room.end();
       }
     },
     add: async (organizationId, bytes, expected = {}) => {
       const folder = folderOf(organizationId);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const room = enter(organizationId);
+      if (room === null) return { kind: 'busy' };
       const partial = join(folder, `${crypto.randomUUID().replaceAll('-', '')}.partial`);
       try {
-        const sizeBytes = await write(partial, 'wx', bytes, artifactBytesMax + 1, () => roomOf(organizationId));
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        const sizeBytes = await write(partial, 'wx', bytes, artifactBytesMax + 1, room);
         if (sizeBytes === null) return { kind: 'no_room' };
         if (sizeBytes > artifactBytesMax) return { kind: 'too_large' };
         if (expected.sizeBytes !== undefined && expected.sizeBytes !== sizeBytes) return { kind: 'incomplete' };
@@ -136,9 +156,21 @@ export function createFolderArtifactStore(dir: string, bounds: StoreBounds = def
         return { kind: 'whole', hex, sizeBytes };
       } finally {
         await rm(partial, { force: true });
+        room.end();
       }
     },
-    delete: (key) => rm(pathOf(key), { force: true }),
+    delete: async (key, before) => {
+      const path = pathOf(key);
+      // Aside first: whoever touches it from now on finds nothing and sends it again.
+      const aside = `${path}.${crypto.randomUUID().replaceAll('-', '')}.partial`;
+      if ((await rename(path, aside).then(() => true, ignoreMissing)) === null) return false;
+      if ((await stat(aside)).mtime >= before) {
+        await rename(aside, path);
+        return false;
+      }
+      await rm(aside);
+      return true;
+    },
     deleteAll: (organizationId) => rm(folderOf(organizationId), { recursive: true, force: true }),
     list: async function* () {
       for (const organizationId of await namesIn(dir)) {
@@ -177,17 +209,20 @@ async function write(
   flags: 'a' | 'wx',
   bytes: AsyncIterable<Uint8Array>,
   bytesMax: number,
-  measure: () => Promise<number>,
+  room: UploadRoom,
 ): Promise<number | null> {
   let written = 0;
-  let [room, measuredAt] = [await measure(), 0];
+  if (!(await room.reserve(0))) return null;
   const file = await open(path, flags, 0o600);
   try {
     for await (const chunk of bytes) {
       const taken = chunk.subarray(0, bytesMax - written);
-      if (written - measuredAt >= measuredBytes) [room, measuredAt] = [await measure(), written];
-      if (written + taken.length - measuredAt > room) return null;
-      await file.writeFile(taken);
+      if (!(await room.reserve(taken.length))) return null;
+      try {
+        await file.writeFile(taken);
+      } finally {
+        room.settle(taken.length);
+      }
       written += taken.length;
       if (written === bytesMax) break;
     }
@@ -209,10 +244,14 @@ async function sizeOf(path: string): Promise<number | null> {
   return info === null ? null : info.size;
 }
 
+/** A file that got another name while it was looked for counts in the next round. */
 async function usedIn(folder: string): Promise<number> {
-  let used = 0;
-  for (const name of await namesIn(folder)) used += (await sizeOf(join(folder, name))) ?? 0;
-  return used;
+  for (let round = 1; ; round += 1) {
+    const sizes: (number | null)[] = [];
+    for (const name of await namesIn(folder)) sizes.push(await sizeOf(join(folder, name)));
+    if (sizes.includes(null) && round < usageRoundsMax) continue;
+    return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  }
 }
 
 async function namesIn(dir: string): Promise<string[]> {

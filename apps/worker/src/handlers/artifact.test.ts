@@ -1,0 +1,112 @@
+// The end of artifacts in the store, and a server that sends one again at that moment.
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import {
+  type ArtifactKey,
+  type ArtifactStore,
+  createFolderArtifactStore,
+  recordArtifact,
+} from '@fairlead/core/artifact';
+import { forOrganization } from '@fairlead/core/kernel';
+import { createFolderLogStore } from '@fairlead/core/log';
+import { createSecretKeys } from '@fairlead/core/secret';
+import { silentLog, type TestWorld, testWorld, testWrapper } from '@fairlead/core/testing';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { pruneArtifactsHandler } from './artifact.ts';
+
+const dayMs = 24 * 60 * 60_000;
+let db: TestDatabase;
+let world: TestWorld;
+let dir: string;
+let store: ArtifactStore;
+
+beforeEach(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  dir = await mkdtemp(join(tmpdir(), 'fairlead-worker-artifacts-'));
+  store = createFolderArtifactStore(dir);
+});
+afterEach(async () => {
+  await db.drop();
+  await rm(dir, { recursive: true });
+});
+
+async function oldFile(content: string): Promise<ArtifactKey> {
+  const { organizationId } = world;
+  const added = await store.add(organizationId, Readable.from([Buffer.from(content)]));
+  if (added.kind !== 'whole') throw new Error(added.kind);
+  const longAgo = new Date(world.clock.now().getTime() - 3 * dayMs);
+  await utimes(join(dir, organizationId, added.hex), longAgo, longAgo);
+  return { organizationId, hex: added.hex };
+}
+
+const record = ({ hex }: ArtifactKey) =>
+  world.system((ctx) =>
+    recordArtifact(forOrganization(ctx, world.organizationId), {
+      digest: `sha256:${hex}`,
+      kind: 'build',
+      sizeBytes: 1,
+    }),
+  );
+
+/** `meanwhile` happens after the worker decided to delete a file and before it does. */
+async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async () => {}): Promise<void> {
+  const artifacts: ArtifactStore = {
+    ...store,
+    delete: async (key, before) => {
+      await meanwhile(key);
+      return store.delete(key, before);
+    },
+  };
+  await pruneArtifactsHandler(
+    {
+      database: db.database,
+      logs: createFolderLogStore('unused'),
+      artifacts,
+      workerId: 'one',
+      secretKeys: createSecretKeys(testWrapper()),
+      mailer: null,
+      publicUrl: null,
+      clock: world.clock,
+      log: silentLog,
+    },
+    {},
+  );
+}
+
+test('an old file without a row is deleted, and one that is sent again at that moment is kept', async () => {
+  const orphan = await oldFile('orphan');
+  await prune();
+  expect(await store.size(orphan)).toBeNull();
+  const again = await oldFile('again');
+  // As the gateway answers a PUT of what is there.
+  await prune(async (key) => {
+    expect(await store.touch(key)).toBe(5);
+    await record(key);
+  });
+  expect(await store.size(again)).toBe(5);
+  // Without the touch its row would tell of a file that is gone.
+  const untouched = await oldFile('untouched');
+  await prune(record);
+  expect(await store.size(untouched)).toBeNull();
+  expect(await store.touch(untouched)).toBeNull();
+});
+
+test('a file whose row was just pruned is kept when it is sent again at that moment', async () => {
+  const [kept, gone] = [await oldFile('kept'), await oldFile('gone')];
+  for (const key of [kept, gone]) await record(key);
+  const longAgo = new Date(world.clock.now().getTime() - 2 * dayMs);
+  await world.system(({ tx }) => tx.artifact.updateMany({ data: { unneededSince: longAgo } }));
+  await prune(async (key) => {
+    if (key.hex !== kept.hex) return;
+    await store.touch(key);
+    await record(key);
+  });
+  expect(await store.size(kept)).toBe(4);
+  expect(await store.size(gone)).toBeNull();
+  const rows = await world.system(({ tx }) => tx.artifact.findMany({ select: { digest: true } }));
+  expect(rows).toEqual([{ digest: `sha256:${kept.hex}` }]);
+});

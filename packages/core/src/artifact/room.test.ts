@@ -1,0 +1,54 @@
+// The reserve of a disk that many uploads write to at once, on a disk of numbers.
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createRoom } from './room.ts';
+
+const MiB = 1024 ** 2;
+const chunk = MiB;
+const freeBytesMin = 2048 * MiB;
+
+/** Uploads of 40 organizations at once; answers what is free on the disk in the end. */
+async function uploadAtOnce(spare: number, reserves: boolean, others = 0): Promise<number> {
+  let free = freeBytesMin + spare;
+  const bounds = { organizationBytesMax: 1e15, organizationFilesMax: 10, uploadsMax: 1, freeBytesMin };
+  const freeBytes = async () => {
+    const measured = free;
+    await setImmediate();
+    return measured;
+  };
+  const enter = createRoom({ bounds, freeBytes, bytesOf: async () => 0, filesOf: async () => 0 });
+  const upload = async (organizationId: string) => {
+    const room = enter(organizationId);
+    // Without reservations each upload measures for itself, and again after 64 MiB.
+    let measured = (await freeBytes()) - freeBytesMin;
+    for (let at = 0; at < 128; at += 1) {
+      if (at === 64) measured = (await freeBytes()) - freeBytesMin;
+      if (reserves ? !(await room?.reserve(chunk)) : ((at % 64) + 1) * chunk > measured) break;
+      await setImmediate();
+      free -= chunk;
+      room?.settle(chunk);
+    }
+    room?.end();
+  };
+  const other = async () => {
+    for (let left = others; left > 0; left -= 20) {
+      await setImmediate();
+      free -= 20 * chunk;
+    }
+  };
+  await Promise.all([...Array.from({ length: 40 }, (_, at) => upload(`org_${at}`)), other()]);
+  return free;
+}
+
+test('uploads at once leave the reserve of the disk alone and use what is beside it', async () => {
+  expect(await uploadAtOnce(64 * MiB, false)).toBeLessThan(freeBytesMin);
+  expect(await uploadAtOnce(64 * MiB, true)).toBe(freeBytesMin);
+  expect(await uploadAtOnce(1000 * MiB, true)).toBe(freeBytesMin);
+  expect(await uploadAtOnce(0, true)).toBe(freeBytesMin);
+});
+
+test('what others write meanwhile is seen at the next measurement', async () => {
+  const free = await uploadAtOnce(1000 * MiB, true, 200);
+  expect(free).toBeGreaterThanOrEqual(freeBytesMin - 64 * MiB);
+  expect(free).toBeLessThanOrEqual(freeBytesMin);
+});

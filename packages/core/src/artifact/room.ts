@@ -1,0 +1,134 @@
+// Room for uploads: of the disk, and of each organization. What this process is writing is reserved before it is written, so
+// that uploads which run at once share one room. Other processes' bytes count from the next measurement on.
+
+export interface RoomBounds {
+  /** All that one organization may store, unfinished uploads included. */
+  readonly organizationBytesMax: number;
+  readonly organizationFilesMax: number;
+  /** Uploads of one organization at once. */
+  readonly uploadsMax: number;
+  /** Bytes of the disk that stay free: PostgreSQL and the logs may lie on it too. */
+  readonly freeBytesMin: number;
+}
+
+/** The room that one upload takes. */
+export interface UploadRoom {
+  /** Before the file is made (0 bytes) and before each write; false when there is no room for so much. */
+  reserve(bytes: number): Promise<boolean>;
+  /** After each write. */
+  settle(bytes: number): void;
+  end(): void;
+}
+
+interface RoomOptions {
+  readonly bounds: RoomBounds;
+  readonly freeBytes: () => Promise<number>;
+  readonly bytesOf: (organizationId: string) => Promise<number>;
+  readonly filesOf: (organizationId: string) => Promise<number>;
+}
+
+// Bytes and files after which room is measured anew, because other processes write meanwhile. A disk is quickly asked; the files of an
+// organization are many.
+const diskStepBytes = 64 * 1024 ** 2;
+const organizationStepBytes = 1024 ** 3;
+const organizationStepFiles = 100;
+
+interface OrganizationRoom {
+  readonly bytes: Meter;
+  readonly files: Meter;
+  uploads: number;
+}
+
+/** Answers a function that begins an upload: null while the organization has as many as it may. */
+export function createRoom(options: RoomOptions): (organizationId: string) => UploadRoom | null {
+  const { bounds, freeBytes, bytesOf, filesOf } = options;
+  const disk = createMeter(async () => (await freeBytes()) - bounds.freeBytesMin, diskStepBytes);
+  /** Of organizations with an upload under way; the next one measures anew. */
+  const rooms = new Map<string, OrganizationRoom>();
+
+  const roomOf = (organizationId: string): OrganizationRoom => {
+    const known = rooms.get(organizationId);
+    if (known !== undefined) return known;
+    const { organizationBytesMax: bytesMax, organizationFilesMax: filesMax } = bounds;
+    const room = {
+      bytes: createMeter(async () => bytesMax - (await bytesOf(organizationId)), organizationStepBytes),
+      files: createMeter(async () => filesMax - (await filesOf(organizationId)), organizationStepFiles),
+      uploads: 0,
+    };
+    rooms.set(organizationId, room);
+    return room;
+  };
+
+  return (organizationId) => {
+    const room = roomOf(organizationId);
+    if (room.uploads >= bounds.uploadsMax) return null;
+    room.uploads += 1;
+    let hasFile = false;
+    return {
+      reserve: async (bytes) => {
+        hasFile ||= await room.files.take(1);
+        if (!hasFile || !(await room.bytes.take(bytes))) return false;
+        if (await disk.take(bytes)) return true;
+        room.bytes.giveBack(bytes);
+        return false;
+      },
+      settle: (bytes) => {
+        room.bytes.settle(bytes);
+        disk.settle(bytes);
+      },
+      end: () => {
+        if (hasFile) room.files.settle(1);
+        room.uploads -= 1;
+        if (room.uploads === 0) rooms.delete(organizationId);
+      },
+    };
+  };
+}
+
+interface Meter {
+  take(amount: number): Promise<boolean>;
+  giveBack(amount: number): void;
+  settle(amount: number): void;
+}
+
+/** Hands out what `measure` found, at most `step` of it between two measurements. */
+function createMeter(measure: () => Promise<number>, step: number): Meter {
+  let room = 0;
+  let leftOfStep = 0;
+  /** Taken and not settled: a measurement may or may not have seen it. */
+  let pending = 0;
+  let settled = 0;
+  let measuring: Promise<void> | undefined;
+
+  const measureOnce = async (): Promise<void> => {
+    const settledBefore = settled;
+    const measured = await measure();
+    // What was settled meanwhile may have been missed too: counting it twice errs on the safe side.
+    room = measured - pending - (settled - settledBefore);
+    leftOfStep = Math.min(room, step);
+  };
+  return {
+    take: async (amount) => {
+      if (amount > leftOfStep) {
+        measuring ??= measureOnce().finally(() => {
+          measuring = undefined;
+        });
+        await measuring;
+        if (amount > room) return false;
+      }
+      room -= amount;
+      leftOfStep -= amount;
+      pending += amount;
+      return true;
+    },
+    giveBack: (amount) => {
+      pending -= amount;
+      room += amount;
+      leftOfStep += amount;
+    },
+    settle: (amount) => {
+      pending -= amount;
+      settled += amount;
+    },
+  };
+}
