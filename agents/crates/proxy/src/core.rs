@@ -65,6 +65,8 @@ const LOCAL_UNASKED_MAX: u32 = 64;
 const LOCAL_USERS: u64 = 1 << 33;
 /// One of them gets a part in so many of a core's places, and any other client a half.
 const LOCAL_PARTS: u32 = 4;
+/// Root can end the proxy anyway, so a bound would guard nothing.
+const ROOT: u32 = 0;
 /// Idle connections that are closed at once to make room: one in so many places, and 16 at most. Each has idled for so long.
 const CLOSED_PARTS: u32 = 256;
 const CLOSED_AFTER_MS: u64 = 1_000;
@@ -407,7 +409,11 @@ impl Core {
             if self.clients.open(unasked) < LOCAL_UNASKED_MAX {
                 return Some((unasked, LOCAL_UNASKED_MAX));
             }
-            let user = user().map_or(LOCAL_USERS - 1, |user| LOCAL_USERS | u64::from(user));
+            let user = match user() {
+                Some(ROOT) => return None,
+                Some(user) => LOCAL_USERS | u64::from(user),
+                None => LOCAL_USERS - 1,
+            };
             return Some((user, (places / LOCAL_PARTS).max(1)));
         }
         let routes = self.routes.borrow();
