@@ -35,7 +35,7 @@ use clients::Clients;
 pub use farewell::DrainOrder;
 pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
-pub(crate) use quota::{Quota, Share};
+pub(crate) use quota::{AppPart, AppShare, Quota, Share};
 pub(crate) use served::{Served, ServedNumbers};
 use served::{ServedRoutes, collect_sides};
 pub(crate) use siblings::{Sibling, Siblings};
@@ -113,7 +113,7 @@ pub(crate) struct Core {
     pub(crate) handshakes: Handshakes,
     pub(crate) backlogs: Rc<Backlogs>,
     /// Bytes of request heads.
-    pub(crate) heads: Rc<Quota>,
+    heads: Rc<Quota>,
     /// Connections to apps.
     app_connections: Rc<Quota>,
     pub(crate) spares: Spares,
@@ -288,6 +288,8 @@ impl Core {
             routes.apps.drain(..).chain(routes.retired_apps.drain(..)).map(|app| (app.key.clone(), app)).collect();
         let mut old_instances = std::mem::take(&mut routes.instances);
         let now_ms = self.alarms.now_ms();
+        self.app_connections.set_apps(snapshot.apps.len());
+        self.heads.set_apps(snapshot.apps.len());
         let mut told = false;
         for spec in &snapshot.apps {
             let mut members = Vec::new();
@@ -308,8 +310,9 @@ impl Core {
                 }
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
-            let app =
-                old_apps.remove(&spec.key).unwrap_or_else(|| App::new(&spec.key, &self.alarms, &self.app_connections));
+            let app = old_apps
+                .remove(&spec.key)
+                .unwrap_or_else(|| App::new(&spec.key, &self.alarms, &self.app_connections, &self.heads));
             app.may_sleep(spec.wake_timeout, &self.wakes.borrow());
             app.set(spec.measured, &spec.traffic, members);
             routes.apps.push(app);
