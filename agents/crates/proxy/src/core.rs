@@ -68,8 +68,10 @@ const LOCAL_PARTS: u32 = 4;
 /// Root can end the proxy anyway, so a bound would guard nothing.
 const ROOT: u32 = 0;
 /// Idle connections that are closed at once to make room: one in so many places, and 16 at most. Each has idled for so long.
-const CLOSED_PARTS: u32 = 256;
+const CLOSED_PARTS: usize = 256;
 const CLOSED_AFTER_MS: u64 = 1_000;
+/// Handshakes that have been silent for so long go first; when most of a core's places are silent, those silent for `CLOSED_AFTER_MS`.
+const SILENT_AFTER_MS: u64 = 5_000;
 
 /// Where a request leads on this core.
 pub(crate) enum Destination {
@@ -383,12 +385,23 @@ impl Core {
         self.open_connections.get() >= self.limits.connections_max
     }
 
-    /// Closes the connections that have idled longest, so that others find room. Returns whether there were any over TCP, whose
-    /// places are free in a moment; those of HTTP/3 are looked at about once a second.
+    /// Closes connections that others have more use for: handshakes whose clients are silent, then those that have idled longest.
+    /// Returns whether there were any over TCP, whose places are free in a moment; those of HTTP/3 are looked at about once a
+    /// second. While silent handshakes hold most places, no idle connection ends for them.
     pub(crate) fn make_room(&self) -> bool {
+        let places = self.limits.connections_max as usize;
         let before_ms = self.alarms.now_ms().saturating_sub(CLOSED_AFTER_MS);
-        let count = (self.limits.connections_max / CLOSED_PARTS).clamp(1, 16);
-        let last_ms = self.alarms.ring_longest_idle(count as usize, before_ms);
+        let count = (places / CLOSED_PARTS).clamp(1, 16);
+        let is_silent = self.handshakes.silent() > places / 2;
+        let silent_after_ms = if is_silent { CLOSED_AFTER_MS } else { SILENT_AFTER_MS };
+        let silent_before_ms = self.alarms.now_ms().saturating_sub(silent_after_ms);
+        if self.handshakes.ring_longest_silent(count, silent_before_ms) {
+            return true;
+        }
+        if is_silent {
+            return false;
+        }
+        let last_ms = self.alarms.ring_longest_idle(count, before_ms);
         self.close_idle_before_ms.set(last_ms.unwrap_or(before_ms));
         last_ms.is_some()
     }

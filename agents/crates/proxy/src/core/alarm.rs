@@ -123,6 +123,11 @@ impl Alarm {
         self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
     }
 
+    /// Milliseconds of the core's clock, as of the last tick.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.alarms.now_ms()
+    }
+
     /// Its owner is a connection that idles from now on: its place may be wanted.
     pub(crate) fn idles(&self) {
         self.entry.idle_since_ms.set(self.alarms.now_ms());
