@@ -439,6 +439,11 @@ impl Core {
         is_bounded.then(|| (self.client_key(client), most.min((places / 2).max(1))))
     }
 
+    /// Reports whether a client over QUIC may have another connection, once there is room.
+    pub(crate) fn may_enter(&self, client: IpAddr) -> bool {
+        self.connections_per_client(client, || None).is_none_or(|(client, most)| self.clients.open(client) < most)
+    }
+
     /// The user of a connection from this machine.
     pub(crate) fn local_user(&self, socket: impl AsFd, peer: SocketAddr) -> Option<u32> {
         self.local_users.user_of(socket, peer)
