@@ -46,6 +46,11 @@ impl Alarms {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
+    #[cfg(test)]
+    pub(super) fn set_now_ms(&self, now_ms: u64) {
+        self.now_ms.set(now_ms);
+    }
+
     /// Wakes everyone whose deadline has passed.
     pub(crate) fn tick(&self) {
         let now = self.exact_ms();
