@@ -187,11 +187,15 @@ mod tests {
 
     /// Runs a client of `core` that sends `bytes`; returns what it receives until the connection ends.
     async fn receive(core: &Rc<Core>, bytes: &[u8]) -> oneshot::Receiver<Vec<u8>> {
+        receive_by(core, bytes, Some(tls())).await
+    }
+
+    async fn receive_by(core: &Rc<Core>, bytes: &[u8], tls: Option<Arc<ServerConfig>>) -> oneshot::Receiver<Vec<u8>> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         socket.write_all(bytes).unwrap();
         let (stream, peer) = Listener::new(listener).unwrap().accept().await.unwrap();
-        spawn(serve(Rc::clone(core), stream, peer, Some(tls())));
+        spawn(serve(Rc::clone(core), stream, peer, tls));
         let (send, received) = oneshot::channel();
         std::thread::spawn(move || {
             let mut all = Vec::new();
@@ -245,6 +249,39 @@ mod tests {
             }
             assert!(ends.remove(0).await.unwrap().is_empty());
             assert_eq!(core.open_connections(), 2);
+        })
+        .unwrap();
+    }
+
+    /// Has two clients idle and others say nothing; gives whether one of the idle, or one of the others, ends to make room.
+    async fn make_room_beside(silent: usize) -> (bool, bool) {
+        let core = core(Limits { connections_max: 8, ..Limits::default() });
+        let mut idle = Vec::new();
+        for _ in 0..2 {
+            idle.push(receive_by(&core, &[], None).await);
+        }
+        let mut others = Vec::new();
+        for _ in 0..silent {
+            others.push(receive(&core, &[]).await);
+        }
+        pass(&core, Duration::from_millis(1_100)).await;
+        assert!(core.make_room());
+        let has_ended = |ends: &mut Vec<oneshot::Receiver<Vec<u8>>>| ends.iter_mut().any(|end| end.try_recv().is_ok());
+        loop {
+            let ended = (has_ended(&mut idle), has_ended(&mut others));
+            if ended != (false, false) {
+                return ended;
+            }
+            yield_now().await;
+        }
+    }
+
+    #[test]
+    fn where_most_places_are_silent_handshakes_they_make_room_and_idle_clients_stay() {
+        block_on(async {
+            // The control: where few are silent, clients that idle make room.
+            assert_eq!(make_room_beside(2).await, (true, false));
+            assert_eq!(make_room_beside(6).await, (false, true));
         })
         .unwrap();
     }

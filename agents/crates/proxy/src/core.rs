@@ -35,7 +35,7 @@ use clients::Clients;
 pub use farewell::DrainOrder;
 pub(crate) use farewell::Window;
 pub(crate) use outbox::Outbox;
-pub(crate) use quota::{Quota, Share};
+pub(crate) use quota::{AppPart, AppShare, Quota, Share};
 pub(crate) use served::{Served, ServedNumbers};
 use served::{ServedRoutes, collect_sides};
 pub(crate) use siblings::{Sibling, Siblings};
@@ -65,9 +65,13 @@ const LOCAL_UNASKED_MAX: u32 = 64;
 const LOCAL_USERS: u64 = 1 << 33;
 /// One local user gets at most one in `LOCAL_PARTS` of a core's places; any other client gets at most a half.
 const LOCAL_PARTS: u32 = 4;
+/// Root can end the proxy anyway, so a bound would guard nothing.
+const ROOT: u32 = 0;
 /// Idle connections that are closed at once to make room: one in `CLOSED_PARTS` places, and at most 16.
-const CLOSED_PARTS: u32 = 256;
+const CLOSED_PARTS: usize = 256;
 const CLOSED_AFTER_MS: u64 = 1_000;
+/// Handshakes that have been silent for so long go first; when most of a core's places are silent, those silent for `CLOSED_AFTER_MS`.
+const SILENT_AFTER_MS: u64 = 5_000;
 
 /// Where a request leads on this core.
 pub(crate) enum Destination {
@@ -111,7 +115,7 @@ pub(crate) struct Core {
     pub(crate) handshakes: Handshakes,
     pub(crate) backlogs: Rc<Backlogs>,
     /// Bytes of request heads.
-    pub(crate) heads: Rc<Quota>,
+    heads: Rc<Quota>,
     /// Connections to apps.
     app_connections: Rc<Quota>,
     pub(crate) spares: Spares,
@@ -286,6 +290,8 @@ impl Core {
             routes.apps.drain(..).chain(routes.retired_apps.drain(..)).map(|app| (app.key.clone(), app)).collect();
         let mut old_instances = std::mem::take(&mut routes.instances);
         let now_ms = self.alarms.now_ms();
+        self.app_connections.set_apps(snapshot.apps.len());
+        self.heads.set_apps(snapshot.apps.len());
         let mut told = false;
         for spec in &snapshot.apps {
             let mut members = Vec::new();
@@ -306,8 +312,9 @@ impl Core {
                 }
                 routes.instances.insert(upstream.instance.clone(), instance);
             }
-            let app =
-                old_apps.remove(&spec.key).unwrap_or_else(|| App::new(&spec.key, &self.alarms, &self.app_connections));
+            let app = old_apps
+                .remove(&spec.key)
+                .unwrap_or_else(|| App::new(&spec.key, &self.alarms, &self.app_connections, &self.heads));
             app.may_sleep(spec.wake_timeout, &self.wakes.borrow());
             app.set(spec.measured, &spec.traffic, members);
             routes.apps.push(app);
@@ -378,12 +385,23 @@ impl Core {
         self.open_connections.get() >= self.limits.connections_max
     }
 
-    /// Closes the connections that have idled longest, so that others find room. Returns whether TCP connections were among them:
-    /// their places are free in a moment. HTTP/3 connections are checked about once a second.
+    /// Closes silent handshakes, then the connections that have idled longest, so that others find room. Returns whether TCP
+    /// connections were among them: their places are free in a moment. HTTP/3 connections are checked about once a second. No
+    /// idle connection ends while silent handshakes hold most places.
     pub(crate) fn make_room(&self) -> bool {
+        let places = self.limits.connections_max as usize;
         let before_ms = self.alarms.now_ms().saturating_sub(CLOSED_AFTER_MS);
-        let count = (self.limits.connections_max / CLOSED_PARTS).clamp(1, 16);
-        let last_ms = self.alarms.ring_longest_idle(count as usize, before_ms);
+        let count = (places / CLOSED_PARTS).clamp(1, 16);
+        let is_silent = self.handshakes.silent() > places / 2;
+        let silent_after_ms = if is_silent { CLOSED_AFTER_MS } else { SILENT_AFTER_MS };
+        let silent_before_ms = self.alarms.now_ms().saturating_sub(silent_after_ms);
+        if self.handshakes.ring_longest_silent(count, silent_before_ms) {
+            return true;
+        }
+        if is_silent {
+            return false;
+        }
+        let last_ms = self.alarms.ring_longest_idle(count, before_ms);
         self.close_idle_before_ms.set(last_ms.unwrap_or(before_ms));
         last_ms.is_some()
     }
@@ -407,7 +425,11 @@ impl Core {
             if self.clients.open(unasked) < LOCAL_UNASKED_MAX {
                 return Some((unasked, LOCAL_UNASKED_MAX));
             }
-            let user = user().map_or(LOCAL_USERS - 1, |user| LOCAL_USERS | u64::from(user));
+            let user = match user() {
+                Some(ROOT) => return None,
+                Some(user) => LOCAL_USERS | u64::from(user),
+                None => LOCAL_USERS - 1,
+            };
             return Some((user, (places / LOCAL_PARTS).max(1)));
         }
         let routes = self.routes.borrow();
@@ -415,6 +437,11 @@ impl Core {
         let most = snapshot.settings.connections_per_client;
         let is_bounded = most > 0 && !snapshot.trust.as_ref().is_some_and(|trust| trust.trusts(client));
         is_bounded.then(|| (self.client_key(client), most.min((places / 2).max(1))))
+    }
+
+    /// Reports whether a client over QUIC may have another connection, once there is room.
+    pub(crate) fn may_enter(&self, client: IpAddr) -> bool {
+        self.connections_per_client(client, || None).is_none_or(|(client, most)| self.clients.open(client) < most)
     }
 
     /// Returns the user of a connection from this machine.

@@ -36,7 +36,9 @@ pub(crate) use reply::Reply;
 pub(crate) use upload::Upload;
 pub(crate) use upstream::Upstream;
 
-use crate::core::{Acquired, Affinity, Alarm, App, Asks, Core, Refusal, Serving, Share, Slot, is_out_of_descriptors};
+use crate::core::{
+    Acquired, Affinity, Alarm, App, AppShare, Asks, Core, Refusal, Serving, Slot, is_out_of_descriptors,
+};
 use crate::policy::{Admission, Check, Policy, Proof, Reason};
 use crate::upstream::{Instance, Link};
 use entry::{Entered, enter};
@@ -97,7 +99,7 @@ pub(crate) struct Exchange {
     /// Key of its client, by which it counts in the core's shares.
     client: u64,
     /// Its head's part of all kept heads.
-    kept_head: Option<Share>,
+    kept_head: Option<AppShare>,
     /// The client came over TLS.
     secure: bool,
     /// It is told where HTTP/3 is spoken: it speaks an older one, over TLS.
@@ -345,10 +347,10 @@ impl Exchange {
         }
     }
 
-    /// Counts the head's bytes; `false` if its client, or all together, keep too many.
+    /// Counts the head's bytes; `false` if its client, its app, or all together, keep too many.
     fn keep_head(&mut self) -> bool {
         if self.kept_head.is_none() {
-            self.kept_head = self.core.heads.try_take(self.client, self.head.len());
+            self.kept_head = self.app.keep_head(self.client, self.head.len());
         }
         self.kept_head.is_some()
     }

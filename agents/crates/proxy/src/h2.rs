@@ -53,7 +53,10 @@ pub(crate) async fn serve(core: Rc<Core>, transport: Transport, origin: Origin, 
         let polled = std::pin::Pin::new(&mut handshake).poll(cx);
         crate::h1::or_alarm(polled, &alarm, cx)
     });
-    let Some(Ok(connection)) = shaken.await else { return };
+    let silence = core.handshakes.wait_for_client(&alarm, core.limits.silent_handshakes_max);
+    let shaken = shaken.await;
+    drop(silence);
+    let Some(Ok(connection)) = shaken else { return };
     alarm.clear();
     let mut served = Served {
         backlog: core.backlog(origin.client.ip()),

@@ -11,7 +11,7 @@ use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout};
+use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout, yield_now};
 use rustls::ServerConfig;
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,6 +24,8 @@ use crate::limits::Limits;
 use crate::snapshot::Snapshot;
 
 const SWEEP: Duration = Duration::from_secs(1);
+/// Clients accepted in one turn, which costs less than a whole one: a task that has spent its turn waits behind all others that have.
+const ACCEPTS_A_TURN: u32 = 16;
 /// After an accept error of the machine, not of one client (file descriptors used up, for one).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A pause is counted each time and told of this often at most.
@@ -246,11 +248,12 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
     };
     core.wait_for_routes().await;
     let mut pauses = Pauses::default();
+    let mut accepts = 0;
     loop {
         if core.is_full() {
             wait_for_room(&core, &listener, &mut pauses, address).await;
         }
-        match listener.accept().await {
+        match next_client(&listener, &mut accepts).await {
             Ok((socket, peer)) => {
                 pauses.end(address);
                 if !core.is_full() {
@@ -268,6 +271,15 @@ async fn accept(core: Rc<Core>, listener: OwnedListener, tls: Option<Arc<ServerC
             }
         }
     }
+}
+
+/// Accepts a client. It yields before its turn is spent, so tasks that spend theirs do not delay the next client.
+async fn next_client(listener: &Listener, accepts: &mut u32) -> io::Result<(Stream, SocketAddr)> {
+    *accepts = accepts.wrapping_add(1);
+    if accepts.is_multiple_of(ACCEPTS_A_TURN) {
+        yield_now().await;
+    }
+    listener.accept().await
 }
 
 async fn serve_once_there_is_room(core: Rc<Core>, socket: Stream, peer: SocketAddr, tls: Option<Arc<ServerConfig>>) {
@@ -345,6 +357,44 @@ pub(crate) mod tests {
     use crate::access_log::LogWriter;
     use crate::control::{ProxyKeys, Sockets};
     use crate::policy::Shared;
+
+    /// Turns that tasks which never run out of work have until so many clients are accepted.
+    async fn turns_beside_accepts(accepts_yield: bool) -> u32 {
+        const BUSY: usize = 500;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _clients: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let listener = Listener::new(listener).unwrap();
+        let turns = Rc::new(Cell::new(0));
+        for _ in 0..BUSY {
+            let turns = Rc::clone(&turns);
+            spawn(poll_fn(move |_| {
+                turns.set(turns.get() + 1);
+                fairlead_reactor::defer_turn();
+                std::task::Poll::<()>::Pending
+            }));
+        }
+        let mut accepts = 0;
+        for _ in 0..100 {
+            if accepts_yield {
+                next_client(&listener, &mut accepts).await.unwrap();
+            } else {
+                listener.accept().await.unwrap();
+            }
+        }
+        turns.get()
+    }
+
+    #[test]
+    fn tasks_that_spend_their_turns_do_not_delay_accepting() {
+        // Each busy task has its first turn anyway.
+        let most = 500 + 100;
+        let turns = block_on(turns_beside_accepts(true)).unwrap();
+        assert!(turns < most, "{turns}");
+        // The control: an accept task that spends its turn waits behind all of them.
+        let turns = block_on(turns_beside_accepts(false)).unwrap();
+        assert!(turns > most, "{turns}");
+    }
 
     /// A body that makes the core panic while it holds a client, a place at the app, and the buffer that all connections share.
     pub(crate) const FAULT: &[u8] = b"a fault that a test asked for";

@@ -3,12 +3,16 @@
 
 mod support;
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fairlead_proxy::Limits;
 use fairlead_wire::local::{ProxySnapshot, ProxyUpstream};
 use fairlead_wire::traffic::ProxySettings;
+use rustix::process::Uid;
+use rustix::thread::set_thread_uid;
+use socket2::{Domain, Socket, Type};
 use support::app::App;
 use support::client::{self, get};
 use support::{HOST, Proxy, quick, upstream};
@@ -280,20 +284,48 @@ async fn a_core_that_is_full_hands_clients_to_one_that_has_room() {
     }
 }
 
+/// Connections of a user from many loopback addresses. A process that is not root's makes them as itself.
+fn connections_of(user: u32, count: u32, to: SocketAddr) -> Vec<Socket> {
+    let connect = move || {
+        if rustix::process::geteuid().is_root() {
+            // The kernel notes the user of the thread that makes a socket.
+            set_thread_uid(Uid::from_raw(user)).unwrap();
+        }
+        let connect = |number| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            let from = Ipv4Addr::new(127, 0, 1, (number % 250) as u8);
+            socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
+            socket.connect(&to.into()).unwrap();
+            socket
+        };
+        (0..count).map(connect).collect()
+    };
+    std::thread::spawn(connect).join().unwrap()
+}
+
 #[tokio::test]
 async fn a_user_of_this_machine_leaves_room_for_others_whatever_address_it_comes_from() {
     let app = named("a").await;
     let limits = Limits { connections_max: 400, ..quick() };
     let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
-    let mut clients = Vec::new();
-    for number in 0..600 {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        let from = std::net::Ipv4Addr::new(127, 0, 1, (number % 250) as u8);
-        socket.bind((from, 0).into()).unwrap();
-        clients.push(socket.connect(proxy.http).await.unwrap());
-    }
+    let to = proxy.http;
+    let _clients = tokio::task::spawn_blocking(move || connections_of(54_321, 600, to)).await.unwrap();
     // A quarter of the places, and the few whose user is not looked up, on each of two cores.
     let most = 2 * (400 / 4 + 64);
     let stats = proxy.stats_until(|stats| stats.refused_connections >= 600 - most).await;
     assert_eq!((stats.refused_connections, stats.open_connections), (600 - most, most));
+}
+
+#[tokio::test]
+async fn root_may_have_all_places() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let app = named("a").await;
+    let limits = Limits { connections_max: 400, ..quick() };
+    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let to = proxy.http;
+    let _clients = tokio::task::spawn_blocking(move || connections_of(0, 600, to)).await.unwrap();
+    let stats = proxy.stats_until(|stats| stats.open_connections == 600).await;
+    assert_eq!(stats.refused_connections, 0);
 }

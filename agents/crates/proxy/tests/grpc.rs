@@ -12,6 +12,7 @@ use fairlead_proxy::Limits;
 use fairlead_wire::traffic::AppTraffic;
 use h2::Reason;
 use http::{Request, Response};
+use support::app::App;
 use support::http2::{self, Http2App, Stream, connect, proxy_before, read, send_all, trailers};
 use support::{HOST, Proxy, quick, upstream};
 
@@ -123,6 +124,20 @@ async fn a_conversation_goes_message_by_message_and_nobody_is_slow_in_it() {
     upload.send_data(Bytes::new(), true).unwrap();
     assert!(body.data().await.is_none());
     assert_eq!(body.trailers().await.unwrap().unwrap()["grpc-status"], "0");
+}
+
+#[tokio::test]
+async fn a_call_to_an_app_of_http1_holds_its_connection_no_longer_than_another_request() {
+    // It takes requests and never answers.
+    let app = App::new(|mut peer, _| async move { while peer.fill().await {} }).await;
+    let limits = Limits { body_stall_timeout: Duration::from_millis(30), ..quick() };
+    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let mut send = connect(&proxy).await;
+    let (response, upload) = send.send_request(call("/hello.Greeter/Chat"), false).unwrap();
+    let response = response.await.unwrap();
+    assert_ne!(response.headers()["grpc-status"], "0");
+    proxy.stats_until(|stats| stats.instances[0].in_flight == 0).await;
+    drop(upload);
 }
 
 #[tokio::test]

@@ -4,14 +4,17 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use fairlead_proxy::Limits;
 use h2::client::SendRequest;
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, Request};
 use support::app::App;
 use support::client;
 use support::{HOST, Proxy, quick, upstream};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 
 async fn connect(proxy: &Proxy) -> SendRequest<Bytes> {
@@ -153,6 +156,49 @@ async fn a_large_response_waits_for_a_slow_reader_and_harms_no_other_stream() {
     large.flow_control().release_capacity(first.len()).unwrap();
     assert_eq!(get(&send, "/small").await, (200, "yyy".to_owned()));
     assert_eq!(first.len() + read(&mut large).await.unwrap().len(), 10_000_000);
+}
+
+#[tokio::test]
+async fn streams_that_a_client_reads_nothing_of_end_though_its_windows_are_open() {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let app = App::new(move |mut peer, _| {
+        let gate = Arc::clone(&opened);
+        async move {
+            peer.head().await;
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+            gate.acquire().await.unwrap().forget();
+            let chunk = [b"10000\r\n", &[b'x'; 0x10000][..], b"\r\n"].concat();
+            while peer.stream.write_all(&chunk).await.is_ok() {}
+        }
+    })
+    .await;
+    // The connection as a whole has a minute; its streams are measured.
+    let limits = Limits { response_rate_interval: Duration::from_millis(200), ..quick() };
+    let mut proxy = Proxy::with(limits, vec![upstream("ins_1", app.address)]).await;
+    let client = client::handshake(&proxy, &proxy.tls(&["h2"]), HOST).await.unwrap();
+    let mut builder = h2::client::Builder::new();
+    builder.initial_window_size(1 << 30).initial_connection_window_size(1 << 30);
+    let (send, connection) = builder.handshake::<_, Bytes>(client.stream).await.unwrap();
+    let (pause, paused) = tokio::sync::oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            _ = &mut connection => {}
+            // Reads no more, and stays.
+            _ = paused => std::future::pending().await,
+        }
+    });
+    let mut send = send.ready().await.unwrap();
+    let asked: Vec<_> = (0..64).map(|_| send.send_request(request("GET", "/"), true).unwrap().0).collect();
+    let mut bodies = Vec::new();
+    for response in asked {
+        bodies.push(response.await.unwrap().into_body());
+    }
+    pause.send(()).unwrap();
+    gate.add_permits(64);
+    let ended = proxy.stats_until(|stats| stats.instances[0].in_flight == 0);
+    tokio::time::timeout(Duration::from_secs(30), ended).await.expect("they may go on for ever");
 }
 
 #[tokio::test]

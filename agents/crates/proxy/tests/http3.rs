@@ -14,6 +14,7 @@ use h3::error::Code;
 use http::HeaderMap;
 use quic::{Quic, ask, connect, get, read, request};
 use support::app::App;
+use support::client;
 use support::{Proxy, quick, upstream};
 use tokio::sync::Semaphore;
 
@@ -422,6 +423,42 @@ async fn under_load_a_client_proves_its_address_first() {
     let client = connect(&proxy).await;
     assert_eq!(get(&client.send, "/").await.0, 200);
     assert!(half_open.contains(&quic::RETRY), "{half_open:?}");
+}
+
+#[tokio::test]
+async fn a_full_core_closes_no_idle_connection_for_an_address_that_is_not_proved() {
+    let app = App::echo().await;
+    let limits = Limits { connections_max: 4, ..quick() };
+    let mut proxy = Proxy::on_cores(1, limits).await;
+    proxy.route(vec![upstream("ins_1", app.address)]).await;
+    let mut idle = Vec::new();
+    for _ in 0..4 {
+        let mut client = client::plain(&proxy).await;
+        client.ask(&client::get("/.well-known/acme-challenge/a")).await;
+        idle.push(client);
+    }
+    // Statistics come once a second: by then they have idled for long enough to make room.
+    for _ in 0..3 {
+        proxy.stats_until(|_| true).await;
+    }
+    for _ in 0..8 {
+        assert_eq!(quic::first_flight(&proxy).await, quic::RETRY);
+    }
+    for client in &mut idle {
+        assert_eq!(client.ask(&client::get("/.well-known/acme-challenge/a")).await.status, 200);
+    }
+    for _ in 0..3 {
+        proxy.stats_until(|_| true).await;
+    }
+    // The control: one that proves its address gets the place of one of them.
+    let client = connect(&proxy).await;
+    assert_eq!(get(&client.send, "/").await.0, 200);
+    let mut ended = 0;
+    for mut client in idle {
+        client.send(&client::get("/.well-known/acme-challenge/a")).await;
+        ended += usize::from(client.response(false).await.is_none());
+    }
+    assert_eq!(ended, 1);
 }
 
 #[tokio::test]

@@ -4,11 +4,13 @@
 //! A fast app serves more when its requests wait here than when each has its own connection. A slow app that waits for something
 //! else serves more with every request that it gets. So the limit grows while requests wait. Each growth is a trial, and one that
 //! does not raise the throughput is undone. An app that answers less than once per connection and interval can't show that in
-//! time: its limit keeps growing meanwhile.
+//! time: its limit keeps growing meanwhile, up to `UNANSWERED_MAX` for one that answers nothing.
 
 /// First and lowest limit.
 pub const LIMIT_MIN: u32 = 64;
 const LIMIT_MAX: u32 = 10_000;
+/// An interval without any completion grows the limit no further: a slow app is still served at once, a stalled one gets no more.
+const UNANSWERED_MAX: u32 = 1_024;
 /// Shortest time between two decisions, in milliseconds.
 const INTERVAL_MS: u64 = 200;
 /// Shortest and longest pause after a failed trial, in milliseconds: it doubles from the first to the second.
@@ -124,7 +126,7 @@ impl ConcurrencyLimit {
             return;
         }
         if binds && completed == 0 {
-            self.limit = doubled(self.limit);
+            self.limit = grown(self.limit, completed);
             return;
         }
         if now_ms < self.hold_until_ms {
@@ -164,7 +166,7 @@ impl ConcurrencyLimit {
         if now_ms < trial.ends_ms {
             let is_first = self.hold_ms == HOLD_MS.0;
             if grows && is_first && binds && completed < self.limit {
-                self.limit = doubled(self.limit);
+                self.limit = grown(self.limit, completed);
             }
             self.trial = Some(trial);
             return;
@@ -194,6 +196,12 @@ impl ConcurrencyLimit {
 /// Returns the number of completions in a thousand seconds.
 fn rate(completed: u64, elapsed_ms: u64) -> u64 {
     completed * 1_000_000 / elapsed_ms.max(1)
+}
+
+/// Limit after another interval of growth.
+fn grown(limit: u32, completed: u32) -> u32 {
+    let most = if completed == 0 { UNANSWERED_MAX.max(limit) } else { LIMIT_MAX };
+    doubled(limit).min(most)
 }
 
 fn doubled(limit: u32) -> u32 {
@@ -329,6 +337,27 @@ mod tests {
             assert!(bounded.longest_wait_ms(|_| true) <= 1_500, "{} ms", bounded.longest_wait_ms(|_| true));
             assert!(answers * 100 >= control * 80, "{answers} of {control}");
         }
+    }
+
+    #[test]
+    fn an_app_that_answers_nothing_gets_no_more_than_a_slow_one_may_need() {
+        let mut bounded = Simulation::new();
+        bounded.run(&slow(|_| u64::MAX / 4), 10_000, 60);
+        assert_eq!(bounded.limits.iter().max(), Some(&UNANSWERED_MAX));
+        // One that answered and then stalls keeps what it has shown that it bears.
+        let mut bounded = Simulation::new();
+        bounded.run(&slow(|_| 2_000_000), 4_000, 20);
+        let before = bounded.limit.get();
+        assert!(before > UNANSWERED_MAX, "{before}");
+        bounded.run(&slow(|_| u64::MAX / 4), 10_000, 60);
+        assert!(bounded.limit.get() <= before);
+    }
+
+    #[test]
+    fn long_polls_beyond_that_wait_no_longer_than_one_takes() {
+        let mut bounded = Simulation::new();
+        bounded.run(&slow(|client| 25_000_000 + client as u64 % 100 * 50_000), 3_000, 120);
+        assert!(bounded.longest_wait_ms(|_| true) < 40_000, "{} ms", bounded.longest_wait_ms(|_| true));
     }
 
     #[test]

@@ -46,6 +46,11 @@ impl Alarms {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
+    #[cfg(test)]
+    pub(super) fn set_now_ms(&self, now_ms: u64) {
+        self.now_ms.set(now_ms);
+    }
+
     /// Wakes everyone whose deadline has passed.
     pub(crate) fn tick(&self) {
         let now = self.exact_ms();
@@ -121,6 +126,11 @@ impl Alarm {
     pub(crate) fn set(&self, delay: Duration) {
         let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         self.entry.deadline_ms.set(self.alarms.now_ms().saturating_add(delay));
+    }
+
+    /// Returns milliseconds of the core's clock, as of the last tick.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.alarms.now_ms()
     }
 
     /// Marks its owner as a connection that idles from now on: others may want its place.

@@ -20,7 +20,7 @@ pub(crate) use fleet::{Affinity, Member, Standing};
 pub(crate) use seat::{Serving, Slot};
 pub(crate) use waiting::Waiting;
 
-use super::{Alarms, AppNumbers, AppStats, Quota, Share};
+use super::{Alarms, AppNumbers, AppPart, AppShare, AppStats, Quota};
 use crate::upstream::Instance;
 use fleet::{Choice, Fleet};
 use shares::Shares;
@@ -38,8 +38,10 @@ pub(crate) struct App {
     clock: Rc<Alarms>,
     random: RequestIds,
     bounds: Cell<Bounds>,
-    /// Connections to apps of the whole core.
-    connections: Rc<Quota>,
+    /// Its part of the core's connections to apps.
+    connections: Rc<AppPart>,
+    /// Its part of the request heads that the core keeps.
+    heads: Rc<AppPart>,
     fleet: RefCell<Fleet>,
     /// Slots that are taken.
     busy: Cell<u32>,
@@ -88,7 +90,7 @@ pub(crate) enum Refusal {
 }
 
 impl App {
-    pub(crate) fn new(key: &str, clock: &Rc<Alarms>, connections: &Rc<Quota>) -> Rc<Self> {
+    pub(crate) fn new(key: &str, clock: &Rc<Alarms>, connections: &Rc<Quota>, heads: &Rc<Quota>) -> Rc<Self> {
         Rc::new(Self {
             key: key.into(),
             measured: Cell::new(false),
@@ -97,7 +99,8 @@ impl App {
             clock: Rc::clone(clock),
             random: RequestIds::new(),
             bounds: Cell::new(Bounds::of(&AppTraffic::default())),
-            connections: Rc::clone(connections),
+            connections: AppPart::new(connections),
+            heads: AppPart::new(heads),
             fleet: RefCell::default(),
             busy: Cell::new(0),
             waiters: RefCell::default(),
@@ -175,6 +178,11 @@ impl App {
         }
     }
 
+    /// Counts a request's head among those that are kept; `None` when its client, this app, or all together keep too many.
+    pub(crate) fn keep_head(&self, client: u64, bytes: usize) -> Option<AppShare> {
+        self.heads.try_take(client, bytes)
+    }
+
     /// Whether a second attempt is within the app's budget; counts it.
     pub(crate) fn may_try_again(&self) -> bool {
         let mut budget = self.budget.get();
@@ -232,15 +240,20 @@ impl App {
 
     fn choose(&self, asks: &Asks) -> Choice {
         let bounds = self.bounds.get();
-        if self.busy.get() >= bounds.slots_max || !self.may_connect(asks.client) {
+        if self.busy.get() >= bounds.slots_max || !self.has_connection() || !self.may_connect(asks.client) {
             return if self.fleet.borrow().is_empty() { Choice::Nobody } else { Choice::Later };
         }
         self.fleet.borrow_mut().choose(asks, self.random.random())
     }
 
-    /// Reports whether a client may have another connection to an app. HTTP/2 shares a few.
+    /// Reports whether this app may have another connection. HTTP/2 shares a few.
+    fn has_connection(&self) -> bool {
+        self.bounds.get().shares_connections || self.connections.has_room(1)
+    }
+
+    /// Reports whether a client may have another connection to an app.
     fn may_connect(&self, client: u64) -> bool {
-        self.bounds.get().shares_connections || self.connections.has_room(client, 1)
+        self.bounds.get().shares_connections || self.connections.has_room_for(client, 1)
     }
 
     /// Reports whether a client has room in its shares of this app's slots and of the core's connections to apps.
@@ -336,7 +349,7 @@ impl App {
                     waiters.settle(place, Err(Refusal::NoInstance), 0);
                     last = before;
                 }
-                Choice::Later if bounds.sticky && self.busy.get() < bounds.slots_max => {
+                Choice::Later if bounds.sticky && self.busy.get() < bounds.slots_max && self.has_connection() => {
                     if !passing {
                         (passing, last) = (true, None);
                     }

@@ -21,6 +21,11 @@ const PIECE_BYTES: usize = 4 * 1024;
 const STALLED_STREAMS_MAX: u32 = 32;
 /// Shortest measurement of a connection's rate.
 const RATE_MS: u64 = 5_000;
+/// A core that has been above its mark for so long is brought below this part of it, at the cost of the client that holds most.
+const ABOVE_MS: u64 = 10_000;
+const RELIEVED_BYTES: usize = CORE_BYTES_MAX / 8 * 7;
+/// A client that holds less is none of those who keep it there.
+const LARGE_BYTES: usize = CORE_BYTES_MAX / 16;
 
 /// The backlogs of one core.
 #[derive(Debug)]
@@ -31,12 +36,15 @@ pub(crate) struct Backlogs {
     counted: RefCell<Vec<Weak<Backlog>>>,
     /// Keys of backlogs that count for no client.
     next: Cell<u64>,
+    /// The moment since when the core is above its mark.
+    above_since_ms: Cell<Option<u64>>,
 }
 
 impl Backlogs {
     pub(super) fn new(clock: &Rc<Alarms>) -> Rc<Self> {
         let (clock, bytes) = (Rc::clone(clock), Quota::new(CORE_BYTES_MAX));
-        Rc::new(Self { clock, bytes, counted: RefCell::default(), next: Cell::new(0) })
+        let (next, above_since_ms) = (Cell::new(0), Cell::new(None));
+        Rc::new(Self { clock, bytes, counted: RefCell::default(), next, above_since_ms })
     }
 
     /// Opens the backlog of a new connection; `client` is `None` for a trusted proxy, which stands for many.
@@ -66,8 +74,9 @@ impl Backlogs {
         if self.bytes.is_full() { PIECE_BYTES } else { usize::MAX }
     }
 
-    /// Marks the slowest connections while a client, or all together, hold one and a half times their bound. Returns whether any
-    /// was marked: its tasks then have to be woken.
+    /// Marks the slowest connections while a client, or all together, hold one and a half times their bound, and those of the client
+    /// that holds most while all together exceed their bound for long. Returns whether any was marked: its tasks then have to be
+    /// woken.
     pub(super) fn cut_slowest(&self) -> bool {
         let mut counted = self.counted.borrow_mut();
         counted.retain(|backlog| backlog.strong_count() > 0);
@@ -79,7 +88,7 @@ impl Backlogs {
         let mut over_of_client: HashMap<u64, usize> = HashMap::new();
         slowest.sort_unstable_by_key(|backlog| (backlog.rate.get(), Reverse(backlog.bytes.get())));
         let mut any = false;
-        for backlog in slowest {
+        for backlog in &slowest {
             let of_client = over_of_client
                 .entry(backlog.client)
                 .or_insert_with(|| self.bytes.taken_by(backlog.client).saturating_sub(most(self.bytes.client_max())));
@@ -89,7 +98,33 @@ impl Backlogs {
                 any |= !backlog.is_cut.replace(true);
             }
         }
-        any
+        any | self.cut_largest(&slowest)
+    }
+
+    /// Picks connections of the client that holds most, once the core has been above its mark for long.
+    fn cut_largest(&self, slowest: &[Rc<Backlog>]) -> bool {
+        let now_ms = self.clock.now_ms();
+        let open = || slowest.iter().filter(|backlog| !backlog.is_cut());
+        let held: usize = open().map(|backlog| backlog.bytes.get()).sum();
+        if held < CORE_BYTES_MAX {
+            self.above_since_ms.set(None);
+            return false;
+        }
+        let since_ms = self.above_since_ms.get().unwrap_or(now_ms);
+        self.above_since_ms.set(Some(since_ms));
+        let mut held_by: HashMap<u64, usize> = HashMap::new();
+        open().for_each(|backlog| *held_by.entry(backlog.client).or_default() += backlog.bytes.get());
+        let largest = held_by.into_iter().max_by_key(|(_, held)| *held).filter(|(_, held)| *held >= LARGE_BYTES);
+        let Some((client, _)) = largest.filter(|_| now_ms - since_ms >= ABOVE_MS) else { return false };
+        let mut over = held - RELIEVED_BYTES;
+        for backlog in open().filter(|backlog| backlog.client == client) {
+            if over == 0 {
+                break;
+            }
+            over = over.saturating_sub(backlog.bytes.get());
+            backlog.is_cut.set(true);
+        }
+        true
     }
 }
 
@@ -244,6 +279,30 @@ mod tests {
         let more = open(7, 2, 1);
         assert!(backlogs.cut_slowest());
         assert_eq!([&slow, &more, &fast, &other].map(|backlog| backlog.is_cut()), [true, false, false, false]);
+    }
+
+    #[test]
+    fn a_few_clients_do_not_keep_a_core_above_its_mark() {
+        let clock = Alarms::new();
+        let backlogs = Backlogs::new(&clock);
+        let open = |client, rate, bytes| {
+            let backlog = backlogs.open(Some(client));
+            backlog.add(bytes);
+            backlog.rate.set(rate);
+            backlog.measured_ms.set(u64::MAX);
+            backlog
+        };
+        // Each below the bound at which it alone would be cut.
+        let slow: Vec<_> = (0..64).map(|number| open(number % 4, 1, 1 << 20)).collect();
+        let others: Vec<_> = (100..104).map(|client| open(client, 0, 1 << 19)).collect();
+        let cut = |backlogs: &[Rc<Backlog>]| backlogs.iter().filter(|backlog| backlog.is_cut()).count();
+        assert!(!backlogs.cut_slowest() && others.iter().all(|other| other.is_short()), "a moment is let be");
+        backlogs.above_since_ms.set(Some(0));
+        clock.set_now_ms(ABOVE_MS);
+        assert!(backlogs.cut_slowest());
+        assert_eq!((cut(&slow), cut(&others)), (10, 0));
+        slow.iter().filter(|backlog| backlog.is_cut()).for_each(|backlog| backlog.remove(1 << 20));
+        assert!(!backlogs.cut_slowest() && others.iter().all(|other| !other.is_short()));
     }
 
     #[test]

@@ -25,8 +25,14 @@ pub(crate) struct Handshakes {
     counting: Cell<bool>,
     begun: Notify,
     /// Handshakes that wait for bytes of their clients, in the order in which they began to wait.
-    silent: RefCell<BTreeMap<u64, Ringer>>,
+    silent: RefCell<BTreeMap<u64, SilentHandshake>>,
     silent_last: Cell<u64>,
+}
+
+#[derive(Debug)]
+struct SilentHandshake {
+    ringer: Ringer,
+    since_ms: u64,
 }
 
 /// Counts a handshake among those that wait for bytes of their clients.
@@ -60,12 +66,31 @@ impl Handshakes {
         if silent.len() >= most
             && let Some((_, longest)) = silent.pop_first()
         {
-            longest.ring();
+            longest.ringer.ring();
         }
         let number = self.silent_last.get() + 1;
         self.silent_last.set(number);
-        silent.insert(number, alarm.ringer());
+        silent.insert(number, SilentHandshake { ringer: alarm.ringer(), since_ms: alarm.now_ms() });
         Silence { handshakes: self, number }
+    }
+
+    /// Handshakes that wait for bytes of their clients.
+    pub(crate) fn silent(&self) -> usize {
+        self.silent.borrow().len()
+    }
+
+    /// Rings for the handshakes that have been silent longest, `count` at most and only those that are since `before_ms` or
+    /// longer. Returns whether there were any.
+    pub(super) fn ring_longest_silent(&self, count: usize, before_ms: u64) -> bool {
+        let mut silent = self.silent.borrow_mut();
+        let mut rung = 0;
+        while rung < count
+            && let Some(longest) = silent.first_entry().filter(|longest| longest.get().since_ms <= before_ms)
+        {
+            longest.remove().ringer.ring();
+            rung += 1;
+        }
+        rung > 0
     }
 
     /// Ready when one step may be taken, in the order of asking.

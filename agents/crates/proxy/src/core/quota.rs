@@ -1,4 +1,5 @@
-//! A resource of one core that all clients use, bounded in total and for each client, so that one client cannot take all of it.
+//! A resource of one core that all clients and apps use, bounded in total, for each client and for each app, so that neither a few
+//! clients nor one app can take all of it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -9,6 +10,8 @@ use foldhash::fast::RandomState;
 
 /// One client gets at most one in `PARTS` of a resource.
 const PARTS: usize = 4;
+/// One that has some gets more only up to one part in so many of what is left: several clients together leave room as well.
+const LEFT_PARTS: usize = 2;
 
 /// Total of a resource, and the amount that each client has.
 #[derive(Debug)]
@@ -16,11 +19,18 @@ pub(crate) struct Quota {
     max: usize,
     taken: Cell<usize>,
     by_client: RefCell<HashMap<u64, usize, RandomState>>,
+    /// Apps that use it.
+    apps: Cell<usize>,
 }
 
 impl Quota {
     pub(crate) fn new(max: usize) -> Rc<Self> {
-        Rc::new(Self { max, taken: Cell::new(0), by_client: RefCell::default() })
+        Rc::new(Self { max, taken: Cell::new(0), by_client: RefCell::default(), apps: Cell::new(1) })
+    }
+
+    /// Sets how many apps use it: one alone is not bounded.
+    pub(crate) fn set_apps(&self, apps: usize) {
+        self.apps.set(apps);
     }
 
     /// Bound on one client.
@@ -42,9 +52,23 @@ impl Quota {
 
     /// Reports whether `client` may take `amount` more.
     pub(crate) fn has_room(&self, client: u64, amount: usize) -> bool {
-        let taken = self.taken.get() + amount;
+        self.has_room_of(self.left(amount), client, amount)
+    }
+
+    /// What is left once `amount` is taken, if there is so much.
+    fn left(&self, amount: usize) -> Option<usize> {
+        self.max.checked_sub(self.taken.get() + amount)
+    }
+
+    /// Reports whether `client` may take `amount` more, after which `left` is left for others.
+    fn has_room_of(&self, left: Option<usize>, client: u64, amount: usize) -> bool {
         // While all clients together have less than one may have, no client needs a look-up.
-        taken <= self.client_max() || taken <= self.max && self.taken_by(client) + amount <= self.client_max()
+        if self.taken.get() + amount <= self.client_max() {
+            return true;
+        }
+        let Some(left) = left else { return false };
+        let own = self.taken_by(client) + amount;
+        own <= self.client_max() && (own == amount || own <= left / LEFT_PARTS)
     }
 
     /// Takes `amount` whether or not there is room.
@@ -54,7 +78,8 @@ impl Quota {
     }
 
     /// Takes `amount`, or nothing when there is no room.
-    pub(crate) fn try_take(self: &Rc<Self>, client: u64, amount: usize) -> Option<Share> {
+    #[cfg(test)]
+    fn try_take(self: &Rc<Self>, client: u64, amount: usize) -> Option<Share> {
         self.has_room(client, amount).then(|| self.take(client, amount))
     }
 
@@ -105,6 +130,61 @@ impl Drop for Share {
     }
 }
 
+/// One app's use of a resource.
+#[derive(Debug)]
+pub(crate) struct AppPart {
+    quota: Rc<Quota>,
+    taken: Cell<usize>,
+}
+
+impl AppPart {
+    pub(crate) fn new(quota: &Rc<Quota>) -> Rc<Self> {
+        Rc::new(Self { quota: Rc::clone(quota), taken: Cell::new(0) })
+    }
+
+    /// Reports whether the app may take `amount` more for a client that has room. Beside other apps it leaves them as much as it
+    /// has, so however many apps are at their bound, some is left.
+    pub(crate) fn has_room(&self, amount: usize) -> bool {
+        self.taken.get() == 0 || self.left(amount).is_some()
+    }
+
+    /// Reports whether `client` may take `amount` more through this app, if that has room.
+    pub(crate) fn has_room_for(&self, client: u64, amount: usize) -> bool {
+        let left = if self.taken.get() == 0 { self.quota.left(amount) } else { self.left(amount) };
+        self.quota.has_room_of(left, client, amount)
+    }
+
+    /// What is left for this app once it has taken `amount`.
+    fn left(&self, amount: usize) -> Option<usize> {
+        let kept = if self.quota.apps.get() > 1 { self.taken.get() + amount } else { 0 };
+        self.quota.left(amount)?.checked_sub(kept)
+    }
+
+    /// Takes `amount` whether or not there is room.
+    pub(crate) fn take(self: &Rc<Self>, client: u64, amount: usize) -> AppShare {
+        self.taken.set(self.taken.get() + amount);
+        AppShare { share: self.quota.take(client, amount), app: Rc::clone(self) }
+    }
+
+    /// Takes `amount`, or nothing when there is no room.
+    pub(crate) fn try_take(self: &Rc<Self>, client: u64, amount: usize) -> Option<AppShare> {
+        (self.has_room(amount) && self.has_room_for(client, amount)).then(|| self.take(client, amount))
+    }
+}
+
+/// A client's part of what one app uses, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct AppShare {
+    share: Share,
+    app: Rc<AppPart>,
+}
+
+impl Drop for AppShare {
+    fn drop(&mut self) {
+        self.app.taken.set(self.app.taken.get() - self.share.amount());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +199,34 @@ mod tests {
         assert_eq!((others.len(), quota.is_full()), (6, true));
         drop(first);
         assert!(quota.try_take(9, 2).is_some() && !quota.has_room(2, 1));
+    }
+
+    #[test]
+    fn a_few_clients_that_take_all_they_can_leave_room_for_others() {
+        let quota = Quota::new(8192);
+        let taken: Vec<_> =
+            (0..12).map(|client| (0..4096).map_while(|_| quota.try_take(client, 1)).collect::<Vec<_>>()).collect();
+        assert_eq!(taken[0].len(), quota.client_max());
+        assert!(quota.taken() < 8192 - 50, "{}", quota.taken());
+        assert!((100..120).all(|client| quota.has_room(client, 1)));
+    }
+
+    #[test]
+    fn one_app_leaves_others_as_much_as_it_has() {
+        let quota = Quota::new(1024);
+        let (stalled, other) = (AppPart::new(&quota), AppPart::new(&quota));
+        let next = Cell::new(0);
+        let client = || next.replace(next.get() + 1);
+        let all = |app: &Rc<AppPart>| (0..1024).map_while(|_| app.try_take(client(), 1)).collect::<Vec<_>>();
+        // The control: an app alone has everything.
+        let alone = all(&stalled);
+        assert_eq!((alone.len(), other.try_take(2000, 1).is_none()), (1024, true));
+        drop(alone);
+        quota.set_apps(2);
+        let (first, second) = (all(&stalled), all(&other));
+        assert_eq!((first.len(), second.len()), (512, 256));
+        drop((first, second));
+        assert_eq!((stalled.taken.get(), quota.taken()), (0, 0));
     }
 
     #[test]

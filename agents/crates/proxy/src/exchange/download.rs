@@ -114,9 +114,11 @@ impl<'a, D: Downstream> Download<'a, D> {
         self.long_lived
     }
 
-    /// Either side may be silent for long: nobody is slow.
+    /// Either side may be silent for long: nobody is slow. A call of gRPC that holds a connection of its own is one only once the
+    /// app has answered: else any client could hold one by calling its request a call.
     pub(crate) fn is_conversation(&self) -> bool {
-        self.tunnel || self.exchange.grpc
+        let may_be_a_call = || self.stage != Stage::Head || self.exchange.app.bounds().shares_connections;
+        self.tunnel || self.exchange.grpc && may_be_a_call()
     }
 
     /// How long the app's connection may wait for its next exchange, as far as the response tells.

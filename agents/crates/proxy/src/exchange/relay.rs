@@ -108,6 +108,8 @@ struct Waiting {
     /// Time for which the client was behind in the present measurement of its rate, and the bytes that it took.
     behind_ms: u64,
     taken: u64,
+    /// Bytes that were held for the client when last looked: what a shared queue has of them leaves between two polls.
+    held: usize,
     seen_ms: u64,
 }
 
@@ -121,6 +123,7 @@ impl Waiting {
             upload_from: (now_ms, 0),
             behind_ms: 0,
             taken: 0,
+            held: 0,
             seen_ms: now_ms,
         }
     }
@@ -195,7 +198,9 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Relayed, Failure>> {
-        let mut progressed = false;
+        let taken = self.waiting.held.saturating_sub(self.download.downstream.held());
+        self.waiting.taken += taken as u64;
+        let mut progressed = taken > 0;
         if self.download.downstream.connection_backlog().is_some_and(|backlog| backlog.is_cut()) {
             return Poll::Ready(Err(Failure::ClientStalled));
         }
@@ -223,9 +228,9 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
                 self.download.settle()?;
             }
             let downstream = &mut *self.download.downstream;
-            let waiting = downstream.backlog();
+            let waiting = downstream.held();
             let flushed = downstream.poll_flush(cx)?.is_ready();
-            let taken = waiting.saturating_sub(downstream.backlog());
+            let taken = waiting.saturating_sub(downstream.held());
             self.waiting.taken += taken as u64;
             progressed |= taken > 0;
             if done && flushed {
@@ -329,7 +334,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
 
     /// What cannot go on by itself, by what the codecs and buffers hold.
     fn wait(&self) -> Wait {
-        if self.download.downstream.backlog() > 0 {
+        if self.download.downstream.backlog() > 0 || self.is_behind() {
             Wait::Client
         } else if self.download.is_tunnel() {
             if self.upload.is_done() { Wait::HalfClosed } else { Wait::Tunnel }
@@ -349,6 +354,7 @@ impl<'a, D: Downstream, U: Upstream> Relay<'a, D, U> {
 
     fn poll_deadline(&mut self, cx: &mut Context<'_>, progressed: bool) -> Poll<Result<Relayed, Failure>> {
         let now = self.download.exchange.core.alarms.now_ms();
+        self.waiting.held = self.download.downstream.held();
         let wait = self.wait();
         self.waiting.see(wait, progressed, self.upload.bytes(), now);
         if wait != Wait::Client {

@@ -364,19 +364,26 @@ impl Table {
         let half_open = self.half_open.saturating_add(waiting);
         let limits = &self.core.limits;
         let mut reply = Vec::new();
-        if self.is_leaving() || self.core.is_full() && !self.core.make_room() {
+        if self.is_leaving() {
             let transmit = self.quic.refuse(incoming, &mut reply);
             return self.replies.push((transmit, reply));
         }
         if half_open >= limits.half_open_max.saturating_mul(HALF_OPEN_FACTOR) {
             return self.quic.ignore(incoming);
         }
-        // Under load a client has to show first that it gets what is sent to the address it claims (RFC 9000, 8.1.2).
-        if half_open >= limits.half_open_max && incoming.may_retry() && !incoming.remote_address_validated() {
+        // Under load a client has to show first that it gets what is sent to the address it claims (RFC 9000, 8.1.2): else
+        // forged addresses would have connections of others closed.
+        let is_full = self.core.is_full();
+        let is_busy = is_full || half_open >= limits.half_open_max;
+        if is_busy && incoming.may_retry() && !incoming.remote_address_validated() {
             if let Ok(transmit) = self.quic.retry(incoming, &mut reply) {
                 self.replies.push((transmit, reply));
             }
             return;
+        }
+        if is_full && !(self.core.may_enter(incoming.remote_address().ip()) && self.core.make_room()) {
+            let transmit = self.quic.refuse(incoming, &mut reply);
+            return self.replies.push((transmit, reply));
         }
         self.arrivals.push_back(incoming);
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{App, Share};
+use super::{App, AppShare};
 use crate::upstream::Instance;
 
 /// The right to have an instance work on a request. Given back early by exchanges that the app is no longer at work on.
@@ -41,7 +41,7 @@ pub(crate) struct Serving {
     judged: bool,
     client: u64,
     /// Its client's share, unless the instance's connections are shared by many requests.
-    connection: Option<Share>,
+    connection: Option<AppShare>,
 }
 
 impl Serving {
@@ -50,7 +50,7 @@ impl Serving {
         instance: Rc<Instance>,
         trial: bool,
         client: u64,
-        connection: Option<Share>,
+        connection: Option<AppShare>,
     ) -> Self {
         instance.begin();
         Self { app: Rc::clone(app), instance, trial, judged: false, client, connection }
@@ -115,8 +115,9 @@ impl Drop for Serving {
         if self.trial && !self.judged && self.instance.standing.abandoned(true) {
             self.changed();
         }
-        // Other requests of a client at its share wait for exactly this.
-        let was_wanted = self.app.waiting.get() > 0 && !self.app.may_connect(self.client);
+        // Requests of a client at its share, or of an app at its part, wait for exactly this.
+        let was_short = || !self.app.has_connection() || !self.app.may_connect(self.client);
+        let was_wanted = self.app.waiting.get() > 0 && was_short();
         if self.connection.take().is_some() && was_wanted {
             self.app.dispatch();
         }

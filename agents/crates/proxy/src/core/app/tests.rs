@@ -18,7 +18,12 @@ struct Stage {
 /// An app with so many instances, which take one request each unless it is said otherwise.
 fn stage(count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
     let clock = Alarms::new();
-    let app = App::new("app_a", &clock, &Quota::new(CONNECTIONS_MAX));
+    stage_on(&Quota::new(CONNECTIONS_MAX), clock, count, change)
+}
+
+/// The same, of a core with these connections to apps.
+fn stage_on(connections: &Rc<Quota>, clock: Rc<Alarms>, count: usize, change: impl FnOnce(&mut AppTraffic)) -> Stage {
+    let app = App::new("app_a", &clock, connections, &Quota::new(usize::MAX));
     let instances: Vec<_> = (0..count).map(|number| instance(&format!("ins_{number}"))).collect();
     let stage = Stage { clock, app, instances };
     stage.set(&stage.instances, change);
@@ -412,4 +417,65 @@ fn those_that_wait_for_their_own_share_do_not_have_others_refused() {
     let _taken: Vec<_> = (0..CONNECTIONS_MAX / 4).map(|_| stage.ask(of_client(1))).collect();
     let _waiting = stage.later(of_client(1));
     assert_eq!(stage.app.slots_wanted_since_ms(), None);
+}
+
+/// Has so many clients take all the connections of an app that they get; their responses never end.
+fn stall(stage: &Stage, clients: u64) -> Vec<Serving> {
+    let clients = (0..CONNECTIONS_MAX as u64).map(|number| number % clients);
+    let served = clients.filter_map(|client| match stage.ask(Asks { client, ..Asks::default() }) {
+        Acquired::Here(serving, slot) => {
+            drop(slot);
+            Some(serving)
+        }
+        _ => None,
+    });
+    served.collect()
+}
+
+#[test]
+fn an_app_that_never_answers_leaves_connections_to_another() {
+    let connections = Quota::new(CONNECTIONS_MAX);
+    let stage = || stage_on(&connections, Alarms::new(), 1, |traffic| traffic.connections_per_instance = 10_000);
+    let (stalled, other) = (stage(), stage());
+    connections.set_apps(2);
+    let taken = stall(&stalled, 4096);
+    assert_eq!(taken.len(), CONNECTIONS_MAX / 2);
+    for client in 4_000..4_100 {
+        let asks = Asks { client, ..Asks::default() };
+        assert!(matches!(other.ask(asks), Acquired::Here(..)), "client {client} has to wait");
+    }
+    // One that waits for the app's own share gets the next connection.
+    let mut waiting = stalled.later(Asks { client: 5_000, ..Asks::default() });
+    let mut taken = taken.into_iter();
+    drop((taken.next(), taken.next()));
+    assert!(told(&mut waiting).unwrap().is_ok());
+}
+
+#[test]
+fn a_few_clients_that_hold_an_app_s_connections_leave_some_to_others() {
+    let stage = stage(1, |traffic| traffic.connections_per_instance = 10_000);
+    let taken = stall(&stage, 8);
+    assert!(taken.len() < CONNECTIONS_MAX - 100, "{}", taken.len());
+    let mut newcomers = (100..200).map(|client| stage.ask(Asks { client, ..Asks::default() }));
+    assert!(newcomers.all(|acquired| matches!(acquired, Acquired::Here(..))));
+}
+
+#[test]
+fn long_heads_of_a_few_clients_refuse_no_other_client_s() {
+    const MIB: usize = 1024 * 1024;
+    let heads = Quota::new(32 * MIB);
+    heads.set_apps(2);
+    let app = |key| App::new(key, &Alarms::new(), &Quota::new(CONNECTIONS_MAX), &heads);
+    let (first, second, third) = (app("app_a"), app("app_b"), app("app_c"));
+    let flood = |app: &Rc<App>, clients: std::ops::Range<u64>| {
+        let of_client = |client| (0..512).map_while(move |_| app.keep_head(client, 64 * 1024));
+        clients.flat_map(of_client).collect::<Vec<_>>()
+    };
+    let newcomers_are_kept =
+        |app: &Rc<App>| (100..200).filter_map(|client| app.keep_head(client, 8 * 1024)).count() == 100;
+    // Four clients had all of it when each had a quarter, whatever was left.
+    let _kept = flood(&first, 0..4);
+    assert!([&first, &second, &third].into_iter().all(newcomers_are_kept));
+    let _more = flood(&second, 4..8);
+    assert!([&second, &third].into_iter().all(newcomers_are_kept));
 }
