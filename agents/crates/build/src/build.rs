@@ -41,7 +41,7 @@ pub async fn build(
             // It counts as the build does: one that leaves the build no room would let none succeed any more.
             let half = limits.disk_bytes / 2;
             let is_large = places.cache.exists() && {
-                let size = size::of(&[&places.cache], half)?;
+                let size = size::of_folders(&[&places.cache], half)?;
                 size.used_bytes > half || size.too_deep
             };
             let without_cache = without_cache || is_large;
