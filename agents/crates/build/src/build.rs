@@ -41,7 +41,7 @@ pub async fn build(
             // The cache counts against the build's bound: a cache that leaves no room would make every later build fail.
             let half = limits.disk_bytes / 2;
             let is_large = places.cache.exists() && {
-                let size = size::of(&[&places.cache], half)?;
+                let size = size::of_folders(&[&places.cache], half)?;
                 size.used_bytes > half || size.too_deep
             };
             let without_cache = without_cache || is_large;

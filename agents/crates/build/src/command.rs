@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroup;
@@ -185,12 +187,12 @@ impl Workshop<'_> {
 
     /// Completes when the build's folders exceed their bound, or the disk is full.
     fn watch_size(&self) -> impl Future<Output = Excess> + use<> {
-        let (folders, limit_bytes) = (self.counted(), self.limits.disk_bytes);
+        let written = self.written();
         async move {
             loop {
                 sleep(SIZE_PAUSE).await;
                 // If counting fails, the next count or the one at the command's end catches it.
-                if let Ok(Some(excess)) = excess(folders.clone(), limit_bytes).await {
+                if let Ok(Some(excess)) = excess(written.clone()).await {
                     return excess;
                 }
             }
@@ -199,14 +201,26 @@ impl Workshop<'_> {
 
     /// Fails a build that exceeds its bound: a command may end between two counts of its folders.
     pub(crate) async fn check_size(&self, doing: &str) -> Result<(), BuildError> {
-        let found = excess(self.counted(), self.limits.disk_bytes).await;
+        let found = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Err(BuildError::Cancelled),
+            () = sleep_until(self.deadline) => {
+                return Err(BuildError::Timeout { limit: self.limit, doing: doing.to_owned() });
+            }
+            found = excess(self.written()) => found,
+        };
         let found = found.map_err(BuildError::server("counting what the build wrote"))?;
         found.map_or(Ok(()), |excess| Err(excess.error(doing.to_owned())))
     }
 
-    /// Folders that the build's commands may write to.
-    fn counted(&self) -> [PathBuf; 2] {
-        [self.places.folder.clone(), self.places.cache.clone()]
+    /// Folders that the build's commands may write to, and what finds their processes.
+    fn written(&self) -> Written {
+        Written {
+            folders: [self.places.folder.clone(), self.places.cache.clone()],
+            deployment: self.deployment.clone(),
+            user: self.options.user,
+            limit_bytes: self.limits.disk_bytes,
+        }
     }
 
     /// Folders of the build to write, the system to read. Shared folders are writable if the build has no replacement for them.
@@ -296,9 +310,34 @@ impl Excess {
     }
 }
 
-async fn excess(folders: [PathBuf; 2], limit_bytes: u64) -> io::Result<Option<Excess>> {
-    let counted = spawn_blocking(move || size::of(&folders.each_ref().map(PathBuf::as_path), limit_bytes)).await;
-    let size = counted.map_err(io::Error::other)??;
+/// What counts against a build's disk limit.
+#[derive(Clone)]
+struct Written {
+    folders: [PathBuf; 2],
+    deployment: DeploymentId,
+    user: Option<u32>,
+    limit_bytes: u64,
+}
+
+/// Stops a count that nobody waits for any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn excess(written: Written) -> io::Result<Option<Excess>> {
+    let Written { folders, deployment, user, limit_bytes } = written;
+    let stop = StopOnDrop(Arc::default());
+    let stopped = Arc::clone(&stop.0);
+    let counted = spawn_blocking(move || {
+        let processes = leftover::processes(&deployment, user);
+        let folders = folders.each_ref().map(PathBuf::as_path);
+        size::of(&size::Counted { folders: &folders, processes: &processes, limit_bytes }, &stopped)
+    });
+    let size = counted.await.map_err(io::Error::other)??;
     Ok(if size.used_bytes > limit_bytes {
         Some(Excess::Bytes(limit_bytes))
     } else if size.too_deep {

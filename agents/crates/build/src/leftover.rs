@@ -43,11 +43,24 @@ impl Drop for Turn {
     }
 }
 
+/// Processes of a build that run now. Blocking: it reads /proc.
+pub(crate) fn processes(deployment: &DeploymentId, user: Option<u32>) -> Vec<Pid> {
+    own(user).map_or_else(|| marked(&mark(deployment)).found, owned)
+}
+
+fn mark(deployment: &DeploymentId) -> String {
+    format!("{MARK}={deployment}")
+}
+
+/// A user that a build shares with the agent isn't the build's alone.
+fn own(user: Option<u32>) -> Option<u32> {
+    user.filter(|user| *user != 0 && *user != geteuid().as_raw())
+}
+
 /// Kills until none is left. Blocking: it waits for the kernel.
 pub(crate) fn end(deployment: &DeploymentId, user: Option<u32>) {
-    let mark = format!("{MARK}={deployment}");
-    // Whoever shares the agent's user isn't a build's alone.
-    let user = user.filter(|user| *user != 0 && *user != geteuid().as_raw());
+    let mark = mark(deployment);
+    let user = own(user);
     let begun = Instant::now();
     let until = begun + LIMIT;
     loop {

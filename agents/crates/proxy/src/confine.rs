@@ -150,10 +150,17 @@ pub fn confine() -> io::Result<()> {
     if user.is_some() && rustix::thread::set_thread_uid(Uid::ROOT).is_ok() {
         return Err(io::Error::other("the user could be changed back"));
     }
+    let stays_root = geteuid().is_root();
+    if stays_root {
+        tracing::warn!(
+            "the proxy stays root, so it connects to no Unix socket: apps on one can't be reached. Create an account \
+             fairlead-proxy with a number that this container or user namespace knows, and allow CAP_SETUID and CAP_SETGID"
+        );
+    }
     let has_seccomp = Path::new("/proc/sys/kernel/seccomp/actions_avail").exists();
     let landlock = forbid_files().map_err(io::Error::other)?;
     if has_seccomp {
-        for program in programs().map_err(io::Error::other)? {
+        for program in programs(!stays_root).map_err(io::Error::other)? {
             apply_filter(&program).map_err(io::Error::other)?;
         }
     } else {
@@ -222,7 +229,7 @@ fn forbid_files() -> Result<RulesetStatus, landlock::RulesetError> {
 }
 
 /// Returns the filters in the order in which they are applied: the allow list comes last, because it allows no further filter.
-fn programs() -> Result<[BpfProgram; 3], BackendError> {
+fn programs(unix_sockets: bool) -> Result<[BpfProgram; 3], BackendError> {
     let always = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<BTreeMap<_, _>>();
     let refuse = |error: libc::c_int| SeccompAction::Errno(error.cast_unsigned());
     let deadly = filter(always(DEADLY), SeccompAction::Allow, SeccompAction::KillProcess)?;
@@ -230,12 +237,12 @@ fn programs() -> Result<[BpfProgram; 3], BackendError> {
     let unknown = filter(always(&[libc::SYS_clone3]), SeccompAction::Allow, refuse(libc::ENOSYS))?;
     let mut allowed = always(ALLOWED);
     allowed.extend(always(ALLOWED_HERE));
-    allowed.extend(conditional()?);
+    allowed.extend(conditional(unix_sockets)?);
     Ok([deadly, unknown, filter(allowed, refuse(libc::EPERM), SeccompAction::Allow)?])
 }
 
-/// System calls that are allowed with some arguments only.
-fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+/// System calls that are allowed with some arguments only. Unix sockets lead root to the agent, Docker and every database.
+fn conditional(unix_sockets: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let bits = |value: libc::c_int| u64::from(value.cast_unsigned());
     let any_of = |index, values: &[u64]| -> Result<Vec<SeccompRule>, BackendError> {
         values.iter().map(|value| one(&[(index, u64::MAX, *value)])).collect()
@@ -243,6 +250,19 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let not_executable = || one(&[(2, bits(libc::PROT_EXEC), 0)]);
     let stream =
         |family| one(&[(0, u64::MAX, bits(family)), (1, SOCKET_TYPE_MASK, bits(libc::SOCK_STREAM)), (2, u64::MAX, 0)]);
+    let mut sockets = vec![
+        stream(libc::AF_INET)?,
+        stream(libc::AF_INET6)?,
+        // Questions about the user at the other end of a local connection; it changes nothing without CAP_NET_ADMIN.
+        one(&[
+            (0, u64::MAX, bits(libc::AF_NETLINK)),
+            (1, SOCKET_TYPE_MASK, bits(libc::SOCK_DGRAM)),
+            (2, u64::MAX, bits(libc::NETLINK_SOCK_DIAG)),
+        ])?,
+    ];
+    if unix_sockets {
+        sockets.push(stream(libc::AF_UNIX)?);
+    }
     Ok(BTreeMap::from([
         (libc::SYS_clone, vec![one(&[(0, bits(THREAD | NAMESPACES), bits(THREAD))])?]),
         (
@@ -258,20 +278,7 @@ fn conditional() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         (libc::SYS_prlimit64, any_of(0, &[0])?),
         (libc::SYS_setpriority, any_of(1, &[0])?),
         (libc::SYS_tgkill, any_of(0, &[bits(getpid().as_raw_pid())])?),
-        (
-            libc::SYS_socket,
-            vec![
-                stream(libc::AF_INET)?,
-                stream(libc::AF_INET6)?,
-                stream(libc::AF_UNIX)?,
-                // Queries for the user at the other end of a local connection; they change nothing without CAP_NET_ADMIN.
-                one(&[
-                    (0, u64::MAX, bits(libc::AF_NETLINK)),
-                    (1, SOCKET_TYPE_MASK, bits(libc::SOCK_DGRAM)),
-                    (2, u64::MAX, bits(libc::NETLINK_SOCK_DIAG)),
-                ])?,
-            ],
-        ),
+        (libc::SYS_socket, sockets),
     ]))
 }
 
@@ -297,6 +304,9 @@ mod tests {
 
     #[test]
     fn every_filter_compiles_for_this_processor() {
-        assert!(programs().unwrap().iter().all(|program| program.len() > 3 && program.len() < 4096));
+        for unix_sockets in [false, true] {
+            let programs = programs(unix_sockets).unwrap();
+            assert!(programs.iter().all(|program| program.len() > 3 && program.len() < 4096));
+        }
     }
 }

@@ -44,6 +44,15 @@ pub fn loose_path(path: &[u8]) -> Option<Vec<u8>> {
     if plain { None } else { Some(resolve(&unescape(&unescape(path)), trimmed)) }
 }
 
+/// What follows the authority of a network-path reference (RFC 3986, 4.2) as browsers and Node's `URL` read it: `/admin` for
+/// `//x/admin` and `/\x/admin`. `None` for any other path.
+pub(crate) fn without_authority(path: &[u8]) -> Option<&[u8]> {
+    let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let slashes = path.iter().take_while(|byte| is_slash(byte)).count();
+    let authority = path.get(slashes..).filter(|_| slashes > 1)?;
+    Some(authority.iter().position(is_slash).map_or(b"/", |end| &authority[end..]))
+}
+
 fn unescape(path: &[u8]) -> Vec<u8> {
     let mut read = Vec::with_capacity(path.len());
     let mut rest = path;

@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 
 use fairlead_model::{RouteError, route_key, wildcard_of};
 
-use crate::path::{lenient_path, loose_path};
+use crate::path::{lenient_path, loose_path, without_authority};
 
 /// What a look-up found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +128,25 @@ impl<T: Copy + PartialEq> RouteTable<T> {
                 return if matches!(other, Some(RouteMatch::Found(_))) { RouteMatch::Ambiguous } else { miss };
             }
         };
+        // An app whose route strips its prefix reads an authority behind that prefix.
+        if let Some(rest) = without_authority(&path[found.path.len()..])
+            && self.find_reading(own, host, &[&found.path, rest].concat()) != RouteMatch::Found(found.target)
+        {
+            return RouteMatch::Ambiguous;
+        }
+        self.check_reading(own, host, path, found)
+    }
+
+    /// Finds the route of another reading of the path.
+    fn find_reading(&self, own: Option<&Host<T>>, host: &[u8], path: &[u8]) -> RouteMatch<T> {
+        match self.find_by(own, host, |prefix| begins(path, &prefix.path)) {
+            Ok(found) => self.check_reading(own, host, path, found),
+            Err(miss) => miss,
+        }
+    }
+
+    /// Checks that the lenient and the loose reading of a path lead where its bytes lead.
+    fn check_reading(&self, own: Option<&Host<T>>, host: &[u8], path: &[u8], found: &Prefix<T>) -> RouteMatch<T> {
         let exact = RouteMatch::Found(found.target);
         if let Some(lenient) = lenient_path(path)
             && self.find_leniently(own, host, &lenient) != exact
@@ -217,8 +236,11 @@ fn begins(path: &[u8], prefix: &[u8]) -> bool {
         || prefix.is_empty()
 }
 
-/// Does the same without regard to case; with `format`, also if the last segment continues with a dot and an extension.
+/// Does the same without regard to case; with `format`, also if the last segment continues with a dot and an extension. Slashes
+/// behind an extension do not count: Rails drops them before it looks for a format.
 fn begins_loosely(path: &[u8], prefix: &[u8], format: bool) -> bool {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let path = if format { &path[..end] } else { path };
     let Some((start, rest)) = path.split_at_checked(prefix.len()) else { return false };
     let goes_on = match rest.split_first() {
         None | Some((b'/', _)) => true,
@@ -301,6 +323,21 @@ mod tests {
         for (path, target) in [("/admin/%61", 2), ("/admin//x", 2), ("/x%2fy", 1), ("/a/../b", 1), ("/a%20b/x", 3)] {
             assert_eq!(find(path), RouteMatch::Found(target), "{path}");
         }
+        // `new URL(path, base)` takes the first segment for a host.
+        for path in [
+            "//x/admin",
+            "/\\x/admin",
+            "///x/admin/y",
+            "/\\/x\\admin",
+            "//u%2f@x/admin",
+            "//x/%61dmin",
+            "//x/y/../admin",
+        ] {
+            assert_eq!(find(path), RouteMatch::Ambiguous, "{path}");
+        }
+        for path in ["//x/other", "//x", "/\\", "//x//y/admin", "/x//y/admin"] {
+            assert_eq!(find(path), RouteMatch::Found(1), "{path}");
+        }
         let wild = RouteTable::build([("*.test", "/", 1), ("*.test", "/admin", 2)]).unwrap();
         assert_eq!(wild.find(b"a.test", b"/%61dmin"), RouteMatch::Ambiguous);
         assert_eq!(wild.find(b"other", b"/%61dmin"), RouteMatch::NoHost);
@@ -344,7 +381,7 @@ mod tests {
             assert_eq!(open.find(b"h.test", path.as_bytes()), RouteMatch::Found(1), "{path}");
         }
         // A format has the same guard as the path without it.
-        for path in ["/admin.json", "/ADMIN.css", "/admin.%6Ason"] {
+        for path in ["/admin.json", "/ADMIN.css", "/admin.%6Ason", "/admin.json/", "/admin.json%2F/"] {
             assert_eq!(guarded.find(b"h.test", path.as_bytes()), RouteMatch::Found(2), "{path}");
         }
         for (path, target) in [
@@ -356,12 +393,33 @@ mod tests {
             ("/Other", 1),
             ("/admin.min.css", 1),
             ("/admin.d/x", 1),
+            ("/admin.d/x/", 1),
+            ("//x/other", 1),
             ("/a%20b", 1),
             ("/", 1),
             ("/.well-known/x", 1),
             ("/adm%20in", 1),
         ] {
             assert_eq!(guarded.find(b"h.test", path.as_bytes()), RouteMatch::Found(target), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_authority_in_the_path_does_not_slip_past_a_guard() {
+        let routes = [("/", 1, OPEN), ("/admin", 2, GUARDED), ("/api", 3, OPEN), ("/api/admin", 4, GUARDED)];
+        let with = |guard: fn(Guard) -> Guard| {
+            let routes = routes.map(|(path, target, own)| ("h.test", path, target, guard(own)));
+            RouteTable::guarded(routes).unwrap()
+        };
+        let table = with(|guard| guard);
+        // The last two reach an app without `/api`.
+        for path in
+            ["//x/admin", "/\\x/ADMIN", "//x/admin.json", "//x/admin%20", "/api//x/admin", "/api/\\x/Admin.json"]
+        {
+            assert_eq!(table.find(b"h.test", path.as_bytes()), RouteMatch::Ambiguous, "{path}");
+        }
+        for (path, target) in [("/x/admin", 1), ("/api/x/admin", 3), ("/api//x/y", 3), ("/admin//x/y", 2)] {
+            assert_eq!(table.find(b"h.test", path.as_bytes()), RouteMatch::Found(target), "{path}");
         }
     }
 

@@ -209,7 +209,7 @@ impl Supervisor {
                     asked = Some(grace);
                     continue;
                 }
-                event = channel.receive() => event,
+                event = channel.receive_only_messages() => event,
             };
             match event {
                 Ok(Some(ShimEvent { body: Some(shim_event::Body::Status(status)) })) if !status.running => return,
@@ -320,7 +320,7 @@ impl Supervisor {
             channel.send(&ShimCommand { body: Some(body) }, &[]).await.map_err(silent)?;
         }
         loop {
-            let event = channel.receive().await.map_err(silent)?;
+            let event = channel.receive_only_messages().await.map_err(silent)?;
             match event.ok_or_else(|| silent("it closed the connection"))?.body {
                 Some(shim_event::Body::Hello(hello)) if !local_protocol_accepted(hello.protocol_version) => {
                     return Err(silent(format!("it speaks protocol {}", hello.protocol_version)));

@@ -13,6 +13,9 @@ use tokio::net::UnixStream;
 /// Longest message; a snapshot of some thousand routes with their certificates fits many times.
 pub const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// Most descriptors that wait for their message: a socket for each address and core of a large server fits.
+const DESCRIPTORS_MAX: usize = 4096;
+
 /// Why a local channel ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
@@ -28,6 +31,9 @@ pub enum ChannelError {
         /// Its length.
         length: usize,
     },
+    /// More descriptors than any message carries.
+    #[error("more than the {DESCRIPTORS_MAX} descriptors allowed came with one message")]
+    TooManyDescriptors,
     /// The bytes are no such message.
     #[error("the peer sent what is not a message")]
     Malformed(#[from] prost::DecodeError),
@@ -62,12 +68,27 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
 
     /// The next message; `None` when the peer closed between two. Cancel-safe.
     pub async fn receive(&mut self) -> Result<Option<In>, ChannelError> {
+        self.receive_with(DESCRIPTORS_MAX).await
+    }
+
+    /// The same where no message carries descriptors: closes them as they arrive, also before their message is whole, so that
+    /// the peer can't use up those of this process.
+    pub async fn receive_only_messages(&mut self) -> Result<Option<In>, ChannelError> {
+        self.receive_with(0).await
+    }
+
+    async fn receive_with(&mut self, descriptors_max: usize) -> Result<Option<In>, ChannelError> {
         loop {
             if let Some(message) = self.buffered()? {
                 return Ok(Some(message));
             }
             let mut bytes = [0u8; 16 * 1024];
             let count = descriptor::receive(&self.stream, &mut bytes, &mut self.ancillary).await?;
+            if descriptors_max == 0 {
+                self.ancillary.descriptors.clear();
+            } else if self.ancillary.descriptors.len() > descriptors_max {
+                return Err(ChannelError::TooManyDescriptors);
+            }
             match count {
                 0 if self.unread.is_empty() => return Ok(None),
                 0 => return Err(ChannelError::Truncated),
@@ -86,11 +107,6 @@ impl<Out: Message, In: Message + Default> LocalChannel<Out, In> {
     pub fn take_descriptors(&mut self, count: usize) -> Vec<OwnedFd> {
         let arrived = &mut self.ancillary.descriptors;
         arrived.drain(..count.min(arrived.len())).collect()
-    }
-
-    /// Closes descriptors that arrived with messages that carry none.
-    pub fn drop_descriptors(&mut self) {
-        self.ancillary.descriptors.clear();
     }
 
     fn buffered(&mut self) -> Result<Option<In>, ChannelError> {
@@ -156,6 +172,45 @@ mod tests {
         far.receive().await.unwrap().unwrap();
         assert_eq!((far.take_descriptors(1).len(), far.take_descriptors(2).len()), (1, 1));
         assert!(far.take_descriptors(1).is_empty());
+    }
+
+    /// Announces the longest message and sends bytes of it, each with as many descriptors as travel together.
+    async fn flood(stream: &UnixStream, batches: usize) {
+        let file = tempfile::tempfile().unwrap();
+        let length = u32::try_from(MESSAGE_BYTES_MAX).unwrap();
+        descriptor::send(stream, &length.to_be_bytes(), &[]).await.unwrap();
+        let batch = [file.as_fd(); 32];
+        for _ in 0..batches {
+            // The receiver may have given up.
+            descriptor::send(stream, &[0], &batch).await.ok();
+        }
+    }
+
+    #[tokio::test]
+    async fn descriptors_of_a_message_that_never_ends_are_bounded() {
+        let (near, mut far) = pair();
+        let batches = DESCRIPTORS_MAX / 32 + 2;
+        let (ended, ()) = tokio::join!(far.receive(), flood(&near.stream, batches));
+        assert!(matches!(ended, Err(ChannelError::TooManyDescriptors)), "{ended:?}");
+    }
+
+    #[tokio::test]
+    async fn descriptors_that_no_message_carries_are_closed_as_they_arrive() {
+        // The control: beside a message that may carry them, they wait until it is whole.
+        for (only_messages, kept) in [(false, 4 * 32), (true, 0)] {
+            let (near, mut far) = pair();
+            flood(&near.stream, 4).await;
+            while far.unread.len() < 4 + 4 {
+                let receive =
+                    async { if only_messages { far.receive_only_messages().await } else { far.receive().await } };
+                tokio::select! {
+                    biased;
+                    ended = receive => panic!("{ended:?}"),
+                    () = tokio::task::yield_now() => {}
+                }
+            }
+            assert_eq!(far.ancillary.descriptors.len(), kept);
+        }
     }
 
     #[tokio::test]

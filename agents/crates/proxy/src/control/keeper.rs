@@ -200,7 +200,7 @@ impl Kept {
                 tracing::info!(pid, "the proxy that serves listens elsewhere and is replaced");
                 // It closes the channel when it ends, and only then are its addresses free.
                 if link::command(&channel, drain(at_once(EXIT_TIMEOUT))).await.is_ok() {
-                    while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive()).await, Ok(Ok(Some(_)))) {}
+                    while matches!(timeout(2 * EXIT_TIMEOUT, channel.receive_only_messages()).await, Ok(Ok(Some(_)))) {}
                 }
             }
             Ok(None) => {}
@@ -263,11 +263,10 @@ impl Kept {
             let failed = tokio::select! {
                 // What was said before a pause of the whole machine is heard before the pause counts as silence.
                 biased;
-                event = self.channel.receive() => match event {
+                // No event has descriptors: a proxy in the wrong hands could use up those of this process.
+                event = self.channel.receive_only_messages() => match event {
                     Ok(Some(event)) => {
                         self.heard = Instant::now();
-                        // No event carries descriptors: a hijacked proxy could use up those of this process.
-                        self.channel.drop_descriptors();
                         let is_second = matches!(event.body, Some(proxy_event::Body::Stats(_)));
                         self.event(event.body, stats);
                         is_second && self.look_after_log().await.is_err()

@@ -145,9 +145,8 @@ async fn retire(
     let mut keeper_lives = true;
     loop {
         tokio::select! {
-            received = channel.receive() => match received {
+            received = channel.receive_only_messages() => match received {
                 Ok(Some(event)) => {
-                    channel.drop_descriptors();
                     let told = match event.body {
                         Some(proxy_event::Body::Stats(frame)) => Some(Heard::Stats(pid, frame)),
                         Some(proxy_event::Body::Wake(wake)) => Some(Heard::Wake(wake.app_key)),
