@@ -397,7 +397,7 @@ async fn interim_responses_reach_the_client() {
 }
 
 #[tokio::test]
-async fn a_client_keeps_its_connection_when_its_address_changes() {
+async fn a_client_keeps_its_connection_when_its_port_changes() {
     let app = App::echo().await;
     let proxy = Proxy::before(app.address).await;
     let client = connect(&proxy).await;
@@ -408,6 +408,28 @@ async fn a_client_keeps_its_connection_when_its_address_changes() {
         assert_eq!(get(&client.send, &format!("/{number}")).await.0, 200);
     }
     assert_eq!(app.connections(), 1, "another core has served it");
+}
+
+#[tokio::test]
+async fn an_address_that_no_handshake_has_proved_is_not_the_client() {
+    let app = App::echo().await;
+    let proxy = Proxy::before(app.address).await;
+    let client = connect(&proxy).await;
+    assert!(get(&client.send, "/").await.1.contains("x-forwarded-for: 127.0.0.1\r\n"));
+    let mut stream = client.send.clone().send_request(request("POST", "/")).await.unwrap();
+    // What a client could forge: from now on its datagrams come from another address.
+    client.endpoint.rebind(std::net::UdpSocket::bind("127.0.0.2:0").unwrap()).unwrap();
+    stream.send_data("later".into()).await.unwrap();
+    stream.finish().await.unwrap();
+    assert_eq!(stream.recv_response().await.unwrap().status(), 200);
+    let body = String::from_utf8(read(&mut stream).await.unwrap()).unwrap();
+    assert!(body.contains("x-forwarded-for: 127.0.0.1\r\n") && body.ends_with("later"), "{body}");
+    // Until the GOAWAY arrives, requests are still those of the proved address; then the connection takes no more.
+    while let Ok((_, body)) = ask(&client.send, request("GET", "/")).await {
+        let body = String::from_utf8(body).unwrap();
+        assert!(body.contains("x-forwarded-for: 127.0.0.1\r\n"), "{body}");
+    }
+    assert_eq!(get(&connect(&proxy).await.send, "/").await.0, 200);
 }
 
 #[tokio::test]

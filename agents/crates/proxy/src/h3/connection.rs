@@ -73,6 +73,7 @@ pub(crate) struct State {
     control: Option<StreamId>,
     /// Bytes of the control stream that the client's windows had no room for yet.
     unsaid: Bytes,
+    /// Client of every request: the address that the handshake has proved.
     remote: IpAddr,
     origin: Rc<Origin>,
     phase: Phase,
@@ -265,6 +266,11 @@ impl H3Connection {
                 Event::Stream(event) => state.stream_event(self, event),
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {}
             }
+        }
+        // QUIC follows a client to a new address before that is proved, and a client can forge it. So requests stay with the proved
+        // address, and the client has to prove the new one on a new connection.
+        if state.phase == Phase::Open && state.quic.remote_address().ip() != state.remote {
+            state.leave(self.core.alarms.now_ms());
         }
         // Responses that the client has not confirmed would be lost with the connection.
         if state.phase == Phase::Leaving && state.is_done() {
@@ -510,7 +516,6 @@ impl State {
                 }
             }
         };
-        self.follow_client();
         match opened {
             Opened::Fault(code) => self.close(code),
             Opened::Reset(code) => {
@@ -532,15 +537,6 @@ impl State {
     fn opening_bytes(&self) -> usize {
         let held = |stream: &Stream| if let Stream::Opening(opening) = stream { opening.held_bytes() } else { 0 };
         self.streams.values().map(held).sum()
-    }
-
-    /// Requests are the client's at the address that it has now.
-    fn follow_client(&mut self) {
-        let remote = self.quic.remote_address().ip();
-        if self.remote != remote {
-            self.remote = remote;
-            self.origin = Rc::new(Origin { client: Client::new(remote, true) });
-        }
     }
 
     fn read_uni(&mut self, connection: &Rc<H3Connection>, id: StreamId) {
