@@ -28,7 +28,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
       onClose={onClose}
       wide
       title="Add a server"
-      detail="A Linux machine with a processor that this control plane has an agent for: its own kind. It dials out to this control plane; nothing has to be opened for it."
+      detail="A Linux machine with a processor for which this control plane has an agent: by default, its own kind. It dials out to this control plane; nothing has to be opened for it."
     >
       <AddServer onClose={onClose} />
     </Dialog>
