@@ -94,6 +94,10 @@ test('several passkeys are added, named and removed, and one signs in', async ()
   await addPasskey('Laptop');
   // The first factor comes with recovery codes, shown once.
   const codes = page.getByRole('dialog', { name: 'Your recovery codes' });
+  await expect(codes.getByRole('list', { name: 'Recovery codes' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await expect(codes).toBeVisible();
   await expect(codes.getByRole('listitem')).toHaveCount(10);
   recoveryCodes = await codes.getByRole('listitem').allTextContents();
   await codes.getByRole('button', { name: 'I have kept them' }).click();
@@ -160,7 +164,7 @@ test('signing in by password asks for a code of the app, or a recovery code', as
   await typePassword();
   await page.getByLabel('Code').fill('000000');
   await page.getByRole('button', { name: 'Go on' }).click();
-  await expect(page.getByText('This code is wrong or was used already')).toBeVisible();
+  await expect(page.getByText('The code is wrong or was used already. Enter a new code.')).toBeVisible();
   // The one that set it up is spent; the app's next one is right already, for clocks that go fast.
   await page.getByLabel('Code').fill(totpOf(secret, 30_000));
   await page.getByRole('button', { name: 'Go on' }).click();

@@ -150,6 +150,11 @@ test('a developer cannot change the pages, redirects or headers of a protected h
     () => caller.domain.detach({ domainId }),
   ];
   await withProtected(async () => {
+    // Its page is read-only by this.
+    expect(await caller.domain.get({ domainId })).toMatchObject({
+      environmentId: production,
+      isEnvironmentProtected: true,
+    });
     for (const attack of attacks) await expect(attack()).rejects.toMatchObject(isProtected);
     const approver = await member('deployer');
     await approver.caller.domain.updatePolicy({ domainId, policy } as never);

@@ -13,9 +13,11 @@ export interface DialogProps {
   readonly children: ReactNode;
   readonly footer?: ReactNode;
   readonly wide?: boolean;
+  /** Only its own buttons close it: no Escape, no click outside and no cross. */
+  readonly held?: boolean;
 }
 
-export function Dialog({ open, onClose, title, detail, children, footer, wide = false }: DialogProps) {
+export function Dialog({ open, onClose, title, detail, children, footer, wide = false, held = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
@@ -31,12 +33,17 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       ref={dialog}
       aria-labelledby={titleId}
       onClose={onClose}
+      onCancel={(event) => {
+        if (held && event.target === dialog.current) event.preventDefault();
+      }}
       onPointerDown={(event) => {
-        if (event.target === dialog.current) onClose();
+        if (event.target === dialog.current && !held) onClose();
       }}
       onKeyDown={(event) => {
         // Shortcuts of the page must not fire through the modal.
         event.stopPropagation();
+        // A browser lets a page refuse `cancel` only once: the second Escape would close.
+        if (held && event.key === 'Escape') event.preventDefault();
       }}
       className={cn(
         'm-auto w-[calc(100vw-2rem)] rounded-card border border-line bg-raised p-0 text-ink shadow-float open:animate-arrive',
@@ -59,9 +66,11 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
             </footer>
           ) : null}
           {/* Last in order: the first thing focused is what the dialog is about. */}
-          <IconButton label="Close" onClick={onClose} className="absolute top-3 right-3">
-            <CrossIcon />
-          </IconButton>
+          {held ? null : (
+            <IconButton label="Close" onClick={onClose} className="absolute top-3 right-3">
+              <CrossIcon />
+            </IconButton>
+          )}
         </div>
       ) : null}
     </dialog>

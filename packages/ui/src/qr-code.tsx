@@ -19,8 +19,9 @@ export function QrCode({ value, label, className }: QrCodeProps) {
       aria-label={label}
       viewBox={`0 0 ${size} ${size}`}
       shapeRendering="crispEdges"
-      className={cn('size-48 rounded-control border border-line bg-white', className)}
+      className={cn('size-48 rounded-control border border-line', className)}
     >
+      <rect width={size} height={size} fill="white" />
       <path d={pathOf(data)} fill="black" />
     </svg>
   );

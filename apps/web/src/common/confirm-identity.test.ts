@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiRouter } from '@fairlead/api';
 import { expect, test } from 'vitest';
+import { proofNeeded, wasCancelled, withProof } from './confirm-identity.tsx';
 
 const source = join(import.meta.dirname, '..');
 
@@ -27,4 +28,13 @@ test('every page calls a procedure that needs a fresh session by the hook that a
     const direct = texts.filter((text) => text.includes(`.${path}.mutate(`));
     expect(direct, `${path} is called without the hook`).toEqual([]);
   }
+});
+
+test('a closed dialog marks the refusal as cancelled; a proof that the API does not accept stays a failure', async () => {
+  const refusal = proofNeeded('session.not_fresh');
+  const work = () => Promise.reject(refusal);
+  await expect(withProof(work, () => Promise.resolve(true))).rejects.toBe(refusal);
+  expect(wasCancelled(refusal)).toBe(false);
+  await expect(withProof(work, () => Promise.resolve(false))).rejects.toBe(refusal);
+  expect(wasCancelled(refusal)).toBe(true);
 });

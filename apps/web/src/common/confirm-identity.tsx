@@ -36,6 +36,32 @@ export function proofNeeded(code: string): Error | null {
   return isProof(code) ? Object.assign(new Error(SENTENCE[code]), { data: { errorCode: code } }) : null;
 }
 
+const cancelled = new WeakSet<object>();
+
+/** Whether the person closed the dialog that this refusal asked for. Pages then show no failure. */
+export function wasCancelled(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && cancelled.has(error);
+}
+
+/** Runs work, asks for the proof that its refusal names, and runs it again. */
+export async function withProof<T>(work: () => Promise<T>, ask: Prover['ask']): Promise<T> {
+  const asked = new Set<Proof>();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const { code } = readFailure(error);
+      // Shows each dialog once: if the API does not accept the answer, asking again would not help.
+      if (!isProof(code) || asked.has(code)) throw error;
+      if (!(await ask(code))) {
+        if (typeof error === 'object' && error !== null) cancelled.add(error);
+        throw error;
+      }
+      asked.add(code);
+    }
+  }
+}
+
 const ProverContext = createContext<Prover | null>(null);
 
 export function useProver(): Prover {
@@ -67,22 +93,7 @@ export function ConfirmIdentityProvider({ children }: { readonly children: React
     setQuestion(null);
     return isConfirmed;
   }, []);
-  const freshly = useCallback(
-    async <T,>(work: () => Promise<T>): Promise<T> => {
-      const asked = new Set<Proof>();
-      for (;;) {
-        try {
-          return await work();
-        } catch (error) {
-          const { code } = readFailure(error);
-          // Shows each dialog once: if the API does not accept the answer, asking again would not help.
-          if (!isProof(code) || asked.has(code) || !(await ask(code))) throw error;
-          asked.add(code);
-        }
-      }
-    },
-    [ask],
-  );
+  const freshly = useCallback(<T,>(work: () => Promise<T>): Promise<T> => withProof(work, ask), [ask]);
   return (
     <ProverContext value={{ freshly, ask }}>
       {children}

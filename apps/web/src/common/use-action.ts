@@ -3,6 +3,7 @@
 import { useToast } from '@fairlead/ui/toast';
 import type { UseMutationResult } from '@tanstack/react-query';
 import { readFailure } from '../api/failure.ts';
+import { wasCancelled } from './confirm-identity.tsx';
 
 export interface Action<Input> {
   readonly pending: boolean;
@@ -21,6 +22,7 @@ export function useAction<Output, Input>(
       mutation.mutate(input, {
         onSuccess: onDone,
         onError: (error) => {
+          if (wasCancelled(error)) return;
           const failure = readFailure(error);
           const id = failure.errorId === null ? '' : ` (error ${failure.errorId})`;
           toast({ tone: 'bad', title: failedTitle, detail: `${failure.message}${id}` });

@@ -24,7 +24,7 @@ export const peopleErrors = {
   'session.credentials_wrong': entry(401, 'UNAUTHORIZED', 'E-mail or password is wrong.'),
   'session.not_fresh': forbidden("Confirm that it's you, then try again."),
   'session.second_factor_required': forbidden('Confirm with a passkey or a code first, then try again.'),
-  'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Wait for the next one.'),
+  'session.code_wrong': entry(401, 'UNAUTHORIZED', 'The code is wrong or was used already. Enter a new code.'),
   'session.step_expired': entry(401, 'UNAUTHORIZED', 'That took too long. Sign in again from the start.'),
   'session.passkey_refused': entry(
     401,

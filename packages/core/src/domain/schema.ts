@@ -1,6 +1,6 @@
 // Owns the shape of domains and the rules of a host name that a person may attach.
 
-import { appIdSchema, domainIdSchema, environmentIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, domainIdSchema, environmentIdSchema, projectIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { policyInputSchema, policySchema } from '../traffic/schema.ts';
@@ -44,7 +44,10 @@ export const domainSchema = z.object({
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
+  projectId: projectIdSchema,
+  environmentId: environmentIdSchema,
   environmentName: z.string(),
+  isEnvironmentProtected: z.boolean(),
   serverName: z.string().nullable(),
   /** The proxy does more with its requests than to lead them to the app. */
   hasPolicy: z.boolean(),

@@ -14,7 +14,10 @@ interface DomainRow {
   readonly appId: string;
   readonly appName: string;
   readonly appSlug: string;
+  readonly projectId: string;
+  readonly environmentId: string;
   readonly environmentName: string;
+  readonly isEnvironmentProtected: boolean;
   readonly serverName: string | null;
   readonly isLocal: boolean | null;
   readonly policy: unknown;
@@ -44,7 +47,8 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
   }
   const rows = await ctx.tx.$queryRaw<DomainRow[]>`
     SELECT domain.id, domain.host, domain.path_prefix AS "pathPrefix", domain.created_at AS "createdAt", app.id AS "appId", app.name AS "appName",
-           app.slug AS "appSlug", environment.name AS "environmentName", server.name AS "serverName",
+           app.slug AS "appSlug", environment.project_id AS "projectId", environment.id AS "environmentId",
+           environment.name AS "environmentName", environment.protected AS "isEnvironmentProtected", server.name AS "serverName",
            server.is_local AS "isLocal",
            domain.policy
     FROM domain
@@ -63,6 +67,8 @@ export async function loadDomains(ctx: Ctx, filter: DomainFilter, links: AppLink
     hasPolicy: hasPolicy(policy),
     id: parseId('dom', row.id),
     appId: parseId('app', row.appId),
+    projectId: parseId('prj', row.projectId),
+    environmentId: parseId('env', row.environmentId),
     url: domainUrl(row, isLocal === true, links),
   }));
 }

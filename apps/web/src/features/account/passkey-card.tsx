@@ -98,7 +98,12 @@ function PasskeyDialog({ asked, onAsk }: PasskeyDialogProps) {
   const close = () => onAsk(null);
   const added = (codes: readonly string[]) => (codes.length === 0 ? close() : onAsk({ kind: 'codes', codes }));
   return (
-    <Dialog open={asked !== null} onClose={close} title={asked === null ? '' : TITLE[asked.kind]}>
+    <Dialog
+      open={asked !== null}
+      onClose={close}
+      title={asked === null ? '' : TITLE[asked.kind]}
+      held={asked?.kind === 'codes'}
+    >
       {asked?.kind === 'remove' ? <RemoveForm passkey={asked.passkey} onDone={close} /> : null}
       {asked?.kind === 'rename' ? <RenameForm passkey={asked.passkey} onDone={close} /> : null}
       {asked?.kind === 'add' ? <AddForm onAdded={added} /> : null}

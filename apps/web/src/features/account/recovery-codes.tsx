@@ -2,6 +2,7 @@
 // Recovery codes, shown once: to copy or to keep as a file.
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
+import { useEffect, useRef } from 'react';
 
 export interface RecoveryCodesProps {
   readonly codes: readonly string[];
@@ -9,6 +10,9 @@ export interface RecoveryCodesProps {
 }
 
 export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
+  const list = useRef<HTMLUListElement>(null);
+  // The form that had the focus is gone.
+  useEffect(() => list.current?.focus(), []);
   const text = `${codes.join('\n')}\n`;
   return (
     <div className="flex flex-col gap-4">
@@ -16,7 +20,12 @@ export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
         Each code works once in place of your passkey or authenticator app. Fairlead shows them only now. Keep them
         where you find them without this device.
       </p>
-      <ul className="grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-control bg-sunken px-4 py-3 font-mono text-sm">
+      <ul
+        ref={list}
+        tabIndex={-1}
+        aria-label="Recovery codes"
+        className="grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-control bg-sunken px-4 py-3 font-mono text-sm"
+      >
         {codes.map((code) => (
           <li key={code}>{code}</li>
         ))}

@@ -31,16 +31,20 @@ const TITLE = {
 export function TwoFactorCard({ account }: { readonly account: Outputs['account']['get'] }) {
   const toast = useToast();
   const client = useTRPCClient();
-  const call = useAccountCall();
+  const setting = useAccountCall();
+  const renewal = useAccountCall();
+  const failure = setting.failure ?? renewal.failure;
   const [shown, setShown] = useState<Shown | null>(null);
   const close = () => setShown(null);
 
   const begin = async () => {
-    const setup = await call.run(() => client.account.beginTwoFactor.mutate());
+    renewal.forget();
+    const setup = await setting.run(() => client.account.beginTwoFactor.mutate());
     if (setup !== undefined) setShown({ kind: 'setup', setup });
   };
   const renew = async () => {
-    const made = await call.run(() => client.account.rotateRecoveryCodes.mutate());
+    setting.forget();
+    const made = await renewal.run(() => client.account.rotateRecoveryCodes.mutate());
     if (made !== undefined) setShown({ kind: 'codes', codes: made.codes });
   };
   const turnedOn = (codes: readonly string[]) => {
@@ -57,7 +61,7 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
         <div className="min-w-0 flex-1 basis-56">
           <StateText tone={account.hasSecondFactor ? 'ok' : 'idle'}>{account.hasSecondFactor ? 'On' : 'Off'}</StateText>
           <p className="text-pretty text-sm text-ink-faint">
-            Sign-in asks for a code from your authenticator app after the password. A passkey needs no code.
+            When on, sign-in asks for a code from your authenticator app after the password. A passkey needs no code.
           </p>
         </div>
         {account.hasSecondFactor ? (
@@ -65,7 +69,7 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
             Turn off
           </Button>
         ) : (
-          <Button pending={call.pending} onClick={() => void begin()}>
+          <Button pending={setting.pending} onClick={() => void begin()}>
             Set up
           </Button>
         )}
@@ -78,22 +82,27 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
               {account.recoveryCodesLeft} of 10 recovery codes left. Each works once in place of your passkey or app.
             </p>
           </div>
-          <Button pending={call.pending} onClick={() => void renew()}>
+          <Button pending={renewal.pending} onClick={() => void renew()}>
             Renew recovery codes
           </Button>
         </div>
       ) : null}
-      {call.failure === null ? null : <ErrorNote className="mx-4 mb-4">{call.failure.message}</ErrorNote>}
-      <Dialog open={shown !== null} onClose={close} title={shown === null ? '' : TITLE[shown.kind]}>
+      {failure === null ? null : <ErrorNote className="mx-4 mb-4">{failure.message}</ErrorNote>}
+      <Dialog
+        open={shown !== null}
+        onClose={close}
+        title={shown === null ? '' : TITLE[shown.kind]}
+        held={shown?.kind === 'codes'}
+      >
         {shown?.kind === 'setup' ? <TwoFactorSetup setup={shown.setup} onDone={turnedOn} /> : null}
         {shown?.kind === 'codes' ? <RecoveryCodes codes={shown.codes} onDone={close} /> : null}
-        {shown?.kind === 'off' ? <TurnOff onDone={close} /> : null}
+        {shown?.kind === 'off' ? <TurnOff hasPasskey={account.passkeys.length > 0} onDone={close} /> : null}
       </Dialog>
     </Card>
   );
 }
 
-function TurnOff({ onDone }: { readonly onDone: () => void }) {
+function TurnOff({ hasPasskey, onDone }: { readonly hasPasskey: boolean; readonly onDone: () => void }) {
   const client = useTRPCClient();
   const call = useAccountCall();
   const disable = async () => {
@@ -103,8 +112,10 @@ function TurnOff({ onDone }: { readonly onDone: () => void }) {
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Your password alone will open your account. The codes of your app stop working. You keep your recovery codes
-        while you have a passkey. Organizations that require two-factor sign-in will ask for your passkey.
+        Your password alone will open your account. The codes of your app stop working.{' '}
+        {hasPasskey
+          ? 'You keep your recovery codes. Organizations that require two-factor sign-in will ask for your passkey.'
+          : 'Your recovery codes stop working too. Organizations that require two-factor sign-in will be closed to you.'}
       </p>
       {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
       <div className="flex justify-end gap-2">

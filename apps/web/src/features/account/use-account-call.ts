@@ -6,7 +6,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Failure, readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import { useProver } from '../../common/confirm-identity.tsx';
+import { useProver, wasCancelled } from '../../common/confirm-identity.tsx';
 
 export interface AccountCall {
   readonly pending: boolean;
@@ -36,7 +36,7 @@ export function useAccountCall(): AccountCall {
         await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
         return result;
       } catch (error) {
-        setFailure(readFailure(error));
+        if (!wasCancelled(error)) setFailure(readFailure(error));
         return undefined;
       } finally {
         setPending(false);

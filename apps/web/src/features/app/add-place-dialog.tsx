@@ -116,7 +116,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
             <Field label="Name" error={failure?.fields.name}>
               {(control) => <Input {...control} name="name" required placeholder="Staging" />}
             </Field>
-            <Checkbox name="protected" label="Each deployment to it waits until another member approves" />
+            <Checkbox name="protected" label="Protected: deployments and other changes need an approver" />
           </>
         ) : null}
         <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">

@@ -46,6 +46,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
   const { paths, can } = useMe();
   const { app, asked, place } = usePlacedApp(slug, initial);
   const { lastDeployment } = app;
+  const isProtected = place?.protected === true;
   const underWay = lastDeployment !== null && isUnderWay(lastDeployment.state) ? lastDeployment : null;
   return (
     <LivePage topics={[{ kind: 'app', id: app.id }]}>
@@ -61,20 +62,26 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
               </>
             }
             detail={app.url === null ? null : <AppLink url={app.url} />}
-            actions={<AppActions app={app} />}
+            actions={
+              <MePlace place={app} isProtected={isProtected}>
+                <AppActions app={app} />
+              </MePlace>
+            }
             tabs={<AppTabs app={app} asked={asked} />}
           />
           {app.secretsProblem === null ? null : (
             <ErrorNote className="mb-6">{SECRETS_PROBLEM[app.secretsProblem]}</ErrorNote>
           )}
           <WaitingNote waiting={app.waiting} href={underWay === null ? null : paths.deployment(underWay.id)} />
-          {place?.protected && !can('deployment.approve', app) ? (
+          {isProtected && !can('deployment.approve', app) ? (
             <p className="mb-6 text-ink-soft text-sm">
-              {place.environmentName} is protected. You can request deployments. Only members who may approve them can
-              make other changes here.
+              {place.environmentName} is protected.{' '}
+              {can('deployment.write', app)
+                ? 'You can request deployments. Only members who may approve them can make other changes here.'
+                : 'Only members who may approve deployments can make changes here.'}
             </p>
           ) : null}
-          <MePlace place={app} isProtected={place?.protected === true}>
+          <MePlace place={app} isProtected={isProtected}>
             {children}
           </MePlace>
         </Page>

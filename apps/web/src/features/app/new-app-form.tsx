@@ -318,9 +318,19 @@ function doorOf(kind: SourceKind, address: string): { kind: 'https' | 'registry'
   return { kind: door, host: sourceHost(door, { repositoryUrl: address, image: address }) };
 }
 
+interface BranchQuery {
+  readonly data: SourceBranches | undefined;
+  readonly error: unknown;
+  readonly isFetching: boolean;
+}
+
 /** Suggestions only: an address that cannot be asked may still be cloned by the server. */
-function branchHint({ data, isFetching }: { data: SourceBranches | undefined; isFetching: boolean }): string {
+function branchHint({ data, error, isFetching }: BranchQuery): string {
   if (isFetching) return 'Asking the repository for its branches…';
+  if (error !== null) {
+    const { fields, message } = readFailure(error);
+    return `${fields.repositoryUrl ?? message} Empty: main.`;
+  }
   if (data === undefined) return 'Empty: main.';
   const { branches, defaultBranch } = data;
   if (branches.length === 0) return 'This repository has no branch yet.';

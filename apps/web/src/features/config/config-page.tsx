@@ -78,7 +78,10 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
     problem: (path: string) => (failure === null ? undefined : problemOf(failure.fields, 'settings', path)),
   };
   const { environmentId } = place;
-  const readOnly = !can('app.write', { projectId: app.projectId, environmentId });
+  const where = { projectId: app.projectId, environmentId };
+  const readOnly = !can('app.write', where);
+  // The app's frame says already why a protected environment is read-only.
+  const isExplained = place.protected && !can('deployment.approve', where);
   const changes = changesOf(config.settings, settings);
   const changed = Object.keys(changes).length;
   const submit = (event: FormEvent) => {
@@ -107,7 +110,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
         <MountsSection draft={draft} />
         <RolloutSection draft={draft} />
       </fieldset>
-      {readOnly ? (
+      {readOnly && isExplained ? null : readOnly ? (
         <p className="text-ink-faint text-sm">
           You may look at these settings; changing them needs the right to write apps.
         </p>

@@ -57,7 +57,7 @@ export function CredentialsCard({ app }: { readonly app: AppDetail }) {
             >
               <span className="min-w-0 flex-1">
                 <span className="block font-medium">{TITLE[credential.kind]}</span>
-                <span className="block truncate text-ink-faint text-sm">
+                <span className="block text-pretty break-words text-ink-faint text-sm">
                   {credential.username === '' ? null : <span className="font-mono">{credential.username} · </span>}
                   {credential.kind === 'ssh' ? null : credential.host === '' ? (
                     'not sent to any host: enter it again · '

@@ -10,7 +10,7 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DomainDetail } from '../../api/types.ts';
 import { HoverLink } from '../../common/hover-link.tsx';
-import { useMe } from '../../common/me.tsx';
+import { MePlace, useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { problemOf } from '../../common/problem-of.ts';
 import { SaveBar } from '../../common/save-bar.tsx';
@@ -60,7 +60,9 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
         }
       />
       {/* Saved or discarded, another form begins: typed passwords go with the old one. */}
-      <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
+      <MePlace place={domain} isProtected={domain.isEnvironmentProtected}>
+        <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
+      </MePlace>
     </Page>
   );
 }
@@ -111,7 +113,11 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
         <ErrorPagesSection draft={draft} />
       </fieldset>
       {readOnly ? (
-        <p className="text-ink-faint text-sm">You may look at this; changing it needs the right to write domains.</p>
+        <p className="text-ink-faint text-sm">
+          {domain.isEnvironmentProtected && !can('deployment.approve')
+            ? `${domain.environmentName} is protected. Only members who may approve deployments can change this.`
+            : 'You may look at this; changing it needs the right to write domains.'}
+        </p>
       ) : (
         <SaveBar changed={changedIn(began, policy)} pending={update.isPending} failure={failure} onDiscard={onEnd} />
       )}

@@ -8,6 +8,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app-place.ts';
 import { useMe } from '../../common/me.tsx';
+import { PROTECTION } from './protection-text.ts';
 import { useProtect } from './use-protect.ts';
 
 export function EnvironmentProtection({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
@@ -29,8 +30,8 @@ export function EnvironmentProtection({ slug, initial }: { readonly slug: string
       </div>
       <p className="mt-1 text-pretty text-ink-soft">
         {isProtected
-          ? 'Each deployment waits until another member approves it. What waits when you switch this off goes on waiting.'
-          : 'Protected, each deployment to it waits until another member approves it, for every app that runs there.'}
+          ? `${PROTECTION} What waits when you switch this off goes on waiting.`
+          : `Protected: ${PROTECTION} This applies to every app that runs there.`}
       </p>
       {can('environment.write', app) ? (
         <Button

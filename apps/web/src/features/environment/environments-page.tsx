@@ -17,6 +17,7 @@ import { useMe } from '../../common/me.tsx';
 import { Crumbs, Page } from '../../common/page.tsx';
 import { QueryView } from '../../common/query-view.tsx';
 import { DeleteEnvironment } from './delete-environment.tsx';
+import { PROTECTION } from './protection-text.ts';
 import { useProtect } from './use-protect.ts';
 
 /** `children`: below the environments. */
@@ -71,7 +72,7 @@ function EnvironmentRow({ environment }: { readonly environment: Environment }) 
           size="small"
           variant={isProtected ? 'danger-outline' : 'plain'}
           aria-label={isProtected ? `Stop protecting ${name}` : `Protect ${name}`}
-          title="Protected, each deployment to it waits until another member approves it."
+          title={PROTECTION}
           pending={protect.pending}
           onClick={() => protect.run({ environmentId: id, protected: !isProtected })}
         >

@@ -14,7 +14,7 @@ type Failure = Exclude<SignInOutcome, 'ok' | 'needs_code'>;
 
 const MESSAGE: Record<Failure, string> = {
   wrong: 'E-mail or password is wrong.',
-  code_wrong: 'This code is wrong or was used already. Wait for the next one.',
+  code_wrong: 'The code is wrong or was used already. Enter a new code.',
   expired: 'That took too long. Sign in again from the start.',
   passkey_refused: 'This passkey opens no account here. Sign in another way, then add it to your account.',
   passkey_closed: 'No passkey was given. Try again, or sign in with your password.',

@@ -8,6 +8,7 @@ import { Field, Input, Select } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Segmented } from '@fairlead/ui/tabs';
 import { useToast } from '@fairlead/ui/toast';
+import { WarnNote } from '@fairlead/ui/warn-note';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -135,11 +136,10 @@ interface InvitationLinkProps {
 
 /** Shown this once: only a hash of it is kept. */
 export function InvitationLink({ url, expiresAt, onClose }: InvitationLinkProps) {
-  const local = localAddressIn(url);
   return (
     <div className="flex flex-col gap-4">
-      {local === null ? null : (
-        <ErrorNote>{`${local} works on this machine only, so other people cannot open this link. Set FAIRLEAD_PUBLIC_URL of the web process to an https address that people can reach.`}</ErrorNote>
+      {localAddressIn(url) === null ? null : (
+        <WarnNote>This control plane has a localhost address, so the link works on this machine only.</WarnNote>
       )}
       <p className="text-pretty">
         Copy it now, it is not shown again. It expires <RelativeTime at={expiresAt} className="text-ink-soft" />.

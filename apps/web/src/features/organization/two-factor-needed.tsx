@@ -1,8 +1,10 @@
 'use client';
 // Page for a member without a proven second factor in an organization that requires one. Explains why, and what to do.
 import { Button, buttonClass } from '@fairlead/ui/button';
+import { useQuery } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useRouter } from 'next/navigation';
+import { useTRPC } from '../../api/trpc.tsx';
 import { useProver } from '../../common/confirm-identity.tsx';
 import { IdentityFrame } from '../../common/identity-frame.tsx';
 import { useMe } from '../../common/me.tsx';
@@ -12,6 +14,8 @@ export function TwoFactorNeeded() {
   const { organization, organizations } = useMe();
   const router = useRouter();
   const { ask } = useProver();
+  const { data: account, isPending } = useQuery(useTRPC().account.get.queryOptions());
+  const hasFactor = account !== undefined && (account.hasSecondFactor || account.passkeys.length > 0);
   const confirm = async () => {
     if (await ask('session.second_factor_required')) router.refresh();
   };
@@ -22,12 +26,25 @@ export function TwoFactorNeeded() {
       lead={`${organization.name} asks its members for a second factor: a passkey, or a code of an authenticator app after the password.`}
     >
       <div className="flex flex-col items-start gap-3">
-        <Button size="large" icon={<KeyRound size={16} aria-hidden="true" />} onClick={() => void confirm()}>
-          Confirm second factor
-        </Button>
-        <a href={accountPath} className={buttonClass('accent', 'large')}>
-          Set one up in my account
-        </a>
+        {isPending ? null : hasFactor ? (
+          <Button
+            variant="accent"
+            size="large"
+            icon={<KeyRound size={16} aria-hidden="true" />}
+            onClick={() => void confirm()}
+          >
+            Confirm second factor
+          </Button>
+        ) : (
+          <a href={accountPath} className={buttonClass('accent', 'large')}>
+            Set one up in my account
+          </a>
+        )}
+        {hasFactor ? (
+          <a href={accountPath} className={buttonClass('plain', 'large')}>
+            Open my account
+          </a>
+        ) : null}
         {others.map((each) => (
           <a key={each.id} href={`/${each.slug}`} className={buttonClass('plain', 'large')}>
             Go to {each.name}

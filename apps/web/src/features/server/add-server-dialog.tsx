@@ -7,6 +7,7 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Steps } from '@fairlead/ui/steps';
+import { WarnNote } from '@fairlead/ui/warn-note';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
@@ -27,7 +28,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
       onClose={onClose}
       wide
       title="Add a server"
-      detail="A Linux machine with 64-bit Intel, AMD or Arm. It dials out to this control plane; nothing has to be opened for it."
+      detail="A Linux machine with a processor for which this control plane has an agent: by default, its own kind. It dials out to this control plane; nothing has to be opened for it."
     >
       <AddServer onClose={onClose} />
     </Dialog>
@@ -82,11 +83,10 @@ function Enrolment({ enrolment, onClose }: EnrolmentProps) {
   }).data;
   const enrolled = progress !== undefined && progress.usedAt !== null;
   const connected = progress?.serverConnected === true;
-  const local = localAddressIn(enrolment.command);
   return (
     <div className="flex flex-col gap-5">
-      {local === null ? null : (
-        <ErrorNote>{`${local} works on this machine only, so this command fails on other servers. Set FAIRLEAD_PUBLIC_URL of the web process to an https address that your servers can reach.`}</ErrorNote>
+      {localAddressIn(enrolment.command) === null ? null : (
+        <WarnNote>This control plane has a localhost address, so the command works on this machine only.</WarnNote>
       )}
       <div>
         <p className="mb-2">

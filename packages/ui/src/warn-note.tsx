@@ -1,0 +1,13 @@
+// Note about a possible problem with something that succeeded.
+import { StateMark } from './state-pill.tsx';
+
+export function WarnNote({ children }: { readonly children: string }) {
+  return (
+    <p className="flex gap-3 rounded-control bg-warn-wash px-3 py-2">
+      <span className="mt-1">
+        <StateMark tone="warn" />
+      </span>
+      <span className="text-pretty">{children}</span>
+    </p>
+  );
+}
