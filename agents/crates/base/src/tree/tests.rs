@@ -155,9 +155,9 @@ fn a_folder_that_is_swapped_for_a_link_while_it_is_removed_leads_nowhere() {
         assert!(removal.unwrap().is_complete() && is_empty(&tree));
         assert!(outside.join("victim").exists(), "swapped at step {at}");
     }
-    // Swaps at any moment, from another thread.
-    for _ in 0..50 {
-        let (tree, outside) = trap(dir.path());
+    // Swaps at any moment, from another thread. A swap behind the removal's back may leave something in the tree.
+    for round in 0..50 {
+        let (tree, outside) = trap(&dir.path().join(round.to_string()));
         let folder = open(&tree);
         let removal = std::thread::scope(|scope| {
             let attacker = scope.spawn(|| (0..200).for_each(|_| swap(&tree)));
