@@ -170,7 +170,7 @@ test('one that fails on the second server is taken back on the first, and visito
 test('a transfer that breaks off in the middle goes on where it was, once cable and gateway are back', {
   timeout: 240_000,
 }, async () => {
-  await shared.repository.commit('A large one', loadedFor('both 5', { ballastBytes: 40 * MEGABYTE }));
+  await shared.repository.commit('A large one', loadedFor('both 5', { ballastBytes: 100 * MEGABYTE }));
   const { deploymentId } = await system.product.verbs.createDeployment({ appId: shared.appId });
   const fetching = async () => {
     const { steps } = await system.product.verbs.getDeployment({ deploymentId });

@@ -25,8 +25,12 @@ const dialog = (name: string) => page.getByRole('dialog', { name });
 const rowOf = (name: string) => page.getByRole('listitem').filter({ has: page.getByTitle(name, { exact: true }) });
 
 async function choose(name: string, item: string): Promise<void> {
-  await page.getByRole('button', { name: `What to do with ${name}` }).click();
-  await page.getByRole('menuitem', { name: item, exact: true }).click();
+  const entry = page.getByRole('menuitem', { name: item, exact: true });
+  // A dialog that has just closed gives its focus back, which closes a menu that was opened meanwhile.
+  await expect(async () => {
+    if (!(await entry.isVisible())) await page.getByRole('button', { name: `What to do with ${name}` }).click();
+    await entry.click({ timeout: 2_000 });
+  }).toPass();
 }
 
 test('a secret is added, and shown masked', async () => {
