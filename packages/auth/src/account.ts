@@ -1,6 +1,7 @@
 // Owns what a signed-in person does with their own account, and the links that mails bring. Transport-free: the API's
 // procedures call it, each with its own input and output schema.
 import { AppError } from '@fairlead/contract/errors';
+import { closeAccess, dropFactorsAndDevices, setPassword } from './account-access.ts';
 import { type AccountEventKind, recordEvent } from './account-event.ts';
 import { dropEmailChange, dropLinks, makeLink, spendLink } from './account-link.ts';
 import { confirmSecondFactor } from './confirm-second-factor.ts';
@@ -21,7 +22,6 @@ import {
   rotateRecoveryCodes,
   type TwoFactorSetup,
 } from './two-factor.ts';
-import { closeAccess, dropOtherWaysIn, keepPassword } from './ways-in.ts';
 
 export interface AccountView {
   readonly name: string;
@@ -103,7 +103,7 @@ export function createAccountActions(internals: Internals) {
       const { session, headers } = asker;
       await requireProvenFactor(internals, session);
       await requirePassword(internals, asker, current);
-      await keepPassword(internals, session.user.id, next);
+      await setPassword(internals, session.user.id, next);
       await client().session.deleteMany({ where: { userId: session.user.id, id: { not: session.id } } });
       await dropLinks(client(), session.user.id);
       await noteChange(internals, session.user.id, 'password_changed', headers);
@@ -230,7 +230,7 @@ export function createAccountActions(internals: Internals) {
       const link = await spendLink(client(), 'reset_password', token);
       if (link === null) return restoreAccount(internals, headers, { token, password });
       const { userId } = link;
-      await keepPassword(internals, userId, password);
+      await setPassword(internals, userId, password);
       await client().session.deleteMany({ where: { userId } });
       // Also a change of address that somebody else began: its link would hand the account back to them.
       await dropLinks(client(), userId);
@@ -239,7 +239,7 @@ export function createAccountActions(internals: Internals) {
         select: { email: true, emailVerified: true },
       });
       // Nobody proved the address before: whoever made the account may be somebody else, who left a way in for themselves.
-      if (link.email === email && !emailVerified) await dropOtherWaysIn(internals, userId);
+      if (link.email === email && !emailVerified) await dropFactorsAndDevices(internals, userId);
       // Whoever holds the link holds the mailbox or the server: strangers' guesses close nothing for them.
       await limit.forgive(email, originOf(internals, headers).ip);
       if (link.email === email) await client().user.update({ where: { id: userId }, data: { emailVerified: true } });
@@ -258,7 +258,7 @@ export function createAccountActions(internals: Internals) {
       readonly removeSecondFactors: boolean;
     }): Promise<{ readonly path: string }> => {
       const { userId } = input;
-      // Whoever runs the server decides whose account it is: no older link stands above that.
+      // The server's operator decides who owns the account, so this withdraws every older link.
       await client().accountLink.deleteMany({ where: { userId } });
       if (input.removeSecondFactors) await client().$transaction((tx) => closeAccess(tx, userId));
       // A thief may know the password: what they add before the link is used goes with it.

@@ -2,13 +2,13 @@
 // confirmed address of the first factor, or of another address; or by one that the server's command line printed. Nothing that a
 // signed-in person does withdraws the link.
 import { AppError } from '@fairlead/contract/errors';
+import { closeAccess } from './account-access.ts';
 import { recordEvent } from './account-event.ts';
 import { isOpenLink, makeLink, type SpentLink, spendLink } from './account-link.ts';
 import { hasFactor } from './factor-proof.ts';
 import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
 import { firstFactorMail, type NoticedChange } from './mails.ts';
 import { hashPassword } from './password.ts';
-import { closeAccess } from './ways-in.ts';
 
 /** Enough that a thief's further links don't matter, few enough that they fill no table. */
 const openLinksMax = 10;

@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createRoom, type RoomBounds, type UploadRoom } from './room.ts';
+import { createUploadQuotas, type UploadQuota, type UploadQuotaBounds } from './upload-quota.ts';
 
 /** Far above what an app should be, far below what fills a disk at once. */
 export const artifactBytesMax = 8 * 1024 ** 3;
 
-const defaultBounds: RoomBounds = {
+const defaultBounds: UploadQuotaBounds = {
   organizationBytesMax: 200 * 1024 ** 3,
   organizationFilesMax: 20_000,
   uploadsMax: 32,
@@ -91,11 +91,11 @@ const usageRoundsMax = 3;
 const plain = /^[0-9A-Za-z_]{1,100}$/;
 const digestName = /^[0-9a-f]{64}$/;
 
-export function createFolderArtifactStore(dir: string, bounds: Partial<RoomBounds> = {}): ArtifactStore {
+export function createFolderArtifactStore(dir: string, bounds: Partial<UploadQuotaBounds> = {}): ArtifactStore {
   const folderOf = (organizationId: string): string => join(dir, checked(organizationId));
   const pathOf = ({ organizationId, hex }: ArtifactKey): string => join(folderOf(organizationId), checked(hex));
   const partialOf = (key: ArtifactKey, sender: string): string => `${pathOf(key)}.${checked(sender)}.partial`;
-  const enter = createRoom({
+  const enter = createUploadQuotas({
     bounds: { ...defaultBounds, ...bounds },
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(dir);
@@ -209,7 +209,7 @@ async function write(
   flags: 'a' | 'wx',
   bytes: AsyncIterable<Uint8Array>,
   bytesMax: number,
-  room: UploadRoom,
+  room: UploadQuota,
 ): Promise<number | null> {
   let written = 0;
   if (!(await room.reserve(0))) return null;

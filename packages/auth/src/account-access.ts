@@ -1,12 +1,12 @@
-// Replaces and removes an account's ways in: its password, its factors and its known devices.
+// Replaces and removes what opens an account: password, factors, known devices, sessions and links.
 import type { IdentityClient } from '@fairlead/db/identity';
 import { forgetFactorProofs } from './factor-proof.ts';
 import type { Internals } from './internals.ts';
 import { hashPassword } from './password.ts';
 import { dropTwoFactor } from './two-factor.ts';
 
-/** Sets the password, and ends each sign-in that waits for its code: it began with the old one. */
-export async function keepPassword({ client }: Internals, userId: string, password: string): Promise<void> {
+/** Sets the password, and ends each sign-in that waits for its code, because it began with the old password. */
+export async function setPassword({ client }: Internals, userId: string, password: string): Promise<void> {
   const hash = await hashPassword(password);
   await client().account.updateMany({ where: { userId, providerId: 'credential' }, data: { password: hash } });
   await client().verification.deleteMany({ where: { value: userId } });
@@ -20,7 +20,7 @@ async function dropFactors(internals: Internals, userId: string): Promise<void> 
 }
 
 /** Removes the factors, and forgets the known devices. */
-export async function dropOtherWaysIn(internals: Internals, userId: string): Promise<void> {
+export async function dropFactorsAndDevices(internals: Internals, userId: string): Promise<void> {
   await dropFactors(internals, userId);
   await internals.client().knownDevice.deleteMany({ where: { userId } });
 }
@@ -31,8 +31,8 @@ type ClosingClient = Pick<
 >;
 
 /**
- * Ends whatever opens the account but its password; in a transaction. Sessions go twice: without one nobody adds a passkey after
- * the passkeys went, and a passkey that was signing in may have opened another.
+ * Removes everything that opens the account but its password; run it in a transaction. Deletes sessions twice: first so that none
+ * adds a passkey afterwards, then because a passkey that was signing in may have opened another.
  */
 export async function closeAccess(tx: ClosingClient, userId: string): Promise<void> {
   const where = { userId };

@@ -1,7 +1,7 @@
-// Room for uploads: of the disk, and of each organization. What this process is writing is reserved before it is written, so
-// that uploads which run at once share one room. Other processes' bytes count from the next measurement on.
+// Upload quotas: the disk's free space and each organization's bounds. Reserves bytes before they are written, so that
+// simultaneous uploads share one quota. Bytes of other processes count from the next measurement on.
 
-export interface RoomBounds {
+export interface UploadQuotaBounds {
   /** All that one organization may store, unfinished uploads included. */
   readonly organizationBytesMax: number;
   readonly organizationFilesMax: number;
@@ -11,42 +11,42 @@ export interface RoomBounds {
   readonly freeBytesMin: number;
 }
 
-/** The room that one upload takes. */
-export interface UploadRoom {
-  /** Before the file is made (0 bytes) and before each write; false when there is no room for so much. */
+/** Quota that one upload draws on. */
+export interface UploadQuota {
+  /** Call it before the file is made (0 bytes) and before each write; false if the quota does not allow `bytes` more. */
   reserve(bytes: number): Promise<boolean>;
-  /** After each write. */
+  /** Call it after each write. */
   settle(bytes: number): void;
   end(): void;
 }
 
-interface RoomOptions {
-  readonly bounds: RoomBounds;
+interface UploadQuotaOptions {
+  readonly bounds: UploadQuotaBounds;
   readonly freeBytes: () => Promise<number>;
   readonly bytesOf: (organizationId: string) => Promise<number>;
   readonly filesOf: (organizationId: string) => Promise<number>;
 }
 
-// Bytes and files after which room is measured anew, because other processes write meanwhile. A disk is quickly asked; the files of an
-// organization are many.
+// Bytes and files after which room is measured anew, because other processes write meanwhile. Measuring a disk
+// is quick; an organization has many files.
 const diskStepBytes = 64 * 1024 ** 2;
 const organizationStepBytes = 1024 ** 3;
 const organizationStepFiles = 100;
 
-interface OrganizationRoom {
+interface OrganizationQuota {
   readonly bytes: Meter;
   readonly files: Meter;
   uploads: number;
 }
 
-/** Answers a function that begins an upload: null while the organization has as many as it may. */
-export function createRoom(options: RoomOptions): (organizationId: string) => UploadRoom | null {
+/** Returns a function that begins an upload: null while the organization has `uploadsMax` under way. */
+export function createUploadQuotas(options: UploadQuotaOptions): (organizationId: string) => UploadQuota | null {
   const { bounds, freeBytes, bytesOf, filesOf } = options;
   const disk = createMeter(async () => (await freeBytes()) - bounds.freeBytesMin, diskStepBytes);
-  /** Of organizations with an upload under way; the next one measures anew. */
-  const rooms = new Map<string, OrganizationRoom>();
+  /** Quotas of organizations with an upload under way; the next upload after them measures anew. */
+  const rooms = new Map<string, OrganizationQuota>();
 
-  const roomOf = (organizationId: string): OrganizationRoom => {
+  const roomOf = (organizationId: string): OrganizationQuota => {
     const known = rooms.get(organizationId);
     if (known !== undefined) return known;
     const { organizationBytesMax: bytesMax, organizationFilesMax: filesMax } = bounds;
@@ -91,7 +91,7 @@ interface Meter {
   settle(amount: number): void;
 }
 
-/** Hands out what `measure` found, at most `step` of it between two measurements. */
+/** Hands out what `measure` returned, at most `step` of it between two measurements. */
 function createMeter(measure: () => Promise<number>, step: number): Meter {
   let room = 0;
   let leftOfStep = 0;

@@ -1,7 +1,7 @@
 // The reserve of a disk that many uploads write to at once, on a disk of numbers.
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createRoom } from './room.ts';
+import { createUploadQuotas } from './upload-quota.ts';
 
 const MiB = 1024 ** 2;
 const chunk = MiB;
@@ -16,7 +16,7 @@ async function uploadAtOnce(spare: number, reserves: boolean, others = 0): Promi
     await setImmediate();
     return measured;
   };
-  const enter = createRoom({ bounds, freeBytes, bytesOf: async () => 0, filesOf: async () => 0 });
+  const enter = createUploadQuotas({ bounds, freeBytes, bytesOf: async () => 0, filesOf: async () => 0 });
   const upload = async (organizationId: string) => {
     const room = enter(organizationId);
     // Without reservations each upload measures for itself, and again after 64 MiB.
