@@ -17,11 +17,14 @@ export async function supersedeWaiting(ctx: Ctx, input: Superseding): Promise<vo
   const { appId, environmentId, newerId, keepsApproved } = input;
   const { tx, organizationId } = ctx;
   const waiting = await findUnfinished(ctx, { appId, environmentId }, ['queued']);
-  const approved = await tx.deploymentApproval.findMany({
-    where: { organizationId, deploymentId: { in: waiting.map(({ id }) => id) }, state: 'approved' },
-    select: { deploymentId: true },
-  });
-  const kept = new Set(keepsApproved ? approved.map(({ deploymentId }) => deploymentId) : []);
+  const ids = waiting.map(({ id }) => id);
+  const approved = keepsApproved
+    ? await tx.deploymentApproval.findMany({
+        where: { organizationId, deploymentId: { in: ids }, state: 'approved' },
+        select: { deploymentId: true },
+      })
+    : [];
+  const kept = new Set(approved.map(({ deploymentId }) => deploymentId));
   for (const row of waiting) {
     if (row.id === newerId || kept.has(row.id)) continue;
     const { machine } = await loadMachine(ctx, row);
