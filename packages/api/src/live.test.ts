@@ -94,7 +94,7 @@ test('a burst of streams beyond the bound costs no transaction, and those within
   expect(seen).toEqual({ opened: 3, openingNow: 0, openingMost: 1, tenant: 3 });
   left.abort();
   await Promise.all(watched);
-  // What ended counts no more, also what never opened.
+  // Streams that ended, or never opened, no longer count.
   const again = new AbortController();
   const ctx = createContext(parts, { headers, organizationSlug: api.world.organizationSlug });
   const events = await createCaller(ctx, { signal: again.signal }).live.watch({ topics: [{ kind: 'app', id: appId }] });

@@ -15,9 +15,9 @@ export interface CallLimits {
   readonly known: number;
   /** Calls of a session that this process did not look up lately, or of a known device, by their signed cookies. */
   readonly signed: number;
-  /** Of one address that shows no credential, or one that was not found good lately; as much again for signing in. */
+  /** Calls of one address without a credential that this process saw lately; as many again for signing in. */
   readonly address: number;
-  /** Of all of those whose address nobody vouches for; as much again for signing in. */
+  /** Calls of all strangers together where no trusted proxy forwards addresses; as many again for signing in. */
   readonly addressless: number;
 }
 

@@ -216,7 +216,7 @@ async function isStillPassword({ client }: Internals, { id, hash }: KeptPassword
   return rows.length > 0;
 }
 
-/** Who knows the password is here now: the one moment to keep it by today's means. */
+/** Rehashes an outdated hash, because only a sign-in has the password itself. */
 async function renewHash({ client }: Internals, { id, hash }: KeptPassword, password: string): Promise<void> {
   if (!isOutdated(hash)) return;
   const renewed = await hashPassword(password);

@@ -310,7 +310,7 @@ impl Excess {
     }
 }
 
-/// What counts against a build's disk limit.
+/// Folders and processes that count against a build's disk limit.
 #[derive(Clone)]
 struct Written {
     folders: [PathBuf; 2],
@@ -319,7 +319,7 @@ struct Written {
     limit_bytes: u64,
 }
 
-/// Stops a count that nobody waits for any more.
+/// Stops a count when its future is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {

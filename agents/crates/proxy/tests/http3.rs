@@ -417,7 +417,7 @@ async fn an_address_that_no_handshake_has_proved_is_not_the_client() {
     let client = connect(&proxy).await;
     assert!(get(&client.send, "/").await.1.contains("x-forwarded-for: 127.0.0.1\r\n"));
     let mut stream = client.send.clone().send_request(request("POST", "/")).await.unwrap();
-    // What a client could forge: from now on its datagrams come from another address.
+    // From now on the client's datagrams come from another address, as a forged one would.
     client.endpoint.rebind(std::net::UdpSocket::bind("127.0.0.2:0").unwrap()).unwrap();
     stream.send_data("later".into()).await.unwrap();
     stream.finish().await.unwrap();

@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn fast_requests_pass_slow_ones_of_the_same_app() {
-        // Of 600 clients, 200 want answers that take a millisecond.
+        // 200 of 600 clients want answers that take a millisecond.
         let app = slow(|client| if client % 3 == 0 { 1_000 } else { 5_000_000 });
         let mut bounded = Simulation::new();
         bounded.run(&app, 600, 30);

@@ -44,8 +44,8 @@ pub fn loose_path(path: &[u8]) -> Option<Vec<u8>> {
     if plain { None } else { Some(resolve(&unescape(&unescape(path)), trimmed)) }
 }
 
-/// What follows the authority of a network-path reference (RFC 3986, 4.2) as browsers and Node's `URL` read it: `/admin` for
-/// `//x/admin` and `/\x/admin`. `None` for any other path.
+/// Returns the path behind the authority of a network-path reference (RFC 3986, 4.2) as browsers and Node's `URL` read it:
+/// `/admin` for `//x/admin` and `/\x/admin`. `None` for any other path.
 pub(crate) fn without_authority(path: &[u8]) -> Option<&[u8]> {
     let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let slashes = path.iter().take_while(|byte| is_slash(byte)).count();

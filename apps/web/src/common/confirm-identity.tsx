@@ -38,7 +38,7 @@ export function proofNeeded(code: string): Error | null {
 
 const cancelled = new WeakSet<object>();
 
-/** Whether the person closed the dialog that this refusal asked for. Pages then show no failure. */
+/** Reports whether the person closed the dialog that this refusal asked for. Pages then show no failure. */
 export function wasCancelled(error: unknown): boolean {
   return typeof error === 'object' && error !== null && cancelled.has(error);
 }

@@ -15,7 +15,7 @@ use crate::support::HOST;
 
 const RESPONSE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// What the client does: options of `s_client`, key updates it sends before its request, bytes of the request's head.
+/// Behaviour of the client: options of `s_client`, key updates before its request, size of the request's head.
 #[derive(Clone, Copy)]
 struct Client {
     options: &'static [&'static str],

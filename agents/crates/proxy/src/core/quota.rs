@@ -55,7 +55,7 @@ impl Quota {
         self.has_room_of(self.left(amount), client, amount)
     }
 
-    /// What is left once `amount` is taken, if there is so much.
+    /// Returns what is left once `amount` is taken; `None` if there is less.
     fn left(&self, amount: usize) -> Option<usize> {
         self.max.checked_sub(self.taken.get() + amount)
     }
@@ -154,7 +154,7 @@ impl AppPart {
         self.quota.has_room_of(left, client, amount)
     }
 
-    /// What is left for this app once it has taken `amount`.
+    /// Returns what is left for this app once it has taken `amount`; `None` if there is less.
     fn left(&self, amount: usize) -> Option<usize> {
         let kept = if self.quota.apps.get() > 1 { self.taken.get() + amount } else { 0 };
         self.quota.left(amount)?.checked_sub(kept)

@@ -26,7 +26,7 @@ export interface MadeApp {
 
 type Client = ReturnType<typeof useTRPCClient>;
 
-/** What opens its source. These calls may ask for a fresh session. */
+/** Calls that store the credentials of the app's source. They may ask for a fresh session. */
 export interface SourceCalls {
   readonly setPassword: (input: Inputs['credential']['update']) => Promise<unknown>;
   readonly makeKey: (input: Inputs['credential']['rotateKey']) => Promise<{ readonly publicKey: string }>;

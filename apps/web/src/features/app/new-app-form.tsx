@@ -100,7 +100,8 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
         },
         settings:
           kind === 'image' ? { builder: 'image', image: address.trim() } : builder === 'auto' ? {} : { builder },
-        access: username === '' && password === '' ? null : { ...doorOf(kind, address.trim()), username, password },
+        access:
+          username === '' && password === '' ? null : { ...credentialTarget(kind, address.trim()), username, password },
         serverIds: form.getAll('further').map(String),
         first: kind === 'ssh' ? 'key' : kind === 'folder' && picked !== null ? upload(picked) : 'deploy',
       },
@@ -312,10 +313,10 @@ function FurtherServers({ servers, needContainers }: FurtherServersProps) {
   );
 }
 
-/** Where the user name and password of the form are for: the host that was just typed. */
-function doorOf(kind: SourceKind, address: string): { kind: 'https' | 'registry'; host: string } {
-  const door = kind === 'image' ? 'registry' : 'https';
-  return { kind: door, host: sourceHost(door, { repositoryUrl: address, image: address }) };
+/** Returns the kind and host of the form's user name and password: the host that was just typed. */
+function credentialTarget(kind: SourceKind, address: string): { kind: 'https' | 'registry'; host: string } {
+  const credential = kind === 'image' ? 'registry' : 'https';
+  return { kind: credential, host: sourceHost(credential, { repositoryUrl: address, image: address }) };
 }
 
 interface BranchQuery {
