@@ -1,19 +1,15 @@
 // Owns reading whole folders as places to search; what is compressed is searched unpacked as well.
-import { readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { Place } from './search.ts';
 
 export async function filesOf(root: string, label: string): Promise<Place[]> {
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  // A folder that never was would pass as one without secrets.
+  await access(root);
   const places: Place[] = [];
-  for (const entry of entries.filter((each) => each.isFile())) {
-    const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-      // Whatever runs removes files of its own.
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
+  for (const path of await pathsIn(root)) {
+    const bytes = await readFile(path).catch(unlessGone);
     if (bytes === null) continue;
     const name = `${label}: ${path.slice(root.length + 1)}`;
     places.push({ name, bytes });
@@ -21,6 +17,23 @@ export async function filesOf(root: string, label: string): Promise<Place[]> {
     if (unpacked !== null) places.push({ name: `${name}, unpacked`, bytes: unpacked });
   }
   return places;
+}
+
+/** Files in a folder and below it, one folder at a time: readdir's own recursion fails when a folder goes meanwhile. */
+async function pathsIn(root: string): Promise<string[]> {
+  const entries = await readdir(root, { withFileTypes: true }).catch(unlessGone);
+  const found = (entries ?? []).map(async (entry) => {
+    const path = join(root, entry.name);
+    if (entry.isDirectory()) return pathsIn(path);
+    return entry.isFile() ? [path] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** What runs meanwhile removes files of its own. */
+function unlessGone(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
 }
 
 function unpack(bytes: Buffer): Buffer | null {
