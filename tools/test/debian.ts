@@ -16,7 +16,9 @@ export const CURL: DebianProgram = { file: '/usr/bin/curl', packages: ['curl'] }
 export const IP: DebianProgram = { file: '/usr/sbin/ip', packages: ['iproute2'] };
 export const OPENSSH: DebianProgram = { file: '/usr/bin/ssh-keygen', packages: ['openssh-client'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };
+export const NFTABLES: DebianProgram = { file: '/usr/sbin/nft', packages: ['nftables'] };
 export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['openssl'] };
+export const PYTHON: DebianProgram = { file: '/usr/bin/python3', packages: ['python3'] };
 export const REGISTRY: DebianProgram = { file: '/usr/bin/docker-registry', packages: ['docker-registry'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };
 

@@ -13,9 +13,11 @@ import {
   type DebianProgram,
   DOCKER,
   IP,
+  NFTABLES,
   NGINX,
   OPENSSH,
   OPENSSL,
+  PYTHON,
   REGISTRY,
   requirePrograms,
 } from './debian.ts';
@@ -59,7 +61,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'rust',
     what: 'the agent’s crates',
-    needs: [BUSYBOX, DOCKER, IP, REGISTRY],
+    needs: [BUSYBOX, DOCKER, IP, NFTABLES, REGISTRY],
     run: async (say) => {
       const outcome = await runCargoTest(['--workspace'], say);
       await tellInstructions(say);
@@ -75,7 +77,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'system',
     what: 'real gateway, worker, agent, git over HTTP, nginx, Docker',
-    needs: [CURL, DOCKER, IP, NGINX, OPENSSL, REGISTRY],
+    needs: [CURL, DOCKER, IP, NFTABLES, NGINX, OPENSSL, PYTHON, REGISTRY],
     run: async (say) => {
       await buildAgent(silent);
       await buildWeb(silent);
@@ -85,7 +87,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'ui',
     what: 'the product in a browser',
-    needs: [CHROMIUM],
+    needs: [CHROMIUM, NFTABLES],
     run: async (say) => {
       const agent = await buildAgent(silent);
       await buildWeb(silent);

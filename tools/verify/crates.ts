@@ -17,6 +17,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fairlead-engine': 1,
   'fairlead-fetch': 1,
   'fairlead-site': 1,
+  'fairlead-network': 1,
   'fairlead-proxy': 2,
   'fairlead-runtime': 2,
   'fairlead-build': 2,

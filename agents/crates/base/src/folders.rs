@@ -5,6 +5,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+/// Returns a number that differs between data folders, so that two agents on one server don't meet (FNV-1a).
+pub fn fingerprint(root: &Path) -> u64 {
+    let bytes = root.as_os_str().as_encoded_bytes();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// The data folder and what lies where in it.
 #[derive(Debug, Clone)]
 pub struct Folders {

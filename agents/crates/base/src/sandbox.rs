@@ -1,4 +1,4 @@
-//! Sandbox of files (Landlock) and system calls (seccomp) that a process and its children can't leave. Apps and builds share this
+//! Sandbox of files and TCP ports (Landlock) and system calls (seccomp) that a process and its children can't leave. Apps and builds share this
 //! definition. A sandbox is made before the fork; entering it makes system calls only.
 
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 use rustix::fs::{Mode, OFlags};
 use seccompiler::{
@@ -21,6 +21,8 @@ use seccompiler::{
 const LANDLOCK: ABI = ABI::V6;
 /// First version of Landlock that keeps signals and abstract Unix sockets inside of the sandbox (Linux 6.12).
 pub const LANDLOCK_SCOPES: u32 = 6;
+/// First version of Landlock that restricts the TCP ports a process may bind (Linux 6.7).
+pub const LANDLOCK_PORTS: u32 = 4;
 /// First version of Landlock that knows the right to truncate (Linux 6.2).
 const LANDLOCK_TRUNCATE: u32 = 3;
 
@@ -119,6 +121,11 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// Sockets that lead to the kernel's cryptography or out of the machine.
 const FAMILIES: [libc::c_int; 2] = [libc::AF_ALG, libc::AF_VSOCK];
 
+/// Protocols beside TCP whose stream sockets listen on TCP ports, and which Landlock does not check: MPTCP and SMC.
+const TCP_TWINS: [libc::c_int; 2] = [libc::IPPROTO_MPTCP, 256];
+/// SMC's own family of sockets.
+const AF_SMC: libc::c_int = 43;
+
 /// System calls of the second numbering of x86-64 (x32), which the filters below do not check.
 #[cfg(target_arch = "x86_64")]
 const X32_BIT: u32 = 0x4000_0000;
@@ -132,26 +139,47 @@ pub struct FileRules<'a> {
     pub writable: &'a [PathBuf],
 }
 
+/// Restrictions of a sandbox. The default has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits<'a> {
+    /// Only these files can be opened.
+    pub files: Option<FileRules<'a>>,
+    /// Only these TCP ports can be bound. Any port that the kernel picks (port 0) can be bound too: programs talk to their own
+    /// children over such ports, and listening without an address picks one in any case.
+    pub ports: Option<&'a [u16]>,
+    /// System calls that have no use for apps and builds fail.
+    pub system_calls: bool,
+}
+
 /// Sandbox that is ready to be entered.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// None if files are not restricted, or the kernel has no Landlock.
+    /// None if neither files nor ports are restricted, or the kernel has no Landlock.
     rules: Option<OwnedFd>,
+    /// Files are restricted.
+    files: bool,
     programs: Vec<BpfProgram>,
 }
 
 impl Sandbox {
-    /// Opens the paths of the rules and compiles the filters. Skips missing paths.
-    pub fn new(files: Option<FileRules<'_>>, system_calls: bool) -> io::Result<Self> {
-        let rules = files.map(rules).transpose().map_err(io::Error::other)?;
-        let programs = if system_calls { programs().map_err(io::Error::other)? } else { Vec::new() };
-        Ok(Self { rules: rules.and_then(Option::from), programs })
+    /// Opens the paths of the rules and compiles the filters. Skips missing paths, and limits that the kernel does not know.
+    pub fn new(limits: Limits<'_>) -> io::Result<Self> {
+        let restricts = limits.files.is_some() || limits.ports.is_some();
+        let rules = restricts.then(|| rules(limits)).transpose().map_err(io::Error::other)?;
+        let mut programs = if limits.system_calls { programs().map_err(io::Error::other)? } else { Vec::new() };
+        if limits.ports.is_some() && limits.system_calls {
+            programs.push(twins().map_err(io::Error::other)?);
+        }
+        Ok(Self { rules: rules.and_then(Option::from), files: limits.files.is_some(), programs })
     }
 
     /// Confines this process, which must have set `no_new_privs`. Neither allocates nor locks, so that it can run between fork
     /// and exec. `/proc` is opened here: it may have been mounted after the sandbox was made.
     pub fn enter(&self) -> io::Result<()> {
         if let Some(rules) = &self.rules {
+            if self.files {
+                allow_proc(rules)?;
+            }
             restrict(rules)?;
         }
         for program in &self.programs {
@@ -190,15 +218,26 @@ pub fn with_libraries(programs: &Path) -> Option<PathBuf> {
     Some(prefix.map(Path::to_path_buf).unwrap_or(programs))
 }
 
-fn rules(files: FileRules<'_>) -> Result<RulesetCreated, landlock::RulesetError> {
+fn rules(limits: Limits<'_>) -> Result<RulesetCreated, landlock::RulesetError> {
     let (read, all) = (AccessFs::from_read(LANDLOCK), AccessFs::from_all(LANDLOCK));
-    Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(all)?
-        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
-        .create()?
-        .add_rules(path_beneath_rules(files.readable, read))?
-        .add_rules(path_beneath_rules(files.writable, all))
+    let mut handled = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
+    if limits.files.is_some() {
+        handled = handled.handle_access(all)?.scope(Scope::AbstractUnixSocket | Scope::Signal)?;
+    }
+    if limits.ports.is_some() {
+        handled = handled.handle_access(AccessNet::BindTcp)?;
+    }
+    let mut created = handled.create()?;
+    if let Some(files) = limits.files {
+        created = created
+            .add_rules(path_beneath_rules(files.readable, read))?
+            .add_rules(path_beneath_rules(files.writable, all))?;
+    }
+    if let Some(ports) = limits.ports {
+        let port = |port| Ok::<_, landlock::RulesetError>(NetPort::new(port, AccessNet::BindTcp));
+        created = created.add_rules(ports.iter().copied().chain([0]).map(port))?;
+    }
+    Ok(created)
 }
 
 /// `struct landlock_path_beneath_attr` of the kernel.
@@ -208,8 +247,9 @@ struct PathBeneath {
     parent_fd: i32,
 }
 
+/// Makes `/proc` readable, and lets programs change their own settings there.
 #[allow(unsafe_code)]
-fn restrict(rules: &OwnedFd) -> io::Result<()> {
+fn allow_proc(rules: &OwnedFd) -> io::Result<()> {
     const PATH_BENEATH: u32 = 1;
     // Shells truncate a process's own settings as they open them, which needs the right to write. The kernel guards those of
     // others by their users.
@@ -219,12 +259,18 @@ fn restrict(rules: &OwnedFd) -> io::Result<()> {
     }
     let proc = rustix::fs::open(c"/proc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let rule = PathBeneath { allowed_access: access.bits(), parent_fd: proc.as_raw_fd() };
-    let done = |result: libc::c_long| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-    // SAFETY: both calls take descriptors that are open, and the first reads one structure that outlives it.
-    unsafe {
-        done(libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0u32))?;
-        done(libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0u32))
-    }
+    // SAFETY: the call takes descriptors that are open and reads one structure that outlives it.
+    done(unsafe { libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0u32) })
+}
+
+#[allow(unsafe_code)]
+fn restrict(rules: &OwnedFd) -> io::Result<()> {
+    // SAFETY: the call takes a descriptor that is open.
+    done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0u32) })
+}
+
+fn done(result: libc::c_long) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Compiles each filter into a program of its own, because one program has one answer.
@@ -245,6 +291,21 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let mut programs = vec![filter(unknown, libc::ENOSYS)?, filter(refused, libc::EPERM)?];
     programs.extend(second_numbering());
     Ok(programs)
+}
+
+/// Refuses the sockets that Landlock's rules of TCP ports miss. Programs take the error for a kernel without the protocol, and
+/// use TCP.
+fn twins() -> Result<BpfProgram, seccompiler::BackendError> {
+    let one = |argument, value: libc::c_int| {
+        let value = u64::from(value.cast_unsigned());
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+    };
+    let mut refused = vec![one(0, AF_SMC)?];
+    for protocol in TCP_TWINS {
+        refused.push(one(2, protocol)?);
+    }
+    filter(BTreeMap::from([(libc::SYS_socket, refused)]), libc::EPROTONOSUPPORT)
 }
 
 fn filter(
@@ -281,5 +342,38 @@ mod tests {
     fn every_filter_compiles_for_this_processor() {
         let programs = programs().unwrap();
         assert!(programs.iter().all(|program| program.len() > 3 && program.len() < 4096));
+    }
+
+    #[test]
+    fn a_sandbox_of_ports_binds_these_and_what_the_kernel_picks() {
+        use std::net::TcpListener;
+        if landlock_version() < LANDLOCK_PORTS || !seccomp_known() {
+            return;
+        }
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (own, other) = (free(), free());
+        let errno = |result: io::Result<()>| result.err().and_then(|error| error.raw_os_error());
+        let listens = move |host: &str, port: u16| errno(TcpListener::bind((host, port)).map(drop));
+        let opens = move |protocol| {
+            use rustix::net::{AddressFamily, Protocol, SocketType, socket};
+            let protocol = std::num::NonZeroU32::new(protocol).map(Protocol::from_raw);
+            errno(socket(AddressFamily::INET, SocketType::STREAM, protocol).map(drop).map_err(io::Error::from))
+        };
+        assert_eq!(listens("127.0.0.1", other), None, "control: outside of the sandbox");
+        // A thread's sandbox ends with the thread.
+        let inside = std::thread::spawn(move || {
+            rustix::thread::set_no_new_privs(true).unwrap();
+            let ports = [own];
+            let limits = Limits { ports: Some(&ports), system_calls: true, ..Limits::default() };
+            Sandbox::new(limits).unwrap().enter().unwrap();
+            assert_eq!((listens("127.0.0.1", own), listens("::", own), listens("127.0.0.1", 0)), (None, None, None));
+            assert_eq!(listens("127.0.0.1", other), Some(libc::EACCES));
+            assert_eq!(listens("::", other), Some(libc::EACCES));
+            for twin in TCP_TWINS {
+                assert_eq!(opens(twin.cast_unsigned()), Some(libc::EPROTONOSUPPORT), "{twin}");
+            }
+            assert!(std::fs::read("/proc/self/status").is_ok(), "files are as before");
+        });
+        inside.join().unwrap();
     }
 }

@@ -1,0 +1,16 @@
+//! Network namespaces of apps and builds: devices and addresses, firewall, and the relay to the server's resolver and ports.
+//! Invariant: a namespace leaves nothing behind. Its devices, addresses and routes go with its last process and socket.
+
+mod firewall;
+mod namespace;
+mod netlink;
+mod other_firewalls;
+mod own;
+mod relay;
+mod resolvers;
+
+pub use firewall::{Firewall, FirewallError, PublicPorts};
+pub use namespace::{Link, Namespace, NamespaceError, current, join, set_group};
+pub use own::{OwnNetwork, ServedNamespace};
+pub use relay::{RESOLVER, Relay};
+pub use resolvers::{remote_resolvers, resolv_conf};

@@ -1,0 +1,94 @@
+//! Networks of their own for apps and builds, as this server can give them.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use fairlead_base::Folders;
+use tokio::task::JoinHandle;
+
+use crate::{Firewall, Link, Namespace, PublicPorts, Relay};
+
+/// Networks of apps' own, as this server can give them.
+#[derive(Debug, Clone)]
+pub struct OwnNetwork {
+    firewall: Firewall,
+    ipv6: bool,
+}
+
+impl OwnNetwork {
+    /// Installs the firewall and lets the server forward. The error ends a sentence after "because".
+    pub fn open(folders: &Folders, ports: &PublicPorts) -> Result<Self, String> {
+        // First without a trace: where it fails, apps share the server's network.
+        let Self { firewall, .. } = Self::probe(folders)?;
+        if let Err(error) = firewall.remove_abandoned() {
+            tracing::warn!(%error, "rules of data folders that are gone stay");
+        }
+        let ipv6 = firewall.enable_forwarding();
+        let ipv6 = ipv6.map_err(|error| format!("the server can't forward what apps send ({error})"))?;
+        firewall.install(ports).map_err(|error| error.to_string())?;
+        Ok(Self { firewall, ipv6 })
+    }
+
+    /// Reports whether `open` would succeed, and changes nothing.
+    pub fn probe(folders: &Folders) -> Result<Self, String> {
+        let firewall = firewall(folders)?;
+        firewall.check().map_err(|error| error.to_string())?;
+        Self { firewall, ipv6: false }.tried()
+    }
+
+    /// Makes one network and drops it.
+    fn tried(self) -> Result<Self, String> {
+        let (_, bound) = Namespace::make(&self.link(false), || Relay::bind(&[]).map(drop))
+            .map_err(|error| format!("a network of their own can't be made here ({error})"))?;
+        bound.map_err(|error| format!("their network can't have a resolver ({error})"))?;
+        Ok(self)
+    }
+
+    /// Makes a namespace whose relay runs in the calling runtime.
+    pub fn serve(&self, private: bool) -> io::Result<ServedNamespace> {
+        let made = Namespace::make(&self.link(private), || Relay::bind(&[]));
+        let (namespace, relay) = made.map_err(io::Error::other)?;
+        Ok(ServedNamespace { namespace, relay: tokio::spawn(relay?.serve()) })
+    }
+
+    /// The firewall of these networks.
+    pub fn firewall(&self) -> &Firewall {
+        &self.firewall
+    }
+
+    /// Describes the way out of an app's network.
+    pub fn link(&self, private: bool) -> Link {
+        Link {
+            prefix: self.firewall.device_prefix().to_owned(),
+            group: Firewall::device_group(private),
+            ipv6: self.ipv6,
+        }
+    }
+}
+
+/// Network namespace of a build, and the relay that serves it until it is dropped.
+#[derive(Debug)]
+pub struct ServedNamespace {
+    namespace: Namespace,
+    relay: JoinHandle<io::Result<()>>,
+}
+
+impl ServedNamespace {
+    /// The namespace's descriptor.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.namespace.descriptor()
+    }
+}
+
+impl Drop for ServedNamespace {
+    fn drop(&mut self) {
+        self.relay.abort();
+    }
+}
+
+fn firewall(folders: &Folders) -> Result<Firewall, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("the agent does not run as root".to_owned());
+    }
+    Firewall::of(folders.root()).map_err(|error| error.to_string())
+}
