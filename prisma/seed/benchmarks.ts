@@ -66,6 +66,7 @@ export function makeBenchmark(
       round: 0,
       target,
       protocol,
+      network_path: 'own-network',
       concurrency,
       duration_ms: durationMs,
       requests,

@@ -119,6 +119,7 @@ const capabilities = [
   'hook',
   'liveness',
   'logs',
+  'network',
   'rollout',
   'route',
   'scale',

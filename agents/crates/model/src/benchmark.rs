@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppKey, RunId};
+use crate::{AppKey, RunId, UpstreamAddress};
 
 /// What is measured: through the proxy, or the app alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,6 +26,29 @@ pub enum BenchmarkProtocol {
     Http2,
     /// HTTP/3; of the proxy only.
     Http3,
+}
+
+/// Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths can't be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkPath {
+    /// Over the network of the server.
+    SharedNetwork,
+    /// With sockets of the app's own network, which its shim hands over.
+    OwnNetwork,
+    /// The app's Unix socket.
+    UnixSocket,
+}
+
+impl NetworkPath {
+    /// The path to an address.
+    pub fn to(address: &UpstreamAddress) -> Self {
+        match address {
+            UpstreamAddress::Tcp { .. } => Self::SharedNetwork,
+            UpstreamAddress::Namespace { address: Some(_), .. } => Self::OwnNetwork,
+            UpstreamAddress::Unix { .. } | UpstreamAddress::Namespace { address: None, .. } => Self::UnixSocket,
+        }
+    }
 }
 
 /// Targets × protocols × concurrency, repeated in rounds so that noise is shared.
@@ -64,6 +87,9 @@ pub struct BenchmarkRow {
     pub target: BenchmarkTarget,
     /// How.
     pub protocol: BenchmarkProtocol,
+    /// Network path to the app; `None`: no instance was running when the run began.
+    #[serde(default)]
+    pub network_path: Option<NetworkPath>,
     /// Clients at once.
     pub concurrency: u32,
     /// Time measured.

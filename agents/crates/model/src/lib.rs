@@ -11,7 +11,7 @@ mod status;
 mod traffic;
 mod traffic_check;
 
-pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
+pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath};
 pub use diff::{StateChange, diff};
 pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};

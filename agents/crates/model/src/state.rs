@@ -217,6 +217,12 @@ pub struct ReleaseSpec {
     /// It has a Unix socket instead of a port; never an image.
     #[serde(default)]
     pub listens_on_socket: bool,
+    /// Lets the app connect to private addresses (RFC 1918, RFC 6598, RFC 4193).
+    #[serde(default)]
+    pub private_network: bool,
+    /// Ports of the server that the app reaches at the same address; at most 16, without duplicates.
+    #[serde(default)]
+    pub server_ports: Vec<SocketAddr>,
 }
 
 /// What an artifact is.

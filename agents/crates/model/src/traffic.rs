@@ -360,14 +360,26 @@ pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum UpstreamAddress {
-    /// `127.0.0.1:3000`.
-    Tcp(SocketAddr),
+    /// `127.0.0.1:3000`, or `71234@127.0.0.1:3000`.
+    Tcp {
+        /// Address at which it listens.
+        address: SocketAddr,
+        /// User that must listen there, on this machine; none: any. Ports are free to whoever binds them first.
+        owner: Option<u32>,
+    },
     /// `unix:/run/app.sock`, or `unix:2001@/run/app.sock`.
     Unix {
         /// Absolute, short enough for the kernel.
         path: PathBuf,
         /// Who must listen there; none: anybody. Its folder may be in the hands of somebody who would lead elsewhere.
         owner: Option<u32>,
+    },
+    /// `ns:127.0.0.1:3000@/path`, or `ns:unix@/path`: inside a network namespace, whose sockets are handed over at the path.
+    Namespace {
+        /// Unix socket of the hand-over (`fairlead_base::handover`); absolute, short enough for the kernel.
+        handover: PathBuf,
+        /// Address inside; `None`: the app's Unix socket, to which the other side connects.
+        address: Option<SocketAddr>,
     },
 }
 
@@ -376,19 +388,31 @@ impl FromStr for UpstreamAddress {
 
     fn from_str(text: &str) -> Result<Self, TrafficError> {
         let wrong = || TrafficError::new("address", format!("`{text}` is neither IP:port nor unix:/path"));
+        if let Some(inside) = text.strip_prefix("ns:") {
+            let (address, handover) = inside.split_once('@').ok_or_else(wrong)?;
+            let address = if address == "unix" { None } else { Some(address.parse().map_err(|_| wrong())?) };
+            return match fits(handover) {
+                true => Ok(Self::Namespace { handover: handover.into(), address }),
+                false => Err(wrong()),
+            };
+        }
         let Some(socket) = text.strip_prefix("unix:") else {
-            return text.parse().map(Self::Tcp).map_err(|_| wrong());
+            let (owner, address) = match text.split_once('@') {
+                Some((owner, address)) => (Some(owner.parse().map_err(|_| wrong())?), address),
+                None => (None, text),
+            };
+            return address.parse().map(|address| Self::Tcp { address, owner }).map_err(|_| wrong());
         };
         let (owner, path) = match socket.split_once('@') {
             Some((owner, path)) if !owner.contains('/') => (Some(owner.parse().map_err(|_| wrong())?), path),
             _ => (None, socket),
         };
-        if path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX {
-            Ok(Self::Unix { path: path.into(), owner })
-        } else {
-            Err(wrong())
-        }
+        if fits(path) { Ok(Self::Unix { path: path.into(), owner }) } else { Err(wrong()) }
     }
+}
+
+fn fits(socket_path: &str) -> bool {
+    socket_path.starts_with('/') && socket_path.len() <= SOCKET_PATH_BYTES_MAX
 }
 
 impl TryFrom<String> for UpstreamAddress {
@@ -408,16 +432,19 @@ impl From<UpstreamAddress> for String {
 impl fmt::Display for UpstreamAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(address) => address.fmt(f),
+            Self::Tcp { address, owner: None } => address.fmt(f),
+            Self::Tcp { address, owner: Some(owner) } => write!(f, "{owner}@{address}"),
             Self::Unix { path, owner: None } => write!(f, "unix:{}", path.display()),
             Self::Unix { path, owner: Some(owner) } => write!(f, "unix:{owner}@{}", path.display()),
+            Self::Namespace { handover, address: None } => write!(f, "ns:unix@{}", handover.display()),
+            Self::Namespace { handover, address: Some(address) } => write!(f, "ns:{address}@{}", handover.display()),
         }
     }
 }
 
 impl From<SocketAddr> for UpstreamAddress {
     fn from(address: SocketAddr) -> Self {
-        Self::Tcp(address)
+        Self::Tcp { address, owner: None }
     }
 }
 

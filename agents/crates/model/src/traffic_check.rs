@@ -369,17 +369,32 @@ mod tests {
 
     #[test]
     fn addresses_are_read_as_they_are_written() {
-        for text in
-            ["127.0.0.1:3000", "[::1]:80", "unix:/run/app.sock", "unix:2001@/run/a@b.sock", "unix:/run/a@b.sock"]
-        {
+        for text in [
+            "127.0.0.1:3000",
+            "[::1]:80",
+            "71234@127.0.0.1:3000",
+            "0@[::1]:80",
+            "unix:/run/app.sock",
+            "unix:2001@/run/a@b.sock",
+            "unix:/run/a@b.sock",
+            "ns:127.0.0.1:3000@/run/a@b.sock",
+            "ns:[::1]:80@/run/net",
+            "ns:unix@/run/net",
+        ] {
             assert_eq!(text.parse::<UpstreamAddress>().unwrap().to_string(), text);
         }
         for text in [
             "localhost:1",
+            "@127.0.0.1:3000",
+            "root@127.0.0.1:3000",
+            "1@2@127.0.0.1:3000",
             "unix:app.sock",
             "unix:@/run/app.sock",
             "unix:root@/run/app.sock",
             "unix:1@app.sock",
+            "ns:127.0.0.1:3000",
+            "ns:127.0.0.1@/run/net",
+            "ns:unix@net",
             "",
             &format!("unix:/{}", "a".repeat(108)),
         ] {

@@ -46,7 +46,7 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 20] = [
+pub const CAPABILITIES: [&str; 21] = [
     "app",
     "benchmark",
     "benchmark.http3",
@@ -56,6 +56,7 @@ pub const CAPABILITIES: [&str; 20] = [
     "hook",
     "liveness",
     "logs",
+    "network",
     "rollout",
     "route",
     "scale",

@@ -1,6 +1,7 @@
 //! Signed bytes to a desired state: parsed once here, then trusted everywhere. Refuses the whole when one field is wrong.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use fairlead_model::{
@@ -16,6 +17,10 @@ use crate::{CAPABILITIES, SECRETS_BYTES_MAX, agent, app_traffic, proxy_settings,
 
 /// No agent is larger, with all its names for a debugger.
 const AGENT_BYTES_MAX: u64 = 2 << 30;
+
+const SERVER_PORTS_MAX: usize = 16;
+/// Address at which every instance finds its resolver.
+const RESOLVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 53)), 53);
 
 /// Parses the bytes whose signature was checked. `server` is who this agent is.
 pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, StateError> {
@@ -279,6 +284,7 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
     if spec.listens_on_socket && artifact_kind == ArtifactKind::Image {
         return Err(wrong(&format!("{at}.listens_on_socket"), "is not for an image"));
     }
+    let server_ports = server_ports(&format!("{at}.server_ports"), &spec.server_ports)?;
     within(at, "drain_timeout_ms", spec.drain_timeout_ms.into(), 0, 86_400_000)?;
     within(at, "stop_grace_ms", spec.stop_grace_ms.into(), 0, 3_600_000)?;
     Ok(ReleaseSpec {
@@ -300,7 +306,56 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         toolchains: spec.toolchains,
         volumes,
         listens_on_socket: spec.listens_on_socket,
+        private_network: spec.private_network,
+        server_ports,
     })
+}
+
+fn server_ports(at: &str, values: &[String]) -> Result<Vec<SocketAddr>, StateError> {
+    if values.len() > SERVER_PORTS_MAX {
+        return Err(wrong(at, format!("are {}, more than {SERVER_PORTS_MAX}", values.len())));
+    }
+    let mut ports: Vec<SocketAddr> = Vec::with_capacity(values.len());
+    for (index, value) in values.iter().enumerate() {
+        let at = format!("{at}[{index}]");
+        let port = value.parse().map_err(|_| wrong(&at, format!("{:?} is not an IP address and port", clip(value))))?;
+        if let Some(reason) = refused_server_port(port) {
+            return Err(wrong(&at, format!("{port} {reason}")));
+        }
+        if ports.contains(&port) {
+            return Err(wrong(&at, format!("{port} is there twice")));
+        }
+        ports.push(port);
+    }
+    Ok(ports)
+}
+
+/// Reason why an instance may not have this port of the server. Only unicast addresses of the server itself or its networks
+/// pass: none of another instance, of the metadata service or of the link.
+fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
+    if port.port() == 0 {
+        return Some("has port 0");
+    }
+    if port == RESOLVER {
+        return Some("is the resolver of every app");
+    }
+    match port {
+        SocketAddr::V4(v4) => match v4.ip().octets() {
+            [0, ..] => Some("is a wildcard address"),
+            [169, 254, ..] => Some("is a link-local address"),
+            [198, 18 | 19, ..] => Some("is an address of another app"),
+            [224..=255, ..] => Some("is no unicast address"),
+            _ => None,
+        },
+        SocketAddr::V6(v6) => match v6.ip() {
+            ip if ip.is_unspecified() => Some("is a wildcard address"),
+            ip if ip.is_unicast_link_local() || v6.scope_id() != 0 => Some("is a link-local address"),
+            ip if ip.is_multicast() => Some("is no unicast address"),
+            // It would pass by every rule for IPv4.
+            ip if ip.to_ipv4().is_some() && !ip.is_loopback() => Some("is an IPv4 address written as IPv6"),
+            _ => None,
+        },
+    }
 }
 
 /// Looked at no further here: it is opened when an app that needs it starts.

@@ -88,6 +88,8 @@ fn a_good_state_parses_whole() {
     assert_eq!(state.version, Version { epoch: 1, number: 7 });
     assert_eq!(state.apps.len(), 1);
     let secrets = state.apps.values().next().unwrap().live.as_ref().unwrap().secrets.clone().unwrap();
+    let release = state.apps.values().next().unwrap().live.as_ref().unwrap();
+    assert_eq!((release.private_network, release.server_ports.len()), (false, 0));
     assert_eq!((secrets.sealed.as_slice(), secrets.version.as_str()), ([1].as_slice(), "v1"));
     assert_eq!(state.builds.values().next().unwrap().root_folder, "examples/hello-node");
     assert_eq!(state.benchmarks[0].concurrency, [1, 32]);
@@ -115,6 +117,49 @@ fn the_largest_secrets_that_the_control_plane_makes_are_taken() {
     let mut state = good();
     live(&mut state).secrets.as_mut().unwrap().sealed = vec![1; VALUES + NAMES + 4096];
     parse(&state).unwrap();
+}
+
+#[test]
+fn server_ports_are_unicast_addresses_and_ports() {
+    let ports = |values: &[&str]| {
+        let mut state = good();
+        live(&mut state).server_ports = values.iter().map(|value| (*value).to_owned()).collect();
+        parse(&state).map(|state| state.apps.into_values().next().unwrap().live.unwrap().server_ports)
+    };
+    let good = ["127.0.0.1:5432", "127.0.0.2:1", "10.0.0.7:65535", "203.0.113.9:443", "[::1]:5432", "[fd00::7]:80"];
+    let parsed = ports(&good).unwrap();
+    assert_eq!(parsed.iter().map(ToString::to_string).collect::<Vec<_>>(), good);
+    let bad = [
+        ("", "is not an IP address and port"),
+        ("5432", "is not an IP address and port"),
+        ("localhost:5432", "is not an IP address and port"),
+        ("::1:5432", "is not an IP address and port"),
+        ("127.0.0.1:65536", "is not an IP address and port"),
+        ("127.0.0.1:0", "has port 0"),
+        ("127.0.0.53:53", "is the resolver of every app"),
+        ("0.0.0.0:80", "is a wildcard address"),
+        ("[::]:80", "is a wildcard address"),
+        ("169.254.169.254:80", "is a link-local address"),
+        ("[fe80::1]:80", "is a link-local address"),
+        ("[fe80::1%2]:80", "is a link-local address"),
+        ("198.18.0.5:3000", "is an address of another app"),
+        ("198.19.255.5:3000", "is an address of another app"),
+        ("224.0.0.1:80", "is no unicast address"),
+        ("255.255.255.255:80", "is no unicast address"),
+        ("[ff02::1]:80", "is no unicast address"),
+        ("[::ffff:169.254.169.254]:80", "is an IPv4 address written as IPv6"),
+        ("[::127.0.0.1]:80", "is an IPv4 address written as IPv6"),
+    ];
+    for (value, reason) in bad {
+        let error = ports(&["127.0.0.1:5432", value]).unwrap_err().to_string();
+        assert!(error.contains("apps[0].live.server_ports[1]") && error.contains(reason), "{value}: {error}");
+    }
+    // Equal addresses in two spellings are one port.
+    assert!(ports(&["[::1]:80", "[0:0::1]:80"]).unwrap_err().to_string().contains("is there twice"));
+    let many: Vec<String> = (1..=17).map(|port| format!("127.0.0.1:{port}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(ports(&many[..16]).unwrap().len(), 16);
+    assert!(ports(&many).unwrap_err().to_string().contains("are 17, more than 16"));
 }
 
 #[test]

@@ -197,6 +197,13 @@ fn row(row: model::BenchmarkRow) -> agent::BenchmarkRow {
             model::BenchmarkProtocol::Http3 => agent::BenchmarkProtocol::Http3,
         }
         .into(),
+        network_path: match row.network_path {
+            None => agent::NetworkPath::Unspecified,
+            Some(model::NetworkPath::SharedNetwork) => agent::NetworkPath::SharedNetwork,
+            Some(model::NetworkPath::OwnNetwork) => agent::NetworkPath::OwnNetwork,
+            Some(model::NetworkPath::UnixSocket) => agent::NetworkPath::UnixSocket,
+        }
+        .into(),
         concurrency: row.concurrency,
         duration_ms: saturate(row.duration.as_millis()),
         requests: row.requests,

@@ -424,6 +424,14 @@ pub struct ReleaseSpec {
     /// Instead of a port it has a Unix socket, at $FAIRLEAD_SOCKET. Never with an image. Needs the capability "socket".
     #[prost(bool, tag = "18")]
     pub listens_on_socket: bool,
+    /// Lets the app connect to private addresses: RFC 1918, carrier-grade NAT (RFC 6598) and unique local addresses (RFC 4193).
+    /// Without it the app reaches the internet only. Needs the capability "network".
+    #[prost(bool, tag = "19")]
+    pub private_network: bool,
+    /// TCP ports of the server that the app reaches at the same address, at most 16: "127.0.0.1:5432", "\[::1\]:5432". Each is a
+    /// unicast IP address and a port. Needs the capability "network".
+    #[prost(string, repeated, tag = "20")]
+    pub server_ports: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ProcessSpec {
@@ -861,6 +869,9 @@ pub struct BenchmarkRow {
     pub proxy_memory_bytes: u64,
     #[prost(uint64, tag = "12")]
     pub bytes_received: u64,
+    /// Unspecified: an older agent, or no instance was running when the run began.
+    #[prost(enumeration = "NetworkPath", tag = "13")]
+    pub network_path: i32,
 }
 /// Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1348,6 +1359,41 @@ impl WorkState {
             "WORK_STATE_SUCCEEDED" => Some(Self::Succeeded),
             "WORK_STATE_FAILED" => Some(Self::Failed),
             "WORK_STATE_CANCELLED" => Some(Self::Cancelled),
+            _ => None,
+        }
+    }
+}
+/// Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths can't be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum NetworkPath {
+    Unspecified = 0,
+    /// Over the network of the server.
+    SharedNetwork = 1,
+    /// With sockets of the app's own network, which its shim hands over.
+    OwnNetwork = 2,
+    UnixSocket = 3,
+}
+impl NetworkPath {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "NETWORK_PATH_UNSPECIFIED",
+            Self::SharedNetwork => "NETWORK_PATH_SHARED_NETWORK",
+            Self::OwnNetwork => "NETWORK_PATH_OWN_NETWORK",
+            Self::UnixSocket => "NETWORK_PATH_UNIX_SOCKET",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "NETWORK_PATH_UNSPECIFIED" => Some(Self::Unspecified),
+            "NETWORK_PATH_SHARED_NETWORK" => Some(Self::SharedNetwork),
+            "NETWORK_PATH_OWN_NETWORK" => Some(Self::OwnNetwork),
+            "NETWORK_PATH_UNIX_SOCKET" => Some(Self::UnixSocket),
             _ => None,
         }
     }
