@@ -1,6 +1,7 @@
 // Owns the ladder every procedure stands on: public → signed in → member with a permission.
 // The bare tRPC builder is not exported, so a procedure without a declared access level cannot be written.
 import { requireFresh } from '@fairlead/auth';
+import type { ErrorCode } from '@fairlead/contract/errors';
 import { AppError, type Ctx } from '@fairlead/core/kernel';
 import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
@@ -21,7 +22,7 @@ export interface ProcedureMeta {
   readonly lists?: true;
   /** Fields of the input that name the rows for the permission check. */
   readonly judges?: readonly string[];
-  readonly alsoNeeds?: Pick<AlsoNeeds<unknown>, 'words' | 'permissions'>;
+  readonly alsoNeeds?: Pick<AlsoNeeds<unknown>, 'words' | 'permissions' | 'denials'>;
   /** Protection that a mutation for members declares for protected environments. */
   readonly protection?: Pick<Protection, 'kind' | 'words'>;
   /** Requires a session in which the person confirmed their identity recently. */
@@ -138,14 +139,18 @@ function memberEntry<Input>(permission: Permission, { scope, also, lists, fresh,
       ...(lists === undefined ? {} : { lists: true }),
       ...(fresh === undefined ? {} : { fresh }),
       ...(scope === undefined ? {} : { judges: [...scope.reads, ...(also?.reads ?? [])] }),
-      ...(also === undefined ? {} : { alsoNeeds: { words: also.words, permissions: also.permissions } }),
+      ...(also === undefined ? {} : { alsoNeeds: alsoMeta(also) }),
       ...(protection === undefined ? {} : { protection: { kind: protection.kind, words: protection.words } }),
     })
     .use(async ({ ctx, next }) => {
       const access = await requireAnywhere(ctx, permission);
-      if (fresh === true && ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
+      if (fresh === true) await requireFreshSession(ctx);
       return next({ ctx: { access } });
     });
+}
+
+function alsoMeta<Input>({ words, permissions, denials }: AlsoNeeds<Input>): NonNullable<ProcedureMeta['alsoNeeds']> {
+  return { words, permissions, ...(denials === undefined ? {} : { denials }) };
 }
 
 async function judge<Input>(
@@ -161,13 +166,26 @@ async function judge<Input>(
     if (places.length === 0) throw new AppError('permission.denied', { permission });
     for (const place of places) requireAny(access, [permission], place);
   }
-  for (const { anyOf, scope: place } of (await also?.find(core, input)) ?? []) requireAny(access, anyOf, place);
+  for (const { anyOf, scope: place, denied, fresh } of (await also?.find(core, input)) ?? []) {
+    requireAny(access, anyOf, place, denied);
+    if (fresh === true) await requireFreshSession(ctx);
+  }
   if (protection?.kind === 'approver') await requireApprover(core, access, await protection.find(core, input));
 }
 
-function requireAny(access: Access, permissions: readonly [Permission, ...Permission[]], place: Scope | null): void {
+function requireAny(
+  access: Access,
+  permissions: readonly [Permission, ...Permission[]],
+  place: Scope | null,
+  denied: ErrorCode = 'permission.denied',
+): void {
   if (permissions.some((permission) => access.may(permission, place ?? wholeOrganization))) return;
-  throw new AppError('permission.denied', { permission: permissions[0] });
+  throw new AppError(denied, { permission: permissions[0] });
+}
+
+/** An API token passes, because a fresh session made it. */
+async function requireFreshSession(ctx: ApiContext): Promise<void> {
+  if (ctx.bearer === null) requireFresh(await requireSession(ctx), ctx.clock.now());
 }
 
 interface MemberContext {

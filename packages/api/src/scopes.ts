@@ -1,5 +1,6 @@
 // Owns where a call happens: in which projects or environments the rows lie that its input names. Must never answer the scope
 // of a row of another organization, and never guess: what cannot be resolved happens in the organization as a whole.
+import type { ErrorCode } from '@fairlead/contract/errors';
 import type {
   AppId,
   DeploymentId,
@@ -37,6 +38,8 @@ export interface AlsoNeeds<Input> {
   readonly words: string;
   /** Permissions that the procedure's own permission never replaces. */
   readonly permissions: readonly Permission[];
+  /** Errors that a person without one of `permissions` gets in place of `permission.denied`. */
+  readonly denials?: readonly ErrorCode[];
   readonly reads: readonly string[];
   /** One permission of each `anyOf` is needed in its scope; without a scope, in the organization as a whole. */
   readonly find: (core: OrganizationCtx, input: Input) => Promise<readonly NeedElsewhere[]>;
@@ -45,6 +48,25 @@ export interface AlsoNeeds<Input> {
 interface NeedElsewhere {
   readonly anyOf: readonly [Permission, ...Permission[]];
   readonly scope: Scope | null;
+  /** Error that says why it is needed. Default: `permission.denied`. */
+  readonly denied?: ErrorCode;
+  /** Also requires a fresh session; an API token passes. */
+  readonly fresh?: true;
+}
+
+/** Requires what each of them requires. */
+export function allOf<Input>(...all: readonly AlsoNeeds<Input>[]): AlsoNeeds<Input> {
+  return {
+    words: all.map(({ words }) => words).join('; '),
+    permissions: all.flatMap(({ permissions }) => permissions),
+    denials: all.flatMap(({ denials }) => denials ?? []),
+    reads: all.flatMap(({ reads }) => reads),
+    find: async (core, input) => {
+      const found: NeedElsewhere[] = [];
+      for (const { find } of all) found.push(...(await find(core, input)));
+      return found;
+    },
+  };
 }
 
 interface PlaceInput {

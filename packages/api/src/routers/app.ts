@@ -27,6 +27,7 @@ import {
 } from '@fairlead/core/app';
 import { deleteLogs, listAppLogs } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
+import { opensAnotherServer } from '../network.ts';
 import { approverIn, approverOfApp, approverOfAppChange, approverOfNewApp, approverOfTarget } from '../protection.ts';
 import { byApp, byEnvironmentOfApp, byPlacement, bySeenPlacement, deploysNewApp } from '../scopes.ts';
 
@@ -62,6 +63,7 @@ export const appRouter = router({
   attachServer: memberProcedure('app.write', {
     input: attachServerInputSchema,
     scope: byEnvironmentOfApp,
+    also: opensAnotherServer,
     protection: approverOfTarget,
   })
     .output(placedServerSchema)

@@ -11,6 +11,7 @@ import {
   updateConfigInputSchema,
 } from '@fairlead/core/config';
 import { memberProcedure, router } from '../ladder.ts';
+import { changesNetwork } from '../network.ts';
 import { approverIn } from '../protection.ts';
 import { byPlacement } from '../scopes.ts';
 
@@ -26,6 +27,7 @@ export const configRouter = router({
   update: memberProcedure('app.write', {
     input: updateConfigInputSchema,
     scope: byPlacement,
+    also: changesNetwork,
     protection: approverIn(byPlacement),
   })
     .output(configRefSchema)

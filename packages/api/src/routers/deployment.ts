@@ -28,8 +28,9 @@ import {
 } from '@fairlead/core/deployment';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
+import { reopensNetwork, retriesReopening } from '../network.ts';
 import { approverIn, approverOfRunning, open, waitsForApproval } from '../protection.ts';
-import { byDeployment, byDeploymentTarget, byEnvironment, byPlacement, seesRelease } from '../scopes.ts';
+import { allOf, byDeployment, byDeploymentTarget, byEnvironment, byPlacement, seesRelease } from '../scopes.ts';
 
 export const deploymentRouter = router({
   list: memberProcedure('deployment.read', { input: listDeploymentsInputSchema, lists: 'environment' })
@@ -59,6 +60,7 @@ export const deploymentRouter = router({
   retry: memberProcedure('deployment.write', {
     input: deploymentRefSchema,
     scope: byDeploymentTarget,
+    also: retriesReopening,
     protection: waitsForApproval,
   })
     .output(deploymentRefSchema)
@@ -84,7 +86,7 @@ export const deploymentRouter = router({
   rollback: memberProcedure('deployment.write', {
     input: rollbackAppInputSchema,
     scope: byPlacement,
-    also: seesRelease,
+    also: allOf(seesRelease, reopensNetwork),
     protection: waitsForApproval,
   })
     .output(deploymentRefSchema)

@@ -4,6 +4,7 @@ import {
   type BenchmarkRow,
   type BenchmarkStatus,
   BenchmarkTarget,
+  NetworkPath,
   WorkState,
 } from '@fairlead/contract/agent';
 import { errorTable, isErrorCode } from '@fairlead/contract/errors';
@@ -11,7 +12,7 @@ import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
-import type { BenchmarkState } from './schema.ts';
+import type { BenchmarkState, NetworkPathName } from './schema.ts';
 
 export interface BenchmarkReport {
   readonly serverId: string;
@@ -32,6 +33,11 @@ const protocols: Readonly<Partial<Record<BenchmarkProtocol, string>>> = {
   [BenchmarkProtocol.HTTP1]: 'http1',
   [BenchmarkProtocol.HTTP2]: 'http2',
   [BenchmarkProtocol.HTTP3]: 'http3',
+};
+const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
+  [NetworkPath.SHARED_NETWORK]: 'shared-network',
+  [NetworkPath.OWN_NETWORK]: 'own-network',
+  [NetworkPath.UNIX_SOCKET]: 'unix-socket',
 };
 
 /** Moves runs of this server on. A row is stored once, by its position; statuses of finished or foreign runs are ignored. */
@@ -93,6 +99,7 @@ async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly Ben
           round: clampInt(row.round),
           target,
           protocol,
+          networkPath: networkPaths[row.networkPath] ?? null,
           concurrency: clampInt(row.concurrency),
           durationMs: clampInt(row.durationMs),
           requests: clampBig(row.requests),

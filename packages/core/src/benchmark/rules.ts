@@ -1,6 +1,12 @@
 // Owns the arithmetic of benchmarks: how many rows a plan makes, how long it may take, what a row says. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
-import { type BenchmarkPlan, type BenchmarkRowView, benchmarkProtocolSchema, benchmarkTargetSchema } from './schema.ts';
+import {
+  type BenchmarkPlan,
+  type BenchmarkRowView,
+  benchmarkProtocolSchema,
+  benchmarkTargetSchema,
+  networkPathSchema,
+} from './schema.ts';
 
 /** Apps speak HTTP/1.1: HTTP/2 and HTTP/3 are the proxy's alone to measure. The agent's bench crate counts the same way. */
 export function rowsOf(plan: BenchmarkPlan): number {
@@ -21,6 +27,7 @@ export interface StoredRow {
   readonly round: number;
   readonly target: string;
   readonly protocol: string;
+  readonly networkPath: string | null;
   readonly concurrency: number;
   readonly durationMs: number;
   readonly requests: bigint;
@@ -42,6 +49,7 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     round: row.round,
     target: benchmarkTargetSchema.parse(row.target),
     protocol: benchmarkProtocolSchema.parse(row.protocol),
+    networkPath: networkPathSchema.nullable().parse(row.networkPath),
     concurrency: row.concurrency,
     durationMs: row.durationMs,
     requests,

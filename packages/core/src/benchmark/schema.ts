@@ -6,9 +6,12 @@ import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
+/** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
+export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
 export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
+export type NetworkPathName = z.infer<typeof networkPathSchema>;
 export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
@@ -55,6 +58,8 @@ export const benchmarkRowSchema = z.object({
   round: z.number().int(),
   target: benchmarkTargetSchema,
   protocol: benchmarkProtocolSchema,
+  /** Null: an older agent, or no instance was running when the run began. */
+  networkPath: networkPathSchema.nullable(),
   concurrency: z.number().int(),
   durationMs: z.number().int(),
   requests: z.number(),

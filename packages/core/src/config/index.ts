@@ -2,5 +2,6 @@
 export { diffSettings } from './diff.ts';
 export { getConfig } from './get-config.ts';
 export { listConfigs } from './list-configs.ts';
+export { isSameNetwork, isWithinNetwork, opensNetwork } from './network.ts';
 export * from './schema.ts';
 export { findNewestConfig, loadSettings, type Place, requirePlace, type StoredConfig } from './store.ts';

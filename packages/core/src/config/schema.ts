@@ -6,6 +6,7 @@ import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
 import { rootFolderSchema } from '../source/schema.ts';
 import { appTrafficSchema } from '../traffic/schema.ts';
+import { normalizeServerPort, serverPortProblem, serverPortsMax } from './server-port.ts';
 
 export const instancesMax = 64;
 const second = 1_000;
@@ -137,6 +138,16 @@ function faultOfName(name: string): string | null {
   return reservedVariable.test(name) ? 'Fairlead sets this variable itself.' : null;
 }
 
+/** Address and port, normalized: `127.0.0.1:5432`, `[::1]:5432`. */
+const serverPortSchema = z
+  .string()
+  .max(80)
+  .overwrite(normalizeServerPort)
+  .superRefine((text, context) => {
+    const message = serverPortProblem(text);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+
 const unique = <T extends { readonly name: string }>(all: readonly T[]): boolean =>
   new Set(all.map(({ name }) => name)).size === all.length;
 
@@ -163,6 +174,19 @@ export const settingsSchema = z.object({
   variables: variablesSchema.default({}),
   /** Where it waits for requests: `auto` is what fairlead.toml says, else a port. */
   listen: z.enum(['auto', 'port', 'socket']).default('auto'),
+  /** Lets the app reach private addresses (RFC 1918, RFC 6598, RFC 4193); without it, the internet only. */
+  privateNetwork: z.boolean().default(false),
+  /** Ports of the server that the app reaches at the same address, as "address:port". */
+  serverPorts: z
+    .array(serverPortSchema)
+    .max(serverPortsMax, `An app has at most ${serverPortsMax} server ports.`)
+    .superRefine((ports, context) => {
+      for (const [at, port] of ports.entries()) {
+        if (ports.indexOf(port) === at) continue;
+        context.addIssue({ code: 'custom', message: `${port} is in the list already.`, path: [at] });
+      }
+    })
+    .default([]),
   /** Null: the app's health path, else what fairlead.toml says, else its port. */
   health: healthCheckSchema.nullable().default(null),
   /** How long a new instance may take until it is healthy. */

@@ -8,6 +8,7 @@ import {
   InstanceState,
   type InstanceStatus,
   InstanceStatusSchema,
+  NetworkPath,
   ReportSchema,
   WorkState,
 } from '@fairlead/contract/agent';
@@ -72,6 +73,7 @@ function row(position: number, requests: bigint): BenchmarkRow {
     round: 1,
     target: position === 0 ? BenchmarkTarget.PROXY : BenchmarkTarget.DIRECT,
     protocol: BenchmarkProtocol.HTTP1,
+    networkPath: NetworkPath.OWN_NETWORK,
     concurrency: 8,
     durationMs: 2000,
     requests,
@@ -151,7 +153,7 @@ test('a benchmark is handed to the server, its rows are kept once, and its best 
     canCancel: false,
   });
   expect(run.rows).toMatchObject([
-    { target: 'proxy', requestsPerSecond: 2000, p99Ms: 0.02, cpuUsPerRequest: 30 },
+    { target: 'proxy', networkPath: 'own-network', requestsPerSecond: 2000, p99Ms: 0.02, cpuUsPerRequest: 30 },
     { target: 'direct', requestsPerSecond: 4500, cpuUsPerRequest: null },
   ]);
   expect((await world.desired()).benchmarks).toEqual([]);

@@ -1,6 +1,6 @@
 // Owns which words of desired state which agent understands. Pure. An agent refuses the whole state for one capability that
 // it lacks, so words that need one go only to agents that told it.
-import type { Settings } from '../config/index.ts';
+import { opensNetwork, type Settings } from '../config/index.ts';
 import { isPlainTraffic } from '../traffic/index.ts';
 
 type Needs = readonly (readonly [name: string, needed: boolean])[];
@@ -12,6 +12,7 @@ export function missingCapability(settings: Settings, capabilities: readonly str
     ['worker', workers.length > 0],
     ['liveness', liveness !== null || health?.kind === 'command'],
     ['volume', volumes.length > 0],
+    ['network', opensNetwork(settings)],
     ['rollout', rollout.kind !== 'all'],
     ['hook', settings.releaseCommand !== null || settings.afterCommand !== null],
     ['scale', settings.scale !== null],

@@ -3,7 +3,7 @@ import { DesiredStateSchema } from '@fairlead/contract/agent';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteApp } from '../app/index.ts';
-import { defaultSettings } from '../config/index.ts';
+import { defaultSettings, settingsSchema } from '../config/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
@@ -104,6 +104,18 @@ test('no app takes the host of the control plane', () => {
     ['fairlead.localhost', '/', 'address'],
     ['fairlead.localhost', '/agent', 'address'],
   ]);
+});
+
+test('private network access and server ports are sent as they are set, and need an agent that knows them', () => {
+  const live = (changes: object) => {
+    const settings = settingsSchema.parse(changes);
+    const row = { ...placement, appId: 'app_1', appName: 'Shop', live: { ...release, settings } };
+    const { apps, requires } = toDesiredState({ ...rows, placements: [row] });
+    return [apps[0]?.live?.privateNetwork, apps[0]?.live?.serverPorts, requires.includes('network')];
+  };
+  expect(live({})).toEqual([false, [], false]);
+  expect(live({ privateNetwork: true })).toEqual([true, [], true]);
+  expect(live({ serverPorts: ['5432', '[::1]:6379'] })).toEqual([false, ['127.0.0.1:5432', '[::1]:6379'], true]);
 });
 
 test('an app has a socket when its settings say so, else its fairlead.toml, and a container never', () => {

@@ -20,7 +20,7 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
-import type { HealthCheckSettings, Settings } from '../config/index.ts';
+import { type HealthCheckSettings, opensNetwork, type Settings } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import { listensOnSocket, type ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
@@ -223,6 +223,7 @@ function wordsOf(
     ['toolchain', releases.some(({ toolchains }) => toolchains.length > 0)],
     ['socket', releases.some((release) => release.listensOnSocket)],
     ['volume', deletedVolumes.length > 0 || releases.some(({ volumes }) => volumes.length > 0)],
+    ['network', releases.some(opensNetwork)],
     ['rollout', rollouts.some(({ batch, canary }) => batch > 0 || canary !== undefined)],
     ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.afterCommand !== undefined)],
     ['scale', apps.some(({ scale }) => scale !== undefined)],
@@ -271,7 +272,7 @@ const plannedHookMs = 10 * 60_000;
 
 function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseSpec {
   const { settings, plan } = row;
-  const { liveness, health, volumes } = settings;
+  const { liveness, health, volumes, privateNetwork, serverPorts } = settings;
   const planned = capabilities.includes('worker') ? plan.workers : [];
   const workers = settings.workers.length > 0 ? settings.workers : planned;
   return create(ReleaseSpecSchema, {
@@ -293,6 +294,8 @@ function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseS
     workers: workers.map((worker) => ({ ...worker, memoryBytesMax: BigInt(worker.memoryBytesMax) })),
     toolchains: capabilities.includes('toolchain') ? [...plan.toolchains] : [],
     volumes: volumes.map((volume) => ({ ...volume })),
+    privateNetwork,
+    serverPorts: [...serverPorts],
     // An agent refuses its whole state for a container with a socket; its deployment has failed with a sentence before.
     listensOnSocket:
       row.artifactKind === 'archive' && capabilities.includes('socket') && listensOnSocket(settings, plan),

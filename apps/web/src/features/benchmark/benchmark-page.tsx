@@ -60,7 +60,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               <Card>
                 <CardHeader
                   title="Every cell"
-                  detail="Medians over rounds; the ratio is against direct, over HTTP/1.1 where that is all there is"
+                  detail="Medians over rounds; the ratio is against direct by the same network path, over HTTP/1.1 where that is all there is"
                 />
                 <ResultTable rows={run.rows} />
               </Card>

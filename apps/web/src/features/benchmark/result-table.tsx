@@ -1,8 +1,8 @@
-// Every measured cell as a line, with the ratio to the direct one.
+// Every measured cell as a line, with the ratio to the direct one by the same network path.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { formatFixed, formatInteger, formatRatio } from '@fairlead/ui/lib/format';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
-import { protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
+import { networkPathLabel, protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   return (
@@ -11,6 +11,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell>Protocol</HeadCell>
         <HeadCell numeric>At once</HeadCell>
         <HeadCell>Target</HeadCell>
+        <HeadCell>Network path</HeadCell>
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
         <HeadCell numeric>p50 ms</HeadCell>
@@ -34,6 +35,9 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
                 )}
               />
               {targetLabel[line.target]}
+            </Cell>
+            <Cell className="whitespace-nowrap">
+              {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
             </Cell>
             <Cell numeric>{formatInteger(line.requestsPerSecond)}</Cell>
             <Cell numeric>{line.ratio === null ? '' : formatRatio(line.ratio)}</Cell>

@@ -8,6 +8,7 @@ function row(part: Partial<ResultRow>): ResultRow {
     round: 0,
     target: 'proxy',
     protocol: 'http1',
+    networkPath: 'own-network',
     concurrency: 8,
     durationMs: 2000,
     requests: 100,
@@ -40,6 +41,25 @@ test('repeats become one line with medians, and the proxy is set against direct'
 test('without a direct row of the same cell there is no ratio', () => {
   const lines = summariseRows([row({}), row({ target: 'direct', concurrency: 1 })]);
   expect(lines.find((line) => line.target === 'proxy')?.ratio).toBeNull();
+});
+
+test('rows of different network paths are lines of their own and never in one ratio', () => {
+  const lines = summariseRows([
+    row({}),
+    row({ target: 'direct', networkPath: 'shared-network', requestsPerSecond: 100 }),
+    row({ networkPath: 'unix-socket', requestsPerSecond: 30 }),
+    row({ target: 'direct', networkPath: 'unix-socket', requestsPerSecond: 60 }),
+    row({ networkPath: null, requestsPerSecond: 20, concurrency: 9 }),
+    row({ target: 'direct', networkPath: null, requestsPerSecond: 80, concurrency: 9 }),
+  ]);
+  expect(lines.map((line) => [line.target, line.networkPath, line.ratio])).toEqual([
+    ['proxy', 'own-network', null],
+    ['proxy', 'unix-socket', 0.5],
+    ['direct', 'shared-network', null],
+    ['direct', 'unix-socket', null],
+    ['proxy', null, 0.25],
+    ['direct', null, null],
+  ]);
 });
 
 test('a protocol without direct rows is set against direct HTTP/1.1', () => {

@@ -12,6 +12,12 @@ export const protocolLabel: Record<ResultRow['protocol'], string> = {
   http3: 'HTTP/3',
 };
 
+export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, string> = {
+  'shared-network': 'Shared network',
+  'own-network': 'Own network',
+  'unix-socket': 'Unix socket',
+};
+
 /** Apps speak HTTP/1.1: where a protocol has no direct rows of its own, those are what it is set against. */
 export const referenceLabel = 'Direct 1.1';
 
@@ -43,10 +49,11 @@ export interface ResultLine {
   readonly key: string;
   readonly protocol: ResultRow['protocol'];
   readonly target: ResultRow['target'];
+  readonly networkPath: ResultRow['networkPath'];
   readonly concurrency: number;
   readonly repeats: number;
   readonly requestsPerSecond: number;
-  /** Against direct at the same concurrency, over the same protocol or else HTTP/1.1; null where there is neither. */
+  /** Against direct by the same path at the same concurrency, over the same protocol or else HTTP/1.1; null without either. */
   readonly ratio: number | null;
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
@@ -56,11 +63,11 @@ export interface ResultLine {
   readonly memoryBytes: number | null;
 }
 
-/** One line a cell of the plan, medians over its repeats; the proxy's line stands before the direct one. */
+/** One line a cell of the plan and path, medians over its repeats; the proxy's line stands before the direct one. */
 export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
   const cells = new Map<string, ResultRow[]>();
   for (const row of rows) {
-    const key = cellKey(row.protocol, row.concurrency, row.target);
+    const key = cellKey(row, row.protocol, row.target);
     cells.set(key, [...(cells.get(key) ?? []), row]);
   }
   const lines = [...cells].map(([key, cell]) => summarise(key, cell));
@@ -68,8 +75,7 @@ export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
   return lines
     .map((line) => {
       const baseline =
-        direct.get(cellKey(line.protocol, line.concurrency, 'direct')) ??
-        direct.get(cellKey('http1', line.concurrency, 'direct'));
+        direct.get(cellKey(line, line.protocol, 'direct')) ?? direct.get(cellKey(line, 'http1', 'direct'));
       const comparable = line.target === 'proxy' && baseline !== undefined && baseline > 0;
       return { ...line, ratio: comparable ? line.requestsPerSecond / baseline : null };
     })
@@ -89,6 +95,7 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     key,
     protocol: first.protocol,
     target: first.target,
+    networkPath: first.networkPath,
     concurrency: first.concurrency,
     repeats: cell.length,
     requestsPerSecond: of((row) => row.requestsPerSecond) ?? 0,
@@ -107,8 +114,12 @@ function medianOf(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : median(known);
 }
 
-function cellKey(protocol: ResultRow['protocol'], concurrency: number, target: ResultRow['target']): string {
-  return `${protocol} ${concurrency} ${target}`;
+function cellKey(
+  { concurrency, networkPath }: Pick<ResultRow, 'concurrency' | 'networkPath'>,
+  protocol: ResultRow['protocol'],
+  target: ResultRow['target'],
+): string {
+  return `${protocol} ${concurrency} ${target} ${networkPath}`;
 }
 
 export interface PlanShape {

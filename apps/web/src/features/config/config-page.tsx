@@ -6,12 +6,13 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Config, Settings } from '../../api/types.ts';
 import { type AppPlace, usePlacedApp } from '../../common/app-place.ts';
+import { useFreshMutation, wasCancelled } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { problemOf } from '../../common/problem-of.ts';
 import { QueryView } from '../../common/query-view.tsx';
@@ -20,6 +21,7 @@ import { BuildSection } from './build-section.tsx';
 import { changesOf } from './draft.ts';
 import { HistoryCard } from './history-card.tsx';
 import { MountsSection, VariablesSection, WorkersSection } from './list-sections.tsx';
+import { NetworkSection } from './network-section.tsx';
 import { RolloutSection } from './rollout-section.tsx';
 import { RunSection } from './run-section.tsx';
 import { ScaleSection } from './scale-section.tsx';
@@ -68,9 +70,9 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
-  const update = useMutation(trpc.config.update.mutationOptions());
+  const update = useFreshMutation(trpc.config.update.mutationOptions());
   const [settings, setSettings] = useState<Settings>(config.settings);
-  const failure = update.error === null ? null : readFailure(update.error);
+  const failure = update.error === null || wasCancelled(update.error) ? null : readFailure(update.error);
   const draft = {
     settings,
     set: <Name extends keyof Settings>(name: Name, value: Settings[Name]) =>
@@ -103,6 +105,7 @@ function ConfigForm({ app, place, config }: ConfigFormProps) {
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
         <BuildSection draft={draft} place={place} />
         <RunSection draft={draft} />
+        <NetworkSection draft={draft} />
         <ScaleSection draft={draft} />
         <TrafficSections draft={draft} />
         <VariablesSection draft={draft} />

@@ -11,6 +11,7 @@ import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import type { AppPlace } from '../../common/app-place.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { HoverLink } from '../../common/hover-link.tsx';
 import { useMe } from '../../common/me.tsx';
 import { ServerOptions } from '../../common/server-options.tsx';
@@ -24,7 +25,7 @@ export function ServersCard({ app, place }: { readonly app: AppDetail; readonly 
   const [chosen, setChosen] = useState('');
   const { environmentId, servers } = place;
   const reread = () => void queryClient.invalidateQueries(trpc.app.pathFilter());
-  const attach = useAction(useMutation(trpc.app.attachServer.mutationOptions()), "The server wasn't added", () => {
+  const attach = useAction(useFreshMutation(trpc.app.attachServer.mutationOptions()), "The server wasn't added", () => {
     setChosen('');
     reread();
     toast({ title: 'The server is added', detail: 'The next deployment brings the app there.' });

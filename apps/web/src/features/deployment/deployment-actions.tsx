@@ -9,6 +9,7 @@ import { useRouter } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { useMe } from '../../common/me.tsx';
 import { useAction } from '../../common/use-action.ts';
 
@@ -128,8 +129,12 @@ function useDeploymentCalls() {
   const router = useRouter();
   const open = ({ deploymentId }: { readonly deploymentId: string }) => router.push(paths.deployment(deploymentId));
   const redeploy = useAction(useMutation(trpc.deployment.redeploy.mutationOptions()), "It wasn't deployed again", open);
-  const retry = useAction(useMutation(trpc.deployment.retry.mutationOptions()), "It wasn't tried again", open);
-  const rollBack = useAction(useMutation(trpc.deployment.rollback.mutationOptions()), "It wasn't rolled back", open);
+  const retry = useAction(useFreshMutation(trpc.deployment.retry.mutationOptions()), "It wasn't tried again", open);
+  const rollBack = useAction(
+    useFreshMutation(trpc.deployment.rollback.mutationOptions()),
+    "It wasn't rolled back",
+    open,
+  );
   const promote = useAction(useMutation(trpc.deployment.promote.mutationOptions()), "It wasn't promoted", open);
   return {
     run: { redeploy: redeploy.run, retry: retry.run, rollBack: rollBack.run, promote: promote.run },

@@ -17,6 +17,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Release } from '../../api/types.ts';
 import { type AppPlace, howToBegin, usePlacedApp } from '../../common/app-place.ts';
 import { CommitLine } from '../../common/commit-line.tsx';
+import { useFreshMutation } from '../../common/confirm-identity.tsx';
 import { LoadMore } from '../../common/load-more.tsx';
 import { useMe } from '../../common/me.tsx';
 import { QueryView } from '../../common/query-view.tsx';
@@ -141,7 +142,7 @@ function RollBack({ app, environmentId, release, accent = false }: ReleaseProps 
   const { paths, can } = useMe();
   const router = useRouter();
   const rollBack = useAction(
-    useMutation(useTRPC().deployment.rollback.mutationOptions()),
+    useFreshMutation(useTRPC().deployment.rollback.mutationOptions()),
     "It wasn't rolled back",
     ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
   );

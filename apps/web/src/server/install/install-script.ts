@@ -101,7 +101,25 @@ main() {
       stop "the server could not be enrolled. The line above says why."
   fi
 
+  [ "$(id -u)" != 0 ] || need_nftables
   start_agent
+}
+
+# The firewall of apps' own networks. Without it the agent lets apps share the server's network, and the dashboard says so.
+need_nftables() {
+  PATH="$PATH:/usr/sbin:/sbin" command -v nft >/dev/null 2>&1 && return
+  say "installing nftables, the firewall between apps"
+  if command -v apt-get >/dev/null 2>&1; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends nftables >&2 ||
+      { apt-get update -q >&2 && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends nftables >&2; } || true
+  elif command -v dnf >/dev/null 2>&1; then dnf install -y -q nftables >&2 || true
+  elif command -v yum >/dev/null 2>&1; then yum install -y -q nftables >&2 || true
+  elif command -v zypper >/dev/null 2>&1; then zypper --non-interactive install nftables >&2 || true
+  elif command -v apk >/dev/null 2>&1; then apk add -q nftables >&2 || true
+  elif command -v pacman >/dev/null 2>&1; then pacman -S --noconfirm --needed nftables >&2 || true
+  fi
+  PATH="$PATH:/usr/sbin:/sbin" command -v nft >/dev/null 2>&1 ||
+    say "nftables could not be installed, so apps will share the server's network. Install it, then restart the agent."
 }
 
 start_agent() {
@@ -158,14 +176,15 @@ OOMPolicy=continue
 TasksMax=infinity
 LimitNOFILE=1048576
 # What it needs of root: to become the users of apps and to give them files, mounts, devices and limits, and low ports; and to
-# take all of it from the proxy (SETPCAP).
+# take all of it from the proxy (SETPCAP); to make networks for apps and the firewall in front of them (NET_ADMIN).
 CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID CAP_KILL
-CapabilityBoundingSet=CAP_SETGID CAP_SETPCAP CAP_SETUID CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_SETGID CAP_SETPCAP CAP_SETUID CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_NET_BIND_SERVICE CAP_NET_ADMIN
 NoNewPrivileges=yes
 # All of this holds for apps and builds as well. No /tmp of the unit's own: each start would have another one, and what
 # lives on would have the former.
 ProtectSystem=strict
-ReadWritePaths=$data /tmp /var/tmp
+# The settings of the network: forwarding for apps.
+ReadWritePaths=$data /tmp /var/tmp /proc/sys/net
 ProtectHome=$homes
 PrivateDevices=yes
 ProtectProc=invisible
@@ -175,7 +194,7 @@ ProtectKernelLogs=yes
 ProtectClock=yes
 ProtectHostname=yes
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-RestrictNamespaces=mnt ipc pid
+RestrictNamespaces=mnt ipc pid net
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes

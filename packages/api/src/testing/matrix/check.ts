@@ -29,6 +29,8 @@ export interface MatrixReport {
   readonly effective: readonly string[];
   /** Procedures that took the reference to another environment from a person who may act in both. */
   readonly crossing: readonly string[];
+  /** Procedures that refused an input for a further permission, with the error that says why. */
+  readonly withheld: readonly string[];
 }
 
 /** Inputs whose parts must fit each other in a way that a schema does not tell. */
@@ -82,6 +84,7 @@ export async function checkMatrix(
 ): Promise<MatrixReport> {
   const stage = await setStage(api);
   const report = { procedures: 0, calls: 0, leaks: [] as string[] };
+  const withheld = new Set<string>();
   const kept: ApiParts = { ...api.parts, outbound: emptyRepository };
   const undone: ApiParts = { ...kept, database: undoing(api.parts.database) };
 
@@ -115,6 +118,7 @@ export async function checkMatrix(
     if (isOfMembers(procedure.access)) {
       await checkOutsiders(procedure, samples);
       await checkRoles(procedure, procedure.access, samples);
+      await checkFurther(procedure, samples);
       await checkGrants(procedure, procedure.access, samples);
     } else {
       await checkOpen(procedure, samples);
@@ -141,6 +145,7 @@ export async function checkMatrix(
     leaks: parts.flatMap(({ leaks }) => leaks),
     effective: protection.effective,
     crossing: references.crossing,
+    withheld: [...withheld].sort(),
   };
 
   function samplesFor(procedure: DeclaredProcedure): Sample[] {
@@ -177,6 +182,22 @@ export async function checkMatrix(
     }
     await stage.setCustom(permissionSchema.options.filter((each) => each !== permission));
     await checkMember(procedure, { ...stage.custom, name: `a role of all but ${permission}` }, false, samples);
+  }
+
+  /** Only who lacks a further permission is refused for it. */
+  async function checkFurther(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
+    const { permissions = [], denials = [] } = procedure.alsoNeeds ?? {};
+    if (denials.length === 0) return;
+    for (const lacking of [[], permissions]) {
+      await stage.setCustom(permissionSchema.options.filter((each) => !lacking.includes(each)));
+      const person = { ...stage.custom, name: `a role of all but ${lacking.join(', ') || 'nothing'}` };
+      for (const { value } of samples) {
+        const { outcome } = await call(procedure, person, value);
+        if (!denials.some((denial) => denial === outcome)) continue;
+        if (lacking.length > 0) withheld.add(procedure.path);
+        else report.leaks.push(`${procedure.path} as ${person.name} answered ${outcome}`);
+      }
+    }
   }
 
   async function checkMember(

@@ -1,0 +1,141 @@
+// Permission to open a server's network to an app: `server.write` in the organization, because it concerns everything on the
+// server. Each `find` locks the app, so that the settings it compares are those that the resolver finds.
+import type { ErrorCode } from '@fairlead/contract/errors';
+import type { AppId, DeploymentId, EnvironmentId, ReleaseId } from '@fairlead/contract/ids';
+import {
+  findNewestConfig,
+  isSameNetwork,
+  isWithinNetwork,
+  loadSettings,
+  opensNetwork,
+  type UpdateConfigInput,
+} from '@fairlead/core/config';
+import { lockApps } from '@fairlead/core/deployment';
+import type { OrganizationCtx } from '@fairlead/core/kernel';
+import type { AlsoNeeds } from './scopes.ts';
+
+interface PlaceInput {
+  readonly appId: AppId;
+  readonly environmentId?: EnvironmentId | undefined;
+}
+
+function needsServerWrite<Input>(
+  when: string,
+  {
+    reads,
+    denied,
+    opens,
+  }: {
+    readonly reads: readonly (keyof Input & string)[];
+    readonly denied: ErrorCode;
+    readonly opens: (core: OrganizationCtx, input: Input) => Promise<boolean>;
+  },
+): AlsoNeeds<Input> {
+  return {
+    words: `\`server.write\` in the organization, fresh session, ${when}`,
+    permissions: ['server.write'],
+    denials: [denied],
+    reads,
+    find: async (core, input) =>
+      (await opens(core, input)) ? [{ anyOf: ['server.write'], scope: null, denied, fresh: true }] : [],
+  };
+}
+
+/** Settings that stay the same need nothing: a form may send all of them. */
+export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `privateNetwork` or `serverPorts`', {
+  reads: ['appId', 'environmentId'],
+  denied: 'config.network_closed',
+  opens: async (core, { settings: { privateNetwork, serverPorts }, ...input }) => {
+    if (privateNetwork === undefined && serverPorts === undefined) return false;
+    await lockApps(core, [input.appId]);
+    const place = await findPlace(core, input);
+    if (place === null) return false;
+    const { settings } = await findNewestConfig(core, place);
+    const wanted = {
+      privateNetwork: privateNetwork ?? settings.privateNetwork,
+      serverPorts: serverPorts ?? settings.serverPorts,
+    };
+    return !isSameNetwork(settings, wanted);
+  },
+});
+
+const wider = 'if the release opens more of the network than the settings do now';
+
+/** A release brings its own settings along, also those that were taken back since. */
+export const reopensNetwork = needsServerWrite<PlaceInput & { readonly releaseId: ReleaseId }>(wider, {
+  reads: ['appId', 'environmentId', 'releaseId'],
+  denied: 'release.network_closed',
+  opens: async (core, { appId, releaseId }) => {
+    await lockApps(core, [appId]);
+    return opensMore(core, { appId, releaseId });
+  },
+});
+
+export const retriesReopening = needsServerWrite<{ readonly deploymentId: DeploymentId }>(wider, {
+  reads: ['deploymentId'],
+  denied: 'release.network_closed',
+  opens: async (core, { deploymentId }) => {
+    const { tx, organizationId } = core;
+    const row = await tx.deployment.findFirst({
+      where: { id: deploymentId, organizationId },
+      select: { appId: true, releaseId: true },
+    });
+    if (row === null || row.releaseId === null) return false;
+    await lockApps(core, [row.appId]);
+    return opensMore(core, { appId: row.appId, releaseId: row.releaseId });
+  },
+});
+
+/** The server that is added runs the newest settings or, before the next build, those of what is live. */
+export const opensAnotherServer = needsServerWrite<PlaceInput>(
+  'for an app with private network access or server ports',
+  {
+    reads: ['appId', 'environmentId'],
+    denied: 'placement.network_closed',
+    opens: async (core, input) => {
+      const { tx, organizationId } = core;
+      const { appId } = input;
+      await lockApps(core, [appId]);
+      const home = await findPlace(core, { appId });
+      if (home === null) return false;
+      const environmentId = input.environmentId ?? home.environmentId;
+      const own = await findNewestConfig(core, { appId, environmentId });
+      // A new environment begins with the settings of the app's first one.
+      const { settings } = own.id === null ? await findNewestConfig(core, home) : own;
+      if (opensNetwork(settings)) return true;
+      const live = await tx.placement.findMany({
+        where: { appId, environmentId, organizationId },
+        select: { liveRelease: { select: { configId: true } } },
+      });
+      for (const { liveRelease } of live) {
+        if (liveRelease !== null && opensNetwork(await loadSettings(core, liveRelease.configId))) return true;
+      }
+      return false;
+    },
+  },
+);
+
+/** Compares a release with the newest settings of its environment. */
+async function opensMore(
+  core: OrganizationCtx,
+  { appId, releaseId }: { readonly appId: string; readonly releaseId: string },
+): Promise<boolean> {
+  const { tx, organizationId } = core;
+  const release = await tx.release.findFirst({
+    where: { id: releaseId, appId, organizationId },
+    select: { environmentId: true, configId: true },
+  });
+  if (release === null) return false;
+  const { environmentId } = release;
+  const { settings } = await findNewestConfig(core, { appId, environmentId });
+  return !isWithinNetwork(await loadSettings(core, release.configId), settings);
+}
+
+/** Placement that verbs take: in the named environment, else the oldest. */
+function findPlace({ tx, organizationId }: OrganizationCtx, { appId, environmentId }: PlaceInput) {
+  return tx.placement.findFirst({
+    where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
+    select: { appId: true, environmentId: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+}
