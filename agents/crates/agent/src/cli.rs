@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Fairlead's agent: runs the apps of one server and the proxy in front of them.
 #[derive(Debug, Parser)]
@@ -50,12 +50,26 @@ pub(crate) struct RunArgs {
     /// Where Prometheus may ask for the proxy's numbers, for example 127.0.0.1:9464; nowhere unless given.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Network of apps and builds: one for each, where this server can give it, or the server's for all.
+    #[arg(long, value_enum, default_value = "own")]
+    pub(crate) network: Network,
+    /// Let builds reach private networks too, for a package registry of your own there.
+    #[arg(long)]
+    pub(crate) builds_reach_private_networks: bool,
     /// Stop the apps and the proxy too when this process is asked to stop.
     #[arg(long)]
     pub(crate) stop_apps_on_exit: bool,
     /// How long an agent on trial must stay known to the control plane, which tests shorten.
     #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) proof_seconds: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Network {
+    /// A network namespace for each instance and each build.
+    Own,
+    /// The server's network, which is weaker: apps reach each other and the server's own services.
+    Shared,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod images;
 mod loads;
 mod local_state;
 mod logs;
+mod network;
 mod reconciler;
 mod release;
 mod router;
@@ -34,6 +35,7 @@ use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_engine::Engine;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
+use fairlead_network::OwnNetwork;
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
 use fairlead_secret::{SealingKey, SealingKeyError};
@@ -41,7 +43,7 @@ use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{mpsc, watch};
 
-use crate::cli::RunArgs;
+use crate::cli::{Network, RunArgs};
 use crate::command::Outcome;
 use crate::host_info;
 use crate::metrics::Metrics;
@@ -112,9 +114,18 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let shutdown = shutdown::on_signal()?;
     let config: AgentConfig = config::read(&folders.config())?;
     let (control_url, ca_file) = (config.control_url.clone(), config.control_ca_file.clone());
-    let isolation = Isolation::detect(&folders);
+    let ports = network::public_ports(&args.listen);
+    let isolation = Isolation::detect(
+        &folders,
+        match args.network {
+            Network::Own => OwnNetwork::open(&folders, &ports),
+            Network::Shared => Err("the agent was started with --network shared".to_owned()),
+        },
+    );
+    let firewall = isolation.network().map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports)));
     let host = host_info::read(&folders, &isolation)?;
     let (host_memory_bytes, build_groups) = (host.memory_bytes, isolation.groups().clone());
+    let build_network = isolation.network().map(|network| (network.clone(), args.builds_reach_private_networks));
     for off in &host.isolation_off {
         tracing::warn!("isolation is reduced: {off}");
     }
@@ -211,6 +222,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         environment,
         limits: fairlead_build::usual_limits(host_memory_bytes),
         cgroups: build_groups,
+        network: build_network,
         toolchains: Some(toolchains),
         engine: Some(engine.clone()),
         image_owner: fairlead_runtime::owner(&folders),
@@ -275,6 +287,9 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let hands_over = hand_over.is_cancelled() && !shutdown.is_cancelled();
 
     unsent.abort();
+    if let Some(firewall) = firewall {
+        firewall.abort();
+    }
     upgrades.abort();
     app_logs.abort();
     engine_watch.abort();

@@ -1,11 +1,11 @@
 //! `fairlead-agent bench`: any number of contenders side by side, from a JSON file, for people and for `e2e/perf`.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
-use fairlead_model::BenchmarkProtocol;
+use fairlead_model::{BenchmarkProtocol, NetworkPath, UpstreamAddress};
 use http::Uri;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -46,9 +46,10 @@ pub struct Contender {
     pub name: String,
     /// What to ask for; `http` or `https`.
     pub url: String,
-    /// Where to connect, when not where the URL's name leads.
+    /// Address to connect to instead of the one that the URL names: `127.0.0.1:3000`, `unix:/path`, or an address in a network that hands
+    /// over its sockets, `ns:127.0.0.1:3000@/path`.
     #[serde(default)]
-    pub connect: Option<SocketAddr>,
+    pub connect: Option<UpstreamAddress>,
     /// PEM file of the certificates to trust; needed for `https`.
     #[serde(default)]
     pub ca_file: Option<PathBuf>,
@@ -69,6 +70,8 @@ pub struct CampaignRow {
     pub round: u32,
     /// Clients at once.
     pub concurrency: u32,
+    /// Network path of its connections. Rows of different paths can't be compared.
+    pub network_path: NetworkPath,
     /// How it was spoken to.
     pub protocol: BenchmarkProtocol,
     /// What clients did with their connections.
@@ -142,13 +145,20 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         _ => {}
     }
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-    let address = match contender.connect {
-        Some(address) => address,
+    let address = match &contender.connect {
+        Some(address) => address.clone(),
         None => {
             let found = (host.as_str(), port).to_socket_addrs().ok().and_then(|mut found| found.next());
-            found.ok_or_else(|| unusable("its host has no address"))?
+            found.ok_or_else(|| unusable("its host has no address"))?.into()
         }
     };
+    match NetworkPath::to(&address) {
+        NetworkPath::UnixSocket if secure => return Err(unusable("https is spoken over TCP only")),
+        NetworkPath::OwnNetwork if protocol == Protocol::Http3 => {
+            return Err(unusable("HTTP/3 is measured over the network of the server only"));
+        }
+        _ => {}
+    }
     let tls = match secure {
         false => None,
         true => {
@@ -185,6 +195,7 @@ fn row(contender: &Contender, round: u32, cell: &Cell, measured: Measurement) ->
         name: contender.name.clone(),
         round,
         concurrency: cell.concurrency,
+        network_path: NetworkPath::to(&cell.destination.address),
         protocol: contender.protocol,
         mode: cell.mode,
         clients,

@@ -2,25 +2,24 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use fairlead_model::UpstreamAddress;
 use fairlead_telemetry::Histogram;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, HandshakeKind};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsConnector;
 
+use crate::connect::{CONNECT_TIMEOUT, Connection, SocketPool};
 use crate::mode::Mode;
 
 /// Streams on one connection of HTTP/2 or HTTP/3; more clients open more connections.
 const STREAMS_PER_CONNECTION: u32 = 16;
-pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// First connections that one worker opens at once.
 pub(crate) const OPENINGS_MAX: usize = 32;
@@ -54,8 +53,8 @@ impl Protocol {
 /// Where requests go and what they ask for.
 #[derive(Debug, Clone)]
 pub(crate) struct Destination {
-    pub(crate) address: SocketAddr,
-    /// `None`: plain TCP. HTTP/3 has no other way.
+    pub(crate) address: UpstreamAddress,
+    /// `None`: no TLS. HTTP/3 has no other way.
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     /// Value of `Host` or `:authority`.
     pub(crate) authority: String,
@@ -86,6 +85,7 @@ pub(crate) struct Tally {
 pub(crate) struct Shared {
     pub(crate) destination: Destination,
     pub(crate) mode: Mode,
+    pub(crate) sockets: SocketPool,
     /// First connections of HTTP/1 clients that open at once: what a server needs for a rush of thousands is neither what
     /// their silence costs nor what their requests do.
     pub(crate) openings: Semaphore,
@@ -105,10 +105,14 @@ impl Shared {
     /// Opens a connection, by TLS when the destination asks for it.
     pub(crate) async fn connect(&self, destination: &Destination) -> io::Result<Box<dyn Stream>> {
         let opening = async {
-            let stream = TcpStream::connect(destination.address).await?;
-            stream.set_nodelay(true)?;
-            let Some((config, name)) = &destination.tls else { return Ok(Box::new(stream) as Box<dyn Stream>) };
-            let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await?;
+            let stream = match (self.sockets.connect(&destination.address).await?, &destination.tls) {
+                (Connection::Tcp(stream), Some((config, name))) => {
+                    TlsConnector::from(config.clone()).connect(name.clone(), stream).await?
+                }
+                (Connection::Tcp(stream), None) => return Ok(Box::new(stream) as Box<dyn Stream>),
+                (Connection::Unix(stream), None) => return Ok(Box::new(stream) as Box<dyn Stream>),
+                (Connection::Unix(_), Some(_)) => return Err(io::Error::other("TLS is spoken over TCP only")),
+            };
             if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) && self.counts(Instant::now()) {
                 self.tally.borrow_mut().resumed += 1;
             }
@@ -152,6 +156,14 @@ impl Shared {
         if self.announcement.clone().wait_for(Option::is_some).await.is_err() {
             // The measurement was given up, and this client is about to be.
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Asks for sockets to spare before measuring begins, for servers that close connections.
+    pub(crate) async fn prepare(&self) {
+        self.announced().await;
+        if let Err(error) = self.sockets.fill(&self.destination.address).await {
+            self.failed(&error);
         }
     }
 

@@ -8,11 +8,6 @@ pub enum BenchError {
     /// The app has nothing to send requests to.
     #[error("The app has no healthy instance to measure. Deploy it, then start a new run.")]
     NotRunning,
-    /// It is wanted without the proxy, and only the proxy speaks to sockets.
-    #[error(
-        "The app listens on a Unix socket, which can't be measured without the proxy. Start a new run of the proxy alone."
-    )]
-    OnSocket,
     /// No connection could be made, or nothing answered on those that were.
     #[error("The benchmark could not reach {target}: {detail}. Check that the app answers, then start a new run.")]
     Unreachable {
@@ -38,7 +33,7 @@ impl BenchError {
         let code = match self {
             Self::NotRunning => "benchmark.app_not_running",
             Self::Unreachable { .. } => "benchmark.target_unreachable",
-            Self::OnSocket | Self::Plan(_) | Self::Generator(_) | Self::Cancelled => "benchmark.failed",
+            Self::Plan(_) | Self::Generator(_) | Self::Cancelled => "benchmark.failed",
         };
         Failure { code: code.to_owned(), message: self.to_string() }
     }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Buf, Bytes};
+use fairlead_model::UpstreamAddress;
 use h3::client::SendRequest;
 use h3_quinn::OpenStreams;
 use http::{Method, Request, Version};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
 
-use crate::client::{CONNECT_TIMEOUT, SharedRef, pause_after_failure};
+use crate::client::{SharedRef, pause_after_failure};
+use crate::connect::CONNECT_TIMEOUT;
 
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
@@ -68,7 +70,10 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Fault>
 async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), Fault> {
     let destination = &shared.destination;
     let (tls, name) = destination.tls.clone().ok_or_else(|| io::Error::other("HTTP/3 is spoken over TLS only"))?;
-    let any: SocketAddr = match destination.address {
+    let UpstreamAddress::Tcp { address, .. } = destination.address else {
+        return Err(io::Error::other("HTTP/3 is spoken to addresses of this network only").into());
+    };
+    let any: SocketAddr = match address {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
@@ -77,7 +82,7 @@ async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), Fa
     let mut transport = TransportConfig::default();
     transport.stream_receive_window(STREAM_WINDOW_BYTES.into()).receive_window((STREAM_WINDOW_BYTES * 4).into());
     config.transport_config(Arc::new(transport));
-    let connection = endpoint.connect_with(config, destination.address, &name.to_str())?.await?;
+    let connection = endpoint.connect_with(config, address, &name.to_str())?.await?;
     Ok((endpoint, connection))
 }
 

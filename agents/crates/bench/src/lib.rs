@@ -5,6 +5,7 @@
 mod campaign;
 mod cell;
 mod client;
+mod connect;
 mod error;
 mod http1;
 mod http2;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use fairlead_base::CancellationToken;
-use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, UpstreamAddress};
+use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath, UpstreamAddress};
 use rustls::pki_types::ServerName;
 
 use crate::cell::{Cell, Measurement, measure};
@@ -28,7 +28,7 @@ pub struct ProxyTarget {
 pub struct Targets {
     /// Through the proxy.
     pub proxy: Option<ProxyTarget>,
-    /// An instance's own port.
+    /// An instance itself. One with a network of its own is reached with sockets that its shim hands over, as the proxy does.
     pub direct: Option<UpstreamAddress>,
 }
 
@@ -48,7 +48,8 @@ pub async fn run_plan(
     let mut rows = Vec::new();
     for (position, step) in (0..).zip(order(plan)) {
         let cell = cell(plan, targets, step)?;
-        let row = row(position, step, &cell, measure(&cell, &cancel).await?);
+        let network_path = targets.direct.as_ref().map(NetworkPath::to);
+        let row = row(position, step, network_path, &cell, measure(&cell, &cancel).await?);
         on_row(&row);
         rows.push(row);
     }
@@ -86,24 +87,20 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, Ben
     };
     let (address, tls, pids, name) = match step.target {
         BenchmarkTarget::Direct => {
-            let address = match &targets.direct {
-                Some(UpstreamAddress::Tcp(address)) => *address,
-                Some(UpstreamAddress::Unix { .. }) => return Err(BenchError::OnSocket),
-                None => return Err(BenchError::NotRunning),
-            };
-            (address, None, Vec::new(), "the app's own port")
+            let address = targets.direct.clone().ok_or(BenchError::NotRunning)?;
+            (address, None, Vec::new(), "the app itself")
         }
         BenchmarkTarget::Proxy => {
             let proxy = targets.proxy.as_ref().ok_or(BenchError::NotRunning)?;
             let host = ServerName::try_from(plan.host.clone());
             let host = host.map_err(|_| BenchError::Plan(format!("`{}` is not a host name", plan.host)))?;
             let tls = Some((client_config(&proxy.roots, protocol)?, host));
-            (proxy.address, tls, proxy.pid.into_iter().collect(), "the app through the proxy")
+            (proxy.address.into(), tls, proxy.pid.into_iter().collect(), "the app through the proxy")
         }
     };
-    let authority = match (step.target, address.port()) {
-        (BenchmarkTarget::Proxy, 443) => plan.host.clone(),
-        (_, port) => format!("{}:{port}", plan.host),
+    let authority = match (step.target, port(&address)) {
+        (BenchmarkTarget::Proxy, Some(443)) | (_, None) => plan.host.clone(),
+        (_, Some(port)) => format!("{}:{port}", plan.host),
     };
     Ok(Cell {
         name: name.to_owned(),
@@ -117,13 +114,30 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: Step) -> Result<Cell, Ben
     })
 }
 
-fn row(position: u32, step: Step, cell: &Cell, measured: Measurement) -> BenchmarkRow {
+/// `None`: the app listens on a Unix socket.
+fn port(address: &UpstreamAddress) -> Option<u16> {
+    match address {
+        UpstreamAddress::Tcp { address, .. } | UpstreamAddress::Namespace { address: Some(address), .. } => {
+            Some(address.port())
+        }
+        UpstreamAddress::Unix { .. } | UpstreamAddress::Namespace { address: None, .. } => None,
+    }
+}
+
+fn row(
+    position: u32,
+    step: Step,
+    network_path: Option<NetworkPath>,
+    cell: &Cell,
+    measured: Measurement,
+) -> BenchmarkRow {
     let Measurement { tally, cpu, memory_bytes, .. } = measured;
     BenchmarkRow {
         position,
         round: step.round,
         target: step.target,
         protocol: step.protocol,
+        network_path,
         concurrency: step.concurrency,
         duration: cell.duration,
         requests: tally.requests,

@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::LocalSet;
 
 use crate::client::{Destination, OPENINGS_MAX, Protocol, Shared, Tally, Window};
+use crate::connect::SocketPool;
 use crate::mode::Mode;
 use crate::{http1, http2, http3};
 
@@ -47,9 +48,12 @@ async fn work(share: Share) -> Tally {
     let tally = RefCell::new(Tally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();
-    let shared = Shared { destination, mode, openings, window: Cell::new(None), announcement, tally, ready };
+    let sockets = SocketPool::default();
+    let shared = Shared { destination, mode, sockets, openings, window: Cell::new(None), announcement, tally, ready };
     let shared = Rc::new(shared);
     let mut tasks = tokio::task::JoinSet::new();
+    let prepared = shared.clone();
+    tasks.spawn_local(async move { prepared.prepare().await });
     match protocol {
         Protocol::Http1 => {
             for _ in 0..clients {

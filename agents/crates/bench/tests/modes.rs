@@ -88,7 +88,7 @@ async fn measured(server: &Server, mode: Mode, clients: u32) -> Result<CampaignR
     let contender = Contender {
         name: "server".to_owned(),
         url: format!("https://{HOST}/"),
-        connect: Some(server.address),
+        connect: Some(server.address.into()),
         ca_file: Some(server.ca_file.clone()),
         protocol: BenchmarkProtocol::Http1,
         pids: vec![std::process::id()],

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{Artifact, BuildLimits, BuildSpec, Builder, DeploymentId, Step, StepState, StepStatus};
+use fairlead_network::resolv_conf;
 use tokio::time::Instant;
 
 use crate::as_user::as_user;
@@ -51,6 +52,12 @@ pub async fn build(
     .await?;
     let cgroup = options.cgroups.create(&format!("build-{}", spec.deployment), group_limits(limits));
     let cgroup = cgroup.map_err(BuildError::server("making its control group"))?;
+    let network = options.network.as_ref().filter(|_| options.user.is_some());
+    let network = network.map(|(network, private)| {
+        fairlead_base::file::replace(&places.resolv_conf(), resolv_conf().as_bytes(), 0o644)?;
+        network.serve(*private)
+    });
+    let network = network.transpose().map_err(BuildError::server("making its network"))?;
     let mut workshop = Workshop {
         options,
         deployment: &spec.deployment,
@@ -59,6 +66,7 @@ pub async fn build(
         programs: Vec::new(),
         secrets: Vec::new(),
         cgroup,
+        network,
         limits,
         limit: spec.timeout,
         deadline: Instant::now() + spec.timeout,
@@ -68,6 +76,7 @@ pub async fn build(
     };
     let result = steps(&mut workshop, spec).await;
     workshop.end_leftovers().await;
+    drop(workshop.network.take());
     let (folder, cgroup, trash) = (workshop.places.folder.clone(), workshop.cgroup.take(), options.trash.clone());
     let cleaned = blocking("clearing its folder", move || {
         trash.set_aside(&folder)?;

@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroup;
-use fairlead_base::sandbox::{self, FileRules, Sandbox};
+use fairlead_base::sandbox::{self, FileRules, Limits, Sandbox};
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
+use fairlead_network::ServedNamespace;
 use fairlead_secret::Redactor;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -60,6 +61,8 @@ pub(crate) struct Workshop<'a> {
     /// For build commands alone.
     pub(crate) secrets: Vec<Secret>,
     pub(crate) cgroup: Option<Cgroup>,
+    /// `None`: its commands share the server's network.
+    pub(crate) network: Option<ServedNamespace>,
     /// None of them is zero.
     pub(crate) limits: BuildLimits,
     pub(crate) limit: Duration,
@@ -233,7 +236,9 @@ impl Workshop<'_> {
         let shared = shared.filter(|bind| !has_namespaces || !self.places.is_private(bind)).map(|bind| bind.at);
         let own = self.places.own().into_iter().map(Path::to_path_buf);
         let writable: Vec<PathBuf> = own.chain(shared).chain(DEVICES.map(PathBuf::from)).collect();
-        Sandbox::new(Some(FileRules { readable: &readable, writable: &writable }), sandbox::seccomp_known())
+        let files = FileRules { readable: &readable, writable: &writable };
+        // Tests of a build listen on ports of their own choice.
+        Sandbox::new(Limits { files: Some(files), ports: None, system_calls: sandbox::seccomp_known() })
     }
 
     /// Where programs are looked up.
@@ -274,12 +279,14 @@ impl Workshop<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let entrances = self.cgroup.as_ref().map_or(Ok(Vec::new()), Cgroup::entrances);
-        let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.binds());
+        let network = self.network.as_ref().filter(|_| order.step == Step::Build);
+        let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.binds(network.is_some()));
+        let network = network.map(|network| network.descriptor().try_clone_to_owned()).transpose();
         let sandbox = self.sandbox(&path, mounts.is_some());
         entrances
             .and_then(|entrances| {
                 let sandbox = Some(sandbox?);
-                Ok(Confinement { user: self.options.user, entrances, mounts, sandbox })
+                Ok(Confinement { user: self.options.user, entrances, network: network?, mounts, sandbox })
             })
             .and_then(|confinement| confine::confine(&mut command, confinement))
             .map_err(BuildError::server("confining a command"))?;

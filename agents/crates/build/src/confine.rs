@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ pub(crate) struct Confinement {
     pub(crate) user: Option<u32>,
     /// Of its control group.
     pub(crate) entrances: Vec<OwnedFd>,
+    /// Network namespace to enter.
+    pub(crate) network: Option<OwnedFd>,
     /// Mounts in namespaces of its own; empty if this server can't give any.
     pub(crate) mounts: Option<Vec<Bind>>,
     /// Files and system calls that remain allowed.
@@ -42,7 +44,10 @@ pub(crate) fn namespaces() -> bool {
         let mut command = Command::new("true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mounts = Some(vec![Bind { from: "/etc/passwd".into(), at: "/etc/passwd".into() }]);
-        let confined = confine(&mut command, Confinement { user: None, entrances: Vec::new(), mounts, sandbox: None });
+        let confined = confine(
+            &mut command,
+            Confinement { user: None, entrances: Vec::new(), network: None, mounts, sandbox: None },
+        );
         let given = confined.and_then(|()| command.status());
         match given {
             Ok(status) => status.success(),
@@ -64,7 +69,7 @@ pub(crate) fn write_passwd(path: &Path, user: u32, home: &Path) -> io::Result<()
 /// Prepares a command; it is confined when it begins.
 #[allow(unsafe_code)]
 pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Result<()> {
-    let Confinement { user, entrances, mounts, sandbox } = confinement;
+    let Confinement { user, entrances, network, mounts, sandbox } = confinement;
     let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
     let mounts: Option<Vec<_>> = mounts
         .map(|binds| binds.iter().map(|bind| Ok::<_, io::Error>((path(&bind.from)?, path(&bind.at)?))).collect())
@@ -77,6 +82,9 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
             if unsafe { libc::write(entrance.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
                 return Err(io::Error::last_os_error());
             }
+        }
+        if let Some(network) = &network {
+            fairlead_network::join(network.as_fd())?;
         }
         if let Some(binds) = &mounts {
             // SAFETY: system calls with constants and strings that were made before the fork.
@@ -176,7 +184,8 @@ mod tests {
             command.args(&words[1..]);
             let bind = |from: &Path, at: &str| Bind { from: from.to_owned(), at: at.into() };
             let mounts = Some(vec![bind(&tmp, "/tmp"), bind(&passwd, "/etc/passwd")]);
-            let confinement = Confinement { user: Some(71_235), entrances: Vec::new(), mounts, sandbox: None };
+            let confinement =
+                Confinement { user: Some(71_235), entrances: Vec::new(), network: None, mounts, sandbox: None };
             confine(&mut command, confinement).unwrap();
             let output = command.output().unwrap();
             (output.status.code(), String::from_utf8(output.stdout).unwrap())

@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
-use fairlead_engine::{BuildOrder, Engine, EngineError, LOCAL_REGISTRY, Login};
+use fairlead_engine::{BuildOrder, Engine, EngineError, LOCAL_REGISTRY, Login, OwnBridge};
 use fairlead_model::{Artifact, ArtifactKind, BuildSpec, DeploymentId, LogStream, Step};
+use fairlead_network::set_group;
 use tokio::io::AsyncReadExt;
+use tokio::time::{Duration, Instant, sleep};
 
 use crate::build::{artifact, not_packed};
 use crate::command::Workshop;
@@ -17,6 +19,9 @@ use crate::{BuildError, context, pack, secrets};
 
 /// How long what a build left is kept for the next one of the same app.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
+/// Limit of the removal of a build's network, in which a cancelled build's container may end a moment later.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
+const REMOVE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Builds the image and gives its name.
 pub(crate) async fn build(
@@ -50,6 +55,7 @@ pub(crate) async fn build(
         );
     }
     workshop.say(Step::Build, format!("Building {file} with the container engine."));
+    let network = make_network(workshop, &engine).await?;
     let order = BuildOrder {
         context: &context,
         dockerfile: file,
@@ -57,12 +63,16 @@ pub(crate) async fn build(
         memory_bytes: workshop.limits.memory_bytes,
         cpu_millis: workshop.limits.cpu_millis,
         without_cache: spec.without_cache,
+        network: network.as_deref(),
     };
     let (deadline, cancel) = (workshop.deadline, workshop.cancel.clone());
     let built = {
         let mut say = |text: String| workshop.said(Step::Build, &text);
         tokio::time::timeout_at(deadline, engine.build(order, &mut say, &cancel)).await
     };
+    if let Some(network) = &network {
+        remove_network(&engine, network).await;
+    }
     let doing = || format!("built {file}");
     match built {
         Err(_) => Err(BuildError::Timeout { limit: workshop.limit, doing: doing() }),
@@ -75,6 +85,37 @@ pub(crate) async fn build(
         Ok(built) => {
             built.map(|()| name).map_err(|error| failed(&format!("The image could not be built from {file}"), error))
         }
+    }
+}
+
+/// Makes the network of the build's containers, which the server's firewall denies what it denies other builds. `None`: builds share
+/// the server's network, and their containers the engine's.
+async fn make_network(workshop: &Workshop<'_>, engine: &Engine) -> Result<Option<String>, BuildError> {
+    let Some((own, private)) = &workshop.options.network else { return Ok(None) };
+    let (owner, link) = (&workshop.options.image_owner, own.link(*private));
+    let name = format!("fairlead-{owner}-build-{}", tag(workshop.deployment));
+    let bridge = OwnBridge { name: &name, owner, device_prefix: &link.prefix };
+    let device = engine.make_own_bridge(bridge).await;
+    let device = device.map_err(|error| failed("The network of the build could not be made", error))?;
+    match set_group(&device, link.group) {
+        // Podman makes the device with each container, in the group that reaches no private network.
+        Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
+            remove_network(engine, &name).await;
+            Err(BuildError::server("connecting its network")(error))
+        }
+        _ => Ok(Some(name)),
+    }
+}
+
+async fn remove_network(engine: &Engine, name: &str) {
+    let until = Instant::now() + REMOVE_TIMEOUT;
+    while let Err(error) = engine.remove_network(name).await {
+        if Instant::now() >= until {
+            // The agent's next start removes it.
+            tracing::warn!(network = name, %error, "the network of a build stays");
+            return;
+        }
+        sleep(REMOVE_PAUSE).await;
     }
 }
 

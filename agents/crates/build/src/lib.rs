@@ -34,6 +34,7 @@ use fairlead_base::Trash;
 use fairlead_base::cgroup::Cgroups;
 use fairlead_engine::Engine;
 use fairlead_model::{Artifact, BuildLimits, Commit, LogLine, StepStatus};
+use fairlead_network::OwnNetwork;
 use fairlead_secret::{Redactor, SealingKey};
 
 pub use as_user::as_user;
@@ -66,6 +67,9 @@ pub struct BuildOptions {
     pub limits: BuildLimits,
     /// Where each build gets a control group of its own.
     pub cgroups: Cgroups,
+    /// Network of each build's commands, and whether it reaches private networks; `None`: they share the server's. Sources are cloned
+    /// in the server's network: git runs no program of a repository.
+    pub network: Option<(OwnNetwork, bool)>,
     /// What fetches programs that the server lacks; none: only its own are used.
     pub toolchains: Option<Toolchains>,
     /// For Dockerfiles and images.

@@ -59,10 +59,17 @@ impl Places {
             .map(|(from, at)| Bind { from: from.clone(), at: at.into() })
     }
 
-    /// Mounts of the build's commands, in namespaces of their own.
-    pub(crate) fn binds(&self) -> Vec<Bind> {
+    /// Mounts of the build's commands, in namespaces of their own. In a network of their own they ask another resolver.
+    pub(crate) fn binds(&self, own_network: bool) -> Vec<Bind> {
         let passwd = Bind { from: self.folder.join("passwd"), at: "/etc/passwd".into() };
-        self.shared().into_iter().filter(|bind| self.is_private(bind)).chain([passwd]).collect()
+        let resolver = Bind { from: self.resolv_conf(), at: "/etc/resolv.conf".into() };
+        let resolver = Some(resolver).filter(|bind| own_network && bind.at.exists());
+        self.shared().into_iter().filter(|bind| self.is_private(bind)).chain([passwd]).chain(resolver).collect()
+    }
+
+    /// File that commands in a network of their own see as /etc/resolv.conf.
+    pub(crate) fn resolv_conf(&self) -> PathBuf {
+        self.folder.join("resolv.conf")
     }
 
     /// False if a mount would hide the build's own files, or its target does not exist on this server.

@@ -40,6 +40,8 @@ pub struct BuildOrder<'a> {
     pub cpu_millis: u32,
     /// Begins with an empty cache.
     pub without_cache: bool,
+    /// Network of its containers, by name; `None`: the engine's default.
+    pub network: Option<&'a str>,
 }
 
 impl Engine {
@@ -166,6 +168,9 @@ fn query(order: &BuildOrder<'_>) -> String {
         let quota = u64::from(order.cpu_millis) * CPU_PERIOD_US / 1000;
         query.push_str(&format!("&cpuperiod={CPU_PERIOD_US}&cpuquota={quota}"));
     }
+    if let Some(network) = order.network {
+        query.push_str(&format!("&networkmode={}", encoded(network)));
+    }
     query
 }
 
@@ -212,11 +217,12 @@ mod tests {
             memory_bytes: 6 << 30,
             cpu_millis: 1500,
             without_cache: false,
+            network: Some("fairlead-0a-build"),
         };
         assert_eq!(
             query(&order),
             "version=1&pull=true&rm=true&forcerm=true&nocache=false&dockerfile=web%2FDockerfile%20a%26pull%3Dfalse\
-             &t=fairlead.invalid%2Fa%3Ab&memory=6442450944&memswap=6442450944&cpuperiod=100000&cpuquota=150000"
+             &t=fairlead.invalid%2Fa%3Ab&memory=6442450944&memswap=6442450944&cpuperiod=100000&cpuquota=150000&networkmode=fairlead-0a-build"
         );
     }
 }

@@ -82,6 +82,8 @@ pub struct Bind {
 pub struct ContainerState {
     /// Whether it runs.
     pub running: bool,
+    /// Id that the engine gave it.
+    pub id: String,
     /// Its first process, as this server counts; zero when none runs.
     pub pid: u32,
     /// How it ended.
@@ -158,6 +160,7 @@ impl Engine {
         let networks = found.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
         let addresses = networks.into_values().filter_map(|network| network.ip_address?.parse().ok());
         Ok(Some(ContainerState {
+            id: found.id.unwrap_or_default(),
             running: state.running.unwrap_or_default(),
             pid: state.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default(),
             code: state.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or_default(),

@@ -18,6 +18,7 @@ pub use builder::{BuildOrder, LOCAL_REGISTRY};
 pub use container::{Bind, ContainerOrder, ContainerState, ImageFacts, OWNER_LABEL, Words, Written};
 pub use error::EngineError;
 pub use image::{Login, NamedImage};
+pub use network::OwnBridge;
 
 /// Of one question; images take as long as they take.
 const TIMEOUT_SECONDS: u64 = 120;

@@ -1,10 +1,12 @@
-//! Networks of containers: a bridge from which they reach the world and this server reaches them, but they not each other.
-//! Owns how an engine is told so. Never touches a network that somebody else made.
+//! Networks of containers: bridges of which each has one container, or one that is closed within for a server whose apps share its
+//! network. Never touches a network that somebody else made.
 
 use std::collections::HashMap;
 
-use bollard::models::NetworkCreateRequest;
+use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
 use bollard::query_parameters::{InspectNetworkOptions, ListNetworksOptionsBuilder};
+
+use fairlead_base::random;
 
 use crate::container::{OWNER_LABEL, found_or_none, status};
 use crate::{Engine, EngineError, podman};
@@ -12,7 +14,69 @@ use crate::{Engine, EngineError, podman};
 /// Docker's word: nothing goes from one container of the bridge to another.
 const CLOSED_WITHIN: (&str, &str) = ("com.docker.network.bridge.enable_icc", "false");
 
+/// Docker's name for the option that names the bridge's device.
+const BRIDGE_NAME: &str = "com.docker.network.bridge.name";
+/// First bytes of the addresses of bridges: the upper half of 198.18.0.0/15, which is set aside for networks within one lab
+/// (RFC 2544, RFC 6890), so that no network of a provider has it. Network namespaces of processes have the lower half.
+const SUBNETS: [u8; 2] = [198, 19];
+/// Attempts to find a free subnet and name; so many can't all be taken.
+const DRAWS: usize = 64;
+
+/// A network of one container's own.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnBridge<'a> {
+    /// Name of the network.
+    pub name: &'a str,
+    /// Value of `OWNER_LABEL`.
+    pub owner: &'a str,
+    /// Prefix of the name of its device, at most seven bytes: the server's firewall knows it by that from the first packet.
+    pub device_prefix: &'a str,
+}
+
 impl Engine {
+    /// Makes a network of one container's own, instead of one that has its name; returns the name of its device. With Podman that
+    /// device comes with the container's start.
+    pub async fn make_own_bridge(&self, order: OwnBridge<'_>) -> Result<String, EngineError> {
+        self.remove_network(order.name).await?;
+        let is_podman = self.is_podman().await?;
+        let mut refused = None;
+        for _ in 0..DRAWS {
+            let device = format!("{}{:08x}", order.device_prefix, random::number() & 0xffff_ffff);
+            let subnet = random_subnet();
+            let made = if is_podman {
+                let socket = self.socket().ok_or(EngineError::Missing)?;
+                podman::create_bridge(&socket, &order, &device, &subnet).await
+            } else {
+                self.create_bridge(&order, &device, &subnet).await
+            };
+            match made {
+                Err(EngineError::Refused(why)) if is_taken(&why) => refused = Some(EngineError::Refused(why)),
+                made => return made.map(|()| device),
+            }
+        }
+        Err(refused.unwrap_or(EngineError::Missing))
+    }
+
+    async fn create_bridge(&self, order: &OwnBridge<'_>, device: &str, subnet: &str) -> Result<(), EngineError> {
+        let options = [(BRIDGE_NAME, device), CLOSED_WITHIN].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let subnet = IpamConfig { subnet: Some(subnet.to_owned()), ..IpamConfig::default() };
+        let request = NetworkCreateRequest {
+            name: order.name.to_owned(),
+            driver: Some("bridge".to_owned()),
+            ipam: Some(Ipam { config: Some(vec![subnet]), ..Ipam::default() }),
+            enable_ipv6: Some(false),
+            options: Some(options.into()),
+            labels: Some(HashMap::from([(OWNER_LABEL.to_owned(), order.owner.to_owned())])),
+            ..NetworkCreateRequest::default()
+        };
+        Ok(self.api().await?.create_network(request).await.map(drop)?)
+    }
+
+    /// Removes a network by its name, and its device with it. Does nothing if there is none.
+    pub async fn remove_network(&self, name: &str) -> Result<(), EngineError> {
+        found_or_none(self.api().await?.remove_network(name).await).map(drop)
+    }
+
     /// The network for a container of this owner and app, made if it is missing; its name. With Docker one for all of the
     /// owner, as the networks that it has room for are few; Podman closes bridges against each other only, so there each app
     /// has its own.
@@ -79,4 +143,15 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Draws a subnet with room for a gateway and one container.
+fn random_subnet() -> String {
+    let [third, fourth, ..] = random::number().to_ne_bytes();
+    format!("{}.{}.{third}.{}/30", SUBNETS[0], SUBNETS[1], fourth & 0xfc)
+}
+
+/// Reports whether an engine refused a network because another one has its addresses or its device.
+fn is_taken(why: &str) -> bool {
+    ["overlap", "is already used", "conflicts with network"].iter().any(|words| why.contains(words))
 }

@@ -9,6 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use crate::EngineError;
+use crate::container::OWNER_LABEL;
+use crate::network::OwnBridge;
 
 /// The option of a network that closes it against other networks.
 const CLOSED: (&str, &str) = ("isolate", "true");
@@ -29,6 +31,29 @@ pub(crate) async fn create_network(socket: &Path, name: &str, label: (&str, &str
     match ask(socket, "POST", "create", &order.to_string()).await? {
         // 409: another instance was quicker.
         (200 | 409, _) => Ok(()),
+        (_, text) => Err(EngineError::Refused(text)),
+    }
+}
+
+/// Makes a bridge with one device name and one subnet, closed against other bridges.
+pub(crate) async fn create_bridge(
+    socket: &Path,
+    order: &OwnBridge<'_>,
+    device: &str,
+    subnet: &str,
+) -> Result<(), EngineError> {
+    let order = serde_json::json!({
+        "name": order.name,
+        "driver": "bridge",
+        "network_interface": device,
+        "subnets": [{ "subnet": subnet }],
+        "ipv6_enabled": false,
+        "dns_enabled": false,
+        "options": { CLOSED.0: CLOSED.1 },
+        "labels": { OWNER_LABEL: order.owner },
+    });
+    match ask(socket, "POST", "create", &order.to_string()).await? {
+        (200, _) => Ok(()),
         (_, text) => Err(EngineError::Refused(text)),
     }
 }

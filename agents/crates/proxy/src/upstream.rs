@@ -5,6 +5,7 @@ mod connections;
 mod connector;
 mod http2;
 mod socket;
+mod socket_pool;
 
 use std::cell::{Cell, RefCell};
 use std::io;

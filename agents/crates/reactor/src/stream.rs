@@ -41,7 +41,19 @@ impl Stream {
     /// Outside of a loop.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = socket_with(family, SocketType::STREAM, FLAGS, None)?;
+        Self::connect_with(socket_with(family, SocketType::STREAM, FLAGS, None)?, address).await
+    }
+
+    /// Connects a TCP socket that does not block, of the address's family.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no connection.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a loop.
+    pub async fn connect_with(socket: OwnedFd, address: SocketAddr) -> io::Result<Self> {
         match connect(&socket, &address) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
@@ -119,6 +131,24 @@ impl Stream {
                 match self.0.try_read_by(|socket| Ok(recv(socket, &mut *buffer, RecvFlags::PEEK)?)) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     result => return Poll::Ready(result.map(|(count, _)| count)),
+                }
+            }
+        })
+        .await
+    }
+
+    /// Receives by `receive` once there is something to receive, for what a plain read does not return.
+    ///
+    /// # Errors
+    ///
+    /// The error of `receive`; never `WouldBlock`.
+    pub async fn receive_by<R>(&self, mut receive: impl FnMut(&OwnedFd) -> io::Result<R>) -> io::Result<R> {
+        poll_fn(|cx| {
+            loop {
+                ready!(self.0.poll_readable(cx));
+                match self.0.try_read_by(&mut receive) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    result => return Poll::Ready(result),
                 }
             }
         })

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fairlead_base::folders::fingerprint;
 use fairlead_base::{Folders, tree};
 use fairlead_engine::{Engine, EngineError};
 use fairlead_model::InstanceId;
@@ -25,12 +26,9 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(500);
 /// Where systems have a file system in memory that every process of root's sees as the same.
 const IN_MEMORY: [&str; 2] = ["/run", "/dev/shm"];
 
-/// Whose containers those of this data folder are: a name that another folder on the same engine does not have (FNV-1a).
+/// Names the owner of this data folder's containers: another folder on the same engine has another name.
 pub fn owner(folders: &Folders) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let path = folders.root().as_os_str().as_bytes();
-    format!("{:016x}", path.iter().fold(0xcbf2_9ce4_8422_2325, step))
+    format!("{:016x}", fingerprint(folders.root()))
 }
 
 /// The folder in memory for an instance's secrets; `None`: this server has no such file system.
@@ -62,7 +60,8 @@ pub(crate) async fn clean(spec: &InstanceSpec, container: &ContainerSpec) {
     }
     let name = container_name(container, &spec.instance);
     let until = Instant::now() + REMOVE_TIMEOUT;
-    while let Err(error) = remove(&container.socket, &name).await {
+    let has_network = spec.network.is_some();
+    while let Err(error) = remove(&container.socket, &name, has_network).await {
         if Instant::now() >= until {
             tracing::error!(instance = %spec.instance, %error, "its container could not be removed");
             return;
@@ -71,8 +70,10 @@ pub(crate) async fn clean(spec: &InstanceSpec, container: &ContainerSpec) {
     }
 }
 
-async fn remove(socket: &Path, name: &str) -> Result<(), EngineError> {
-    Engine::at(socket).remove_container(name).await
+async fn remove(socket: &Path, name: &str, has_network: bool) -> Result<(), EngineError> {
+    let engine = Engine::at(socket);
+    engine.remove_container(name).await?;
+    if has_network { engine.remove_network(name).await } else { Ok(()) }
 }
 
 /// Removes containers of this data folder whose instance nobody knows: what was made while nobody followed it. And its

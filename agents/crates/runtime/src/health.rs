@@ -3,19 +3,24 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
+use fairlead_base::handover::{self, Request};
 use fairlead_model::UpstreamAddress;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use tokio::process::Command;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use crate::listener::{Listeners, Owner};
 use crate::listening;
 use crate::rollout::ProbeFailure;
 use crate::socket::let_proxy_in;
@@ -30,8 +35,12 @@ pub struct HealthTarget {
     pub pid: u32,
     /// Where a container is; `None`: a process, on this server's loopback.
     pub host: Option<IpAddr>,
+    /// Owner of the listener that counts; `None`: any program's counts.
+    pub owner: Option<Owner>,
     /// The port it was given.
     pub port: u16,
+    /// Network of its own; `None`: it shares the server's.
+    pub network: Option<NetworkTarget>,
     /// Instead of a port: the socket it was given, and whose it must be.
     pub socket: Option<UpstreamAddress>,
     /// HTTP path; empty: a connection is enough.
@@ -40,6 +49,15 @@ pub struct HealthTarget {
     pub timeout: Duration,
     /// Instead of a path: what runs the app's own command.
     pub command: Option<HealthCommand>,
+}
+
+/// An instance's own network, in which every port is its own.
+#[derive(Debug, Clone)]
+pub struct NetworkTarget {
+    /// Unix socket at which its shim hands sockets over.
+    pub handover: PathBuf,
+    /// Port that it listens on instead of the one it was given; zero: none is known.
+    pub found: Arc<AtomicU16>,
 }
 
 /// How a command of the release is run as the app: by the shim's launcher, with the app's user, limits and sandbox.
@@ -125,14 +143,75 @@ async fn answers(target: &HealthTarget) -> Result<UpstreamAddress, ProbeFailure>
     }
     let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let hosts = target.host.as_ref().map_or(loopback.as_slice(), std::slice::from_ref);
-    for host in hosts {
-        let address = UpstreamAddress::Tcp(SocketAddr::from((*host, target.port)));
-        let answer = timeout(target.timeout, check(&address, &target.path)).await;
-        if let Some(outcome) = judge(answer, &address) {
-            return outcome;
+    let found = target.network.as_ref().map(|network| network.found.load(Ordering::Relaxed));
+    let mut is_foreign = false;
+    for port in [Some(target.port), found.filter(|port| *port != 0)].into_iter().flatten() {
+        for host in hosts {
+            let address = SocketAddr::from((*host, port));
+            let outcome = match (&target.network, &target.owner) {
+                (Some(network), _) => {
+                    let handover = network.handover.clone();
+                    answers_at(target, UpstreamAddress::Namespace { handover, address: Some(address) }).await
+                }
+                (None, Some(owner)) => answers_itself(target, owner, address).await,
+                (None, None) => answers_at(target, address.into()).await,
+            };
+            match outcome {
+                // Another family of addresses may still be the app's own.
+                Some(Err(ProbeFailure::Foreign)) => is_foreign = true,
+                Some(outcome) => return outcome,
+                None => {}
+            }
         }
     }
-    Err(nobody(target))
+    Err(if is_foreign { ProbeFailure::Foreign } else { nobody(target) })
+}
+
+async fn answers_at(target: &HealthTarget, address: UpstreamAddress) -> Option<Result<UpstreamAddress, ProbeFailure>> {
+    judge(timeout(target.timeout, check(&address, &target.path)).await, &address)
+}
+
+/// Checks an address of the loopback, where every program can listen. Looks at the listeners before, so that only the app hears
+/// the question, and afterwards, so that only the app's answer counts.
+async fn answers_itself(
+    target: &HealthTarget,
+    owner: &Owner,
+    address: SocketAddr,
+) -> Option<Result<UpstreamAddress, ProbeFailure>> {
+    let failed = |error: io::Error| {
+        tracing::warn!(%address, %error, "can't tell who listens");
+        Some(Err(ProbeFailure::Broken))
+    };
+    let before = match owner.listeners(address) {
+        Ok(Listeners::Missing) => return None,
+        Ok(Listeners::Foreign) => return Some(Err(ProbeFailure::Foreign)),
+        Ok(own) => own,
+        Err(error) => return failed(error),
+    };
+    let outcome = answers_at(target, UpstreamAddress::Tcp { address, owner: Some(owner.user) }).await;
+    if !matches!(outcome, Some(Ok(_))) {
+        return outcome;
+    }
+    match owner.listeners(address) {
+        Ok(after) if before.has_lasted(&after) => outcome,
+        Ok(Listeners::Foreign) => Some(Err(ProbeFailure::Foreign)),
+        // The app has closed its listener, or opened another one meanwhile: the next check tells.
+        Ok(_) => Some(Err(ProbeFailure::Broken)),
+        Err(error) => failed(error),
+    }
+}
+
+/// Ports that web servers commonly have, in the order in which they are tried.
+const COMMON_PORTS: [u16; 10] = [3000, 8080, 8000, 5000, 4000, 80, 8888, 1337, 4321, 5173];
+/// Ports of debuggers (Node.js, Java).
+const DEBUG_PORTS: [u16; 4] = [9229, 9230, 5005, 5858];
+
+/// Returns the port to try of those that an app listens on, none of which is the one it was given; `None`: there is none. Each further
+/// attempt gets the next one.
+pub(crate) fn port_to_try(listening: &[u16], attempt: usize) -> Option<u16> {
+    let mut ports: Vec<u16> = listening.iter().copied().filter(|port| !DEBUG_PORTS.contains(port)).collect();
+    ports.sort_by_key(|port| COMMON_PORTS.iter().position(|common| common == port).unwrap_or(COMMON_PORTS.len()));
+    ports.get(attempt % ports.len().max(1)).copied()
 }
 
 /// What an answer means; `None`: nobody listens there.
@@ -154,7 +233,11 @@ fn judge(
 }
 
 fn nobody(target: &HealthTarget) -> ProbeFailure {
-    ProbeFailure::Refused { listening: listening::ports(&listening::tree(target.pid)) }
+    let listening = listening::ports(&listening::tree(target.pid));
+    let is_own = target.owner.is_none() || target.socket.is_some() || listening.contains(&target.port);
+    let picked = listening::picked_by_kernel();
+    let ports: Vec<u16> = listening.iter().copied().filter(|port| !picked.contains(port)).collect();
+    if is_own || ports.is_empty() { ProbeFailure::Refused { listening } } else { ProbeFailure::Elsewhere { ports } }
 }
 
 fn refused(error: &io::Error) -> bool {
@@ -165,7 +248,7 @@ fn refused(error: &io::Error) -> bool {
 
 async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>> {
     match address {
-        UpstreamAddress::Tcp(address) => {
+        UpstreamAddress::Tcp { address, .. } => {
             let stream = TcpStream::connect(address).await?;
             ask(stream, path, &format!("localhost:{}", address.port())).await
         }
@@ -180,7 +263,21 @@ async fn check(address: &UpstreamAddress, path: &str) -> io::Result<Option<u16>>
             }
             ask(stream, path, "localhost").await
         }
+        UpstreamAddress::Namespace { handover, address: Some(address) } => {
+            let socket = handed_over(handover, Request::sockets_for(*address, 1)).await?;
+            let socket = TcpSocket::from_std_stream(socket.into());
+            ask(socket.connect(*address).await?, path, &format!("localhost:{}", address.port())).await
+        }
+        UpstreamAddress::Namespace { handover, address: None } => {
+            let socket = handed_over(handover, Request::Unix).await?;
+            ask(UnixStream::from_std(socket.into())?, path, "localhost").await
+        }
     }
+}
+
+/// Asks an instance's shim for a socket of its network.
+async fn handed_over(path: &Path, request: Request) -> io::Result<OwnedFd> {
+    handover::ask(path, request).await?.pop().ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
 }
 
 async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, path: &str, host: &str) -> io::Result<Option<u16>> {
@@ -229,7 +326,9 @@ mod tests {
         HealthTarget {
             pid: std::process::id(),
             host: None,
+            owner: None,
             port,
+            network: None,
             socket: None,
             path: path.into(),
             timeout,
@@ -285,6 +384,44 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let timeout = Duration::from_secs(1);
         assert_eq!(probe(&target(address.port(), "", timeout)).await, Ok(address.into()));
+    }
+
+    /// The app: this process. Others: children of another parent.
+    fn own(port: u16) -> HealthTarget {
+        let user = rustix::process::geteuid().as_raw();
+        HealthTarget { owner: Some(Owner::new(user, std::process::id())), ..target(port, "", Duration::from_secs(5)) }
+    }
+
+    #[tokio::test]
+    async fn another_program_on_the_app_s_port_hears_nothing_and_counts_as_no_answer() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let user = rustix::process::geteuid().as_raw();
+        let anybody = target(address.port(), "", Duration::from_secs(5));
+        assert_eq!(probe(&anybody).await, Ok(address.into()), "control: without an owner it counts");
+        listener.accept().unwrap();
+        let foreign = HealthTarget { owner: Some(Owner::new(user + 1, std::process::id())), ..anybody };
+        assert_eq!(probe(&foreign).await, Err(ProbeFailure::Foreign));
+        listener.set_nonblocking(true).unwrap();
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let owned = UpstreamAddress::Tcp { address, owner: Some(user) };
+        assert_eq!(probe(&own(address.port())).await, Ok(owned), "control: its own counts");
+    }
+
+    #[tokio::test]
+    async fn an_app_that_closes_its_listener_within_a_check_does_not_pass_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            drop(listener);
+            let count = stream.read(&mut [0u8; 1024]).await.unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            count
+        });
+        let target = HealthTarget { path: "/".into(), ..own(address.port()) };
+        assert_eq!(probe(&target).await, Err(ProbeFailure::Broken));
+        assert!(app.await.unwrap() > 0);
     }
 
     #[tokio::test]

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairlead_base::file;
 use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId, UpstreamAddress};
+use fairlead_network::Link;
 use serde::{Deserialize, Serialize};
 
 use crate::rollout::{Exit, HookKind};
@@ -36,6 +37,9 @@ pub struct InstanceSpec {
     pub folder: PathBuf,
     /// The port it should listen on.
     pub port: u16,
+    /// Its own network; `None`: it shares the server's.
+    #[serde(default)]
+    pub network: Option<NetworkSpec>,
     /// Instead of a port: the Unix socket it should listen on.
     #[serde(default)]
     pub socket: Option<PathBuf>,
@@ -79,8 +83,35 @@ pub struct InstanceSpec {
 impl InstanceSpec {
     /// Its socket, if it has one, as the proxy asks it: of its own user alone.
     pub(crate) fn socket_address(&self) -> Option<UpstreamAddress> {
-        self.socket.clone().map(|path| UpstreamAddress::Unix { path, owner: self.user })
+        let path = self.socket.clone()?;
+        Some(match &self.network {
+            Some(network) => UpstreamAddress::Namespace { handover: network.handover.clone(), address: None },
+            None => UpstreamAddress::Unix { path, owner: self.user },
+        })
     }
+
+    /// Returns where it is reached as long as no check has said otherwise. A container has its own port. Where it shares the server's
+    /// network, `owner` must listen there.
+    pub(crate) fn assumed_address(&self, port: u16, owner: Option<u32>) -> UpstreamAddress {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        self.socket_address().unwrap_or_else(|| match &self.network {
+            Some(network) => UpstreamAddress::Namespace { handover: network.handover.clone(), address: Some(address) },
+            None => UpstreamAddress::Tcp { address, owner },
+        })
+    }
+}
+
+/// A network namespace of an instance's own. Its shim makes that of a process, the engine that of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkSpec {
+    /// Way out of it.
+    pub link: Link,
+    /// Ports of the server that it may use.
+    pub server_ports: Vec<SocketAddr>,
+    /// Unix socket at which its shim hands sockets over.
+    pub handover: PathBuf,
+    /// File that it sees as /etc/resolv.conf; `None` for a container, whose engine makes one.
+    pub resolv_conf: Option<PathBuf>,
 }
 
 /// The process that has the port and the routes.
@@ -106,6 +137,9 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
     /// System calls that apps have no use for are refused.
     pub system_calls: bool,
+    /// TCP ports that it may bind, beside those that the kernel picks; `None`: any.
+    #[serde(default)]
+    pub tcp_ports: Option<Vec<u16>>,
 }
 
 /// Which secrets an instance is given. They themselves are never written here.
@@ -143,7 +177,8 @@ pub struct ContainerSpec {
 pub(crate) struct Contained {
     /// Its first process, as this server counts.
     pub(crate) pid: u32,
-    /// Address by which this server reaches it; none if it had ended before the query, or listens nowhere.
+    /// Address by which this server reaches it; none if it had ended before the query, listens nowhere, or is reached through its
+    /// shim.
     #[serde(default)]
     pub(crate) host: Option<IpAddr>,
     /// Where it should listen; zero for what has no port.
@@ -174,6 +209,7 @@ impl From<ExitRecord> for Exit {
             out_of_memory: record.out_of_memory,
             unopenable: false,
             unresponsive: false,
+            port_refused: false,
         }
     }
 }
@@ -206,6 +242,16 @@ impl InstanceFolder {
     /// Where it makes its socket: its own, and nobody else's but the proxy's.
     pub fn socket(&self) -> PathBuf {
         self.0.join("run/web")
+    }
+
+    /// Unix socket at which its shim hands sockets over, in a folder that the proxy may enter.
+    pub fn handover(&self) -> PathBuf {
+        self.0.join("net/s")
+    }
+
+    /// File that it sees as /etc/resolv.conf.
+    pub fn resolv_conf(&self) -> PathBuf {
+        self.0.join("resolv.conf")
     }
 
     /// Where its /dev is made.

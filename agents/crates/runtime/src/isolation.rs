@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 
 use fairlead_base::Folders;
 use fairlead_base::cgroup::{APPS_UNIT, Cgroups};
-use fairlead_base::sandbox::{LANDLOCK_SCOPES, landlock_version, seccomp_known};
+use fairlead_base::folders::fingerprint;
+use fairlead_base::sandbox::{LANDLOCK_PORTS, LANDLOCK_SCOPES, landlock_version, seccomp_known};
+use fairlead_base::sock_diag::SocketDiagnostics;
+use fairlead_network::OwnNetwork;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
+
+use crate::shared_network::{SharedNetwork, shared_network_weaknesses};
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -23,12 +28,19 @@ pub struct Isolation {
     pub(crate) landlock: bool,
     /// And from system calls they have no use for.
     pub(crate) seccomp: bool,
+    /// Each app has a network of its own; `None`: it shares the server's.
+    pub(crate) network: Option<OwnNetwork>,
+    /// The kernel can keep them to their own TCP ports.
+    pub(crate) ports: bool,
+    /// The kernel names the users of TCP sockets.
+    pub(crate) diagnostics: bool,
     off: Vec<String>,
 }
 
 impl Isolation {
-    /// Looks at the rights of this process and at the kernel; makes the parent of the control groups.
-    pub fn detect(folders: &Folders) -> Self {
+    /// Looks at the rights of this process and at the kernel; makes the parent of the control groups. Apps get networks of their
+    /// own, or share the server's for the reason that is given.
+    pub fn detect(folders: &Folders, network: Result<OwnNetwork, String>) -> Self {
         let root = rustix::process::geteuid().is_root();
         let cgroups = Cgroups::detect(&group_name(folders.root()));
         let mut off = Vec::new();
@@ -79,13 +91,34 @@ impl Isolation {
         if !seccomp {
             off.push("Apps can make every system call, because this kernel has no seccomp filters.".to_owned());
         }
+        let diagnostics = SocketDiagnostics::is_available();
+        let network = match network {
+            Ok(network) => Some(network),
+            Err(reason) => {
+                off.push(format!("Apps and builds share the server's network, because {reason}."));
+                let server = SharedNetwork { landlock, seccomp, diagnostics, users: root };
+                off.extend(shared_network_weaknesses(server));
+                None
+            }
+        };
         if root && let Some(closed) = closed_parent(folders.root()) {
             off.push(format!(
                 "Apps can't reach their files, because {} is closed to other users: move the data folder, or chmod o+x it.",
                 closed.display()
             ));
         }
-        Self { cgroups, private_tmp, private_dev: root, private_proc, landlock: landlock > 0, seccomp, off }
+        Self {
+            cgroups,
+            private_tmp,
+            private_dev: root,
+            private_proc,
+            landlock: landlock > 0,
+            seccomp,
+            ports: landlock >= LANDLOCK_PORTS,
+            diagnostics,
+            network,
+            off,
+        }
     }
 
     /// The version of the control groups that limit apps, or why there are none.
@@ -96,6 +129,11 @@ impl Isolation {
     /// Where control groups are made, for builds too.
     pub fn groups(&self) -> &Cgroups {
         &self.cgroups
+    }
+
+    /// Networks of apps' own; `None`: they share the server's.
+    pub fn network(&self) -> Option<&OwnNetwork> {
+        self.network.as_ref()
     }
 
     /// What is off, in whole sentences; empty when isolation is whole.
@@ -117,13 +155,8 @@ fn private_proc_possible() -> bool {
     mounted().is_ok()
 }
 
-/// Differs between data folders, so that two agents on one server don't meet (FNV-1a).
 fn group_name(root: &Path) -> String {
-    let bytes = root.as_os_str().as_encoded_bytes();
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("fairlead-{hash:016x}")
+    format!("fairlead-{:016x}", fingerprint(root))
 }
 
 /// The first folder on the way that users of apps can't pass.

@@ -8,6 +8,7 @@ mod health;
 mod identity;
 mod instance;
 mod isolation;
+mod listener;
 mod listening;
 mod output;
 mod ports;
@@ -15,6 +16,7 @@ mod restart;
 pub mod rollout;
 mod runtime;
 mod secrets;
+mod shared_network;
 pub mod shim;
 mod socket;
 mod supervisor;
@@ -28,6 +30,7 @@ pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::{Identities, RebuiltUsers};
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
+pub use listener::Owner;
 pub use runtime::{
     IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,
     damaged_files,

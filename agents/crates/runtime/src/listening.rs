@@ -3,16 +3,18 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::io;
+use std::ops::RangeInclusive;
 
 /// State `TCP_LISTEN` of /proc/net/tcp.
 const LISTEN: &str = "0A";
 
 /// The ports, ascending. What can't be read (a process of another user) counts as not listening.
 pub(crate) fn ports(pids: &[u32]) -> Vec<u16> {
-    let sockets: HashSet<u64> = pids.iter().flat_map(|pid| sockets(*pid)).collect();
-    if sockets.is_empty() {
-        return Vec::new();
-    }
+    let sockets = match sockets_of(pids) {
+        Sockets::Seen(sockets) if !sockets.is_empty() => sockets,
+        _ => return Vec::new(),
+    };
     let mut found = BTreeSet::new();
     // Of the app's own network, which in a container is another than this process'.
     for table in
@@ -24,6 +26,16 @@ pub(crate) fn ports(pids: &[u32]) -> Vec<u16> {
         );
     }
     found.into_iter().collect()
+}
+
+/// Returns the ports that the kernel gives to programs that name none (ip(7)).
+pub(crate) fn picked_by_kernel() -> RangeInclusive<u16> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut bounds = text.split_whitespace().map(str::parse);
+    match (bounds.next(), bounds.next()) {
+        (Some(Ok(first)), Some(Ok(last))) => first..=last,
+        _ => 32_768..=60_999,
+    }
 }
 
 /// The process and all its descendants.
@@ -45,13 +57,39 @@ pub(crate) fn tree(pid: u32) -> Vec<u32> {
     found
 }
 
-fn sockets(pid: u32) -> Vec<u64> {
-    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let inode = |entry: fs::DirEntry| {
-        let target = fs::read_link(entry.path()).ok()?;
-        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    };
-    descriptors.filter_map(inode).collect()
+/// Returns the parent of a process (proc_pid_stat(5)).
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program may hold blanks and brackets.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Sockets that processes have open, by their inodes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// All of them.
+    Seen(HashSet<u64>),
+    /// This process may look into none of the processes.
+    Hidden,
+}
+
+pub(crate) fn sockets_of(pids: &[u32]) -> Sockets {
+    let (mut seen, mut readable) = (HashSet::new(), false);
+    for pid in pids {
+        match fs::read_dir(format!("/proc/{pid}/fd")) {
+            Ok(descriptors) => {
+                readable = true;
+                seen.extend(descriptors.flatten().filter_map(inode));
+            }
+            Err(error) => readable |= error.kind() != io::ErrorKind::PermissionDenied,
+        }
+    }
+    if readable { Sockets::Seen(seen) } else { Sockets::Hidden }
+}
+
+fn inode(entry: fs::DirEntry) -> Option<u64> {
+    let target = fs::read_link(entry.path()).ok()?;
+    target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// Port and inode of a line of /proc/net/tcp that listens.
@@ -80,5 +118,6 @@ mod tests {
         }
         assert!(!found.contains(&client.local_addr().unwrap().port()));
         assert!(ports(&[0]).is_empty());
+        assert_eq!(parent(std::process::id()), Some(std::os::unix::process::parent_id()));
     }
 }

@@ -41,6 +41,15 @@ pub(crate) fn tail(folder: &Path, count: usize, since_unix_ms: u64) -> io::Resul
     Ok(lines.split_off(lines.len().saturating_sub(count)))
 }
 
+/// Reports whether a line is what programs write when they may not listen on a port (EACCES of bind(2)).
+pub(crate) fn names_refused_port(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let is_refused = ["eacces", "permission denied"].iter().any(|word| line.contains(word));
+    let is_port = ["listen", "bind"].iter().any(|word| line.contains(word));
+    // Python names neither the call nor the port; refused files it names.
+    is_refused && is_port || line.ends_with("permissionerror: [errno 13] permission denied")
+}
+
 fn last_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -73,6 +82,30 @@ fn parse(bytes: &[u8]) -> Vec<OutputLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_about_a_refused_port_are_known_in_each_language() {
+        for line in [
+            "Error: listen EACCES: permission denied 0.0.0.0:8080",
+            "listen tcp :8080: bind: permission denied",
+            "PermissionError: [Errno 13] Permission denied",
+            "[Errno 13] error while attempting to bind on address ('0.0.0.0', 8080): permission denied",
+            "java.net.BindException: Permission denied",
+            "nginx: [emerg] bind() to 0.0.0.0:80 failed (13: Permission denied)",
+            "bind: Permission denied (os error 13)",
+        ] {
+            assert!(names_refused_port(line), "{line}");
+        }
+        for line in [
+            "PermissionError: [Errno 13] Permission denied: '/etc/shadow'",
+            "Error: EACCES: permission denied, open '/etc/shadow'",
+            "Error: listen EADDRINUSE: address already in use :::8080",
+            "listening on 8080",
+        ] {
+            assert!(!names_refused_port(line), "{line}");
+        }
+    }
+
     use crate::shim::log::{LogWriter, Pipe};
 
     #[test]

@@ -1,50 +1,72 @@
 //! Ports for apps: one that nobody listens on and that no other instance was promised. Owns the promise, not the socket.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-/// Hands out ports round and round, so that one just freed isn't met by a late connection.
+use fairlead_base::random;
+
+/// Hands out ports at random, so that no program knows the next one before its app does.
 #[derive(Debug)]
 pub(crate) struct Ports {
     range: RangeInclusive<u16>,
-    state: Mutex<(usize, HashSet<u16>)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    promised: HashSet<u16>,
+    /// Those given back last, oldest first: a late connection to one must not meet another app.
+    recent: VecDeque<u16>,
 }
 
 impl Ports {
-    /// Ports of this range, beginning anywhere in it.
-    pub(crate) fn new(range: RangeInclusive<u16>, start: u64) -> Self {
-        let length = u64::from(range.end().saturating_sub(*range.start())) + 1;
-        let start = usize::try_from(start % length).unwrap_or_default();
-        Self { range, state: Mutex::new((start, HashSet::new())) }
+    /// Ports of this range.
+    pub(crate) fn new(range: RangeInclusive<u16>) -> Self {
+        Self { range, state: Mutex::default() }
     }
 
     /// Takes a port that is free now; `None` when there is none in the range.
     pub(crate) fn take(&self) -> Option<u16> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let length = self.range.len();
-        for _ in 0..length {
-            let offset = u16::try_from(state.0 % length).ok()?;
-            state.0 = (state.0 + 1) % length;
-            let port = self.range.start() + offset;
-            if !state.1.contains(&port) && free(port) {
-                state.1.insert(port);
-                return Some(port);
-            }
+        let recent: HashSet<u16> = state.recent.iter().copied().collect();
+        let rested = |port: &u16| !state.promised.contains(port) && !recent.contains(port);
+        let mut candidates: Vec<u16> = self.range.clone().filter(rested).collect();
+        let mut found = None;
+        while found.is_none() && !candidates.is_empty() {
+            let chosen = candidates.swap_remove(random_index(candidates.len()));
+            found = Some(chosen).filter(|port| free(*port));
         }
-        None
+        let found = found.or_else(|| state.recent.iter().copied().find(|port| free(*port)))?;
+        state.recent.retain(|port| *port != found);
+        state.promised.insert(found);
+        Some(found)
     }
 
     /// Keeps a port that an adopted instance has, or that an instance had before a restart. False when it is taken.
     pub(crate) fn keep(&self, port: u16) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.insert(port)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.recent.retain(|recent| *recent != port);
+        state.promised.insert(port)
     }
 
     /// The instance is gone.
     pub(crate) fn give_back(&self, port: u16) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&port);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.promised.remove(&port) && self.range.contains(&port) {
+            state.recent.push_back(port);
+            // Half of the range rests, so that the next port stays a guess among the other half.
+            if state.recent.len() > self.range.len().div_ceil(2) {
+                state.recent.pop_front();
+            }
+        }
     }
+}
+
+fn random_index(length: usize) -> usize {
+    let length = u64::try_from(length).unwrap_or(u64::MAX);
+    usize::try_from(random::number() % length).unwrap_or_default()
 }
 
 /// Whether an app could listen on it on all addresses.
@@ -65,12 +87,26 @@ mod tests {
     fn a_port_is_given_once_and_never_while_somebody_listens_on_it() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
-        let ports = Ports::new(port..=port, 7);
+        let ports = Ports::new(port..=port);
         assert_eq!(ports.take(), None);
         drop(taken);
         assert_eq!(ports.take(), Some(port));
         assert_eq!(ports.take(), None);
         ports.give_back(port);
         assert_eq!(ports.take(), Some(port));
+    }
+
+    #[test]
+    fn ports_come_in_no_order_and_rest_after_they_are_given_back() {
+        // Whatever else runs on this machine, most of these are free.
+        let ports = Ports::new(15_000..=15_199);
+        let taken: Vec<u16> = (0..50).map(|_| ports.take().unwrap()).collect();
+        let distinct: HashSet<u16> = taken.iter().copied().collect();
+        assert_eq!(distinct.len(), 50, "each is promised once");
+        let next = |pair: &[u16]| pair[1] == pair[0] + 1;
+        assert!(taken.windows(2).filter(|pair| next(pair)).count() < 25, "{taken:?}");
+        taken.iter().for_each(|port| ports.give_back(*port));
+        let again: HashSet<u16> = (0..50).map(|_| ports.take().unwrap()).collect();
+        assert!(again.is_disjoint(&distinct), "{again:?}");
     }
 }

@@ -179,7 +179,7 @@ impl AppState {
             Event::Exited { instance, exit } => self.exited(&instance, exit, now, actions),
             Event::Probed { instance, result } => {
                 if let Some(slot) = self.slot(&instance) {
-                    slot.probed(result);
+                    slot.probed(result, now.at);
                 }
             }
             Event::RoutesApplied(generation) => self.routes_applied(generation, now, actions),
@@ -293,12 +293,17 @@ impl AppState {
         if self.hook.as_ref().is_some_and(|hook| hook.instance == *id) {
             return self.hook_exited(&exit, now, actions);
         }
+        // Its rollout has not asked for it yet, and will hear of its end then.
+        if let Some(found) = self.found_hooks.iter_mut().find(|found| found.instance == *id) {
+            found.outcome = HookOutcome::Ended(exit);
+            return;
+        }
         let rollout = self.next.as_ref().is_some_and(|next| {
             next.group.deployment.is_some() && next.deadline.is_some() && next.group.slots.contains_key(id)
         });
         let Some(slot) = self.slot(id) else { return };
         slot.exited(&exit, rollout, now.at);
-        let crashes = slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW));
+        let (crashes, port) = (slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW)), slot.port);
         if self.crashed_when_admitted(id, sentence::crashed_in_switch(&exit), now, actions) {
             return;
         }
@@ -308,6 +313,8 @@ impl AppState {
         }
         if let Some(error) = &exit.start_error {
             self.fail_next(sentence::start_failed(&exit, error), Some(id), now, actions);
+        } else if exit.port_refused {
+            self.fail_next(sentence::port_refused(port), Some(id), now, actions);
         } else if crashes >= CRASHES_MAX {
             self.fail_next(sentence::crash_loop(crashes, &exit), Some(id), now, actions);
         } else if let Some(next) = &self.next {

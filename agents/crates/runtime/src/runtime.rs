@@ -29,6 +29,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::identity::Identities;
 use crate::instance::InstanceSpec;
 use crate::isolation::Isolation;
+use crate::listener::Owner;
+use crate::listening;
 use crate::rollout::{Event, Load, Traffic, Upstream};
 use driver::Driver;
 use fairlead_base::cgroup::CgroupFolders;
@@ -74,6 +76,22 @@ pub struct RuntimeOptions {
     pub prepare: Arc<dyn PrepareRelease>,
     /// Runs what is an image.
     pub engine: Engine,
+}
+
+impl RuntimeOptions {
+    /// Returns the user that must listen on an instance's port; `None` if any may.
+    fn listener_user(&self, spec: &InstanceSpec) -> Option<u32> {
+        let is_shared = self.isolation.network.is_none() && spec.container.is_none();
+        (is_shared && self.isolation.diagnostics)
+            .then(|| spec.user.unwrap_or_else(|| rustix::process::geteuid().as_raw()))
+    }
+
+    /// Names the user and the processes that must listen on the port of an instance, whose first process is `pid`.
+    fn listener_owner(&self, spec: &InstanceSpec, pid: u32) -> Option<Owner> {
+        let user = self.listener_user(spec)?;
+        // A process that leaves its parent inside of the app becomes a child of the shim.
+        Some(Owner::new(user, listening::parent(pid).unwrap_or(pid)))
+    }
 }
 
 /// Why the runtime can't start.

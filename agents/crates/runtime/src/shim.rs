@@ -7,6 +7,7 @@
 mod capture;
 mod container;
 mod devices;
+mod handover;
 mod launch;
 pub mod log;
 mod parent;

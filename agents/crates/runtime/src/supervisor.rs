@@ -428,6 +428,7 @@ mod tests {
             environment: BTreeMap::new(),
             folder: "/".into(),
             port: 1,
+            network: None,
             socket: None,
             user: None,
             group: None,

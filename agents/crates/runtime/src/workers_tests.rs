@@ -36,6 +36,8 @@ fn release(id: &str, workers: &[(&str, u32)]) -> ReleaseSpec {
         toolchains: Vec::new(),
         volumes: Vec::new(),
         listens_on_socket: false,
+        private_network: false,
+        server_ports: Vec::new(),
     }
 }
 

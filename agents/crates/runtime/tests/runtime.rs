@@ -1,8 +1,14 @@
 //! The runtime with real processes: the shim as it is, apps that behave and apps that don't.
 #![cfg(test)]
 
+#[path = "runtime/container_network.rs"]
+mod container_network;
 #[path = "runtime/containers.rs"]
 mod containers;
+#[path = "runtime/measure.rs"]
+mod measure;
+#[path = "runtime/network.rs"]
+mod network;
 #[path = "runtime/parts.rs"]
 mod parts;
 #[path = "runtime/processes.rs"]
@@ -11,6 +17,8 @@ mod processes;
 mod sandbox;
 #[path = "runtime/secrets.rs"]
 mod secrets;
+#[path = "runtime/shared_network.rs"]
+mod shared_network;
 #[path = "runtime/socket.rs"]
 mod socket;
 
@@ -29,6 +37,7 @@ use fairlead_model::{
     AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceState, InstanceStatus,
     ReleaseId, ReleaseSpec, Rollout, RolloutStatus, WorkState,
 };
+use fairlead_network::OwnNetwork;
 use fairlead_runtime::{Identities, Isolation, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, View};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -73,21 +82,28 @@ struct Server {
     folders: Folders,
     runtime: Runtime,
     output: RuntimeOutput,
+    network: Result<OwnNetwork, String>,
     folder: Option<tempfile::TempDir>,
 }
 
 impl Server {
+    /// Apps share the network of the tests, which can reach them there.
     async fn new() -> Self {
+        Self::with_network(|_| shared()).await
+    }
+
+    async fn with_network(network: impl FnOnce(&Folders) -> Result<OwnNetwork, String>) -> Self {
         let folder = temporary(0o755);
         let folders = Folders::new(folder.path()).unwrap();
         folders.create().unwrap();
-        let (runtime, output) = start(&folders).await;
-        Self { folders, runtime, output, folder: Some(folder) }
+        let network = network(&folders);
+        let (runtime, output) = start(&folders, network.clone()).await;
+        Self { folders, runtime, output, network, folder: Some(folder) }
     }
 
     /// The agent dies without a word and comes back.
     async fn restart_agent(&mut self) {
-        let (runtime, output) = start(&self.folders).await;
+        let (runtime, output) = start(&self.folders, self.network.clone()).await;
         (self.runtime, self.output) = (runtime, output);
     }
 
@@ -173,18 +189,27 @@ impl Drop for Server {
     }
 }
 
-async fn start(folders: &Folders) -> (Runtime, RuntimeOutput) {
-    start_with(folders, Arc::new(EmptyFolders), Engine::at(Path::new("/nowhere"))).await
+fn shared() -> Result<OwnNetwork, String> {
+    Err("a test wants it so".to_owned())
 }
 
-async fn start_with(folders: &Folders, prepare: Arc<dyn PrepareRelease>, engine: Engine) -> (Runtime, RuntimeOutput) {
+async fn start(folders: &Folders, network: Result<OwnNetwork, String>) -> (Runtime, RuntimeOutput) {
+    start_with(folders, network, Arc::new(EmptyFolders), Engine::at(Path::new("/nowhere"))).await
+}
+
+async fn start_with(
+    folders: &Folders,
+    network: Result<OwnNetwork, String>,
+    prepare: Arc<dyn PrepareRelease>,
+    engine: Engine,
+) -> (Runtime, RuntimeOutput) {
     let options = RuntimeOptions {
         folders: folders.clone(),
         trash: Trash::new(folders),
         program: PathBuf::from(env!("CARGO_BIN_EXE_fairlead-test-shim")),
         ports: 21_000..=29_999,
         path: "/usr/bin:/bin".into(),
-        isolation: Isolation::detect(folders),
+        isolation: Isolation::detect(folders, network),
         identities: Arc::new(Identities::open(folders).unwrap()),
         sealing: Arc::new(secrets::sealing_key()),
         prepare,
@@ -223,6 +248,8 @@ fn release(number: u64, arguments: &[&str]) -> ReleaseSpec {
         toolchains: Vec::new(),
         volumes: Vec::new(),
         listens_on_socket: false,
+        private_network: false,
+        server_ports: Vec::new(),
     }
 }
 
@@ -525,7 +552,7 @@ async fn neither_an_app_nor_its_shim_leaves_its_memory_to_a_core_handler() {
 #[tokio::test]
 async fn an_app_over_its_memory_limit_is_ended_and_the_sentence_says_so() {
     let mut server = Server::new().await;
-    let off = Isolation::detect(&server.folders).off().join("\n");
+    let off = Isolation::detect(&server.folders, shared()).off().join("\n");
     if off.contains("memory") {
         return server.end().await;
     }
@@ -586,7 +613,7 @@ async fn an_agent_without_root_deploys_stops_and_says_what_is_off() {
         return;
     }
     let mut server = Server::new().await;
-    let off = Isolation::detect(&server.folders).off().join("\n");
+    let off = Isolation::detect(&server.folders, shared()).off().join("\n");
     assert!(off.contains("does not run as root"), "{off}");
     server.desire([live(release(1, &["family"]))]);
     let status = server.healthy(1).await.remove(0);

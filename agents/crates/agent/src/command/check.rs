@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use fairlead_base::error::chain;
 use fairlead_base::{Folders, config};
 use fairlead_link::{AgentConfig, AgentKey, Endpoint};
+use fairlead_network::OwnNetwork;
 use fairlead_runtime::Isolation;
 use serde::Serialize;
 
@@ -145,7 +146,7 @@ fn clock() -> Finding {
 }
 
 fn groups(folders: &Folders) -> Finding {
-    let isolation = Isolation::detect(folders);
+    let isolation = Isolation::detect(folders, OwnNetwork::probe(folders));
     match isolation.limits() {
         Ok(version) => finding("limits", Verdict::Good, format!("by control groups of version {version}")),
         Err(reason) => finding("limits", Verdict::Reduced, format!("apps have none: {reason}")),
@@ -181,7 +182,7 @@ fn programs() -> Vec<Finding> {
 }
 
 fn isolation(folders: &Folders) -> Vec<Finding> {
-    let isolation = Isolation::detect(folders);
+    let isolation = Isolation::detect(folders, OwnNetwork::probe(folders));
     if isolation.off().is_empty() {
         return vec![finding("isolation", Verdict::Good, "apps have their own user, limits and view of the system")];
     }

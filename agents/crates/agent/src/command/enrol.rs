@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use fairlead_base::Folders;
 use fairlead_link::Enrolment;
+use fairlead_network::OwnNetwork;
+use fairlead_runtime::Isolation;
 use fairlead_secret::SealingKey;
 
 use super::{Outcome, block_on};
@@ -19,7 +21,8 @@ pub(crate) fn enrol(args: EnrolArgs) -> Outcome {
     let token = read_token(args.token_file.as_deref())?;
     let folders = Folders::new(&args.data)?;
     folders.create()?;
-    let host = host_info::read(&folders, &fairlead_runtime::Isolation::detect(&folders))?;
+    let isolation = Isolation::detect(&folders, OwnNetwork::probe(&folders));
+    let host = host_info::read(&folders, &isolation)?;
     let sealing_recipient = SealingKey::open_or_create(&folders.sealing_key())?.recipient();
     let enrolment = Enrolment {
         control_url: args.control,

@@ -338,6 +338,7 @@ mod tests {
             environment: BTreeMap::new(),
             limits: fairlead_build::usual_limits(0),
             cgroups: fairlead_base::cgroup::Cgroups::off("a test"),
+            network: None,
             toolchains: None,
             engine: None,
             image_owner: String::new(),

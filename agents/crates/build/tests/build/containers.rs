@@ -1,9 +1,15 @@
 //! Images by a real engine: Debian's Docker, started by the test on a socket and in folders of its own.
 
+#[path = "../../../engine/tests/support/world.rs"]
+mod world;
+
 use std::process::{Child, Command, Stdio};
 
 use fairlead_engine::Engine;
 use fairlead_model::{ArtifactKind, Builder};
+use fairlead_network::{OwnNetwork, PublicPorts};
+use rustix::thread::UnshareFlags;
+use world::{INTERNET, METADATA, PRIVATE, RESOLVER, SERVER, World};
 
 use super::*;
 
@@ -183,4 +189,89 @@ async fn a_dockerfile_runs_with_a_limit_of_processes_and_more_than_two_gibibytes
     let mut ears = Ears::default();
     let made = server.build(&spec, &mut ears).await;
     made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+}
+
+/// Runs a test in a network of its own, whose default route leads to another machine.
+fn with_world<F: Future<Output = ()>>(test: impl FnOnce(World) -> F + Send + 'static) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let inside = move || {
+        // SAFETY: descriptors stay shared, as `FILES` is not given; the network is this thread's and its children's.
+        #[allow(unsafe_code)]
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
+        assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(test(World::make()));
+    };
+    std::thread::spawn(inside).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+#[test]
+fn a_dockerfile_reaches_what_other_builds_reach_and_leaves_no_network() {
+    const PUBLIC: u16 = 8443;
+    const HIDDEN: u16 = 8081;
+    with_world(|mut world| async move {
+        world.serve(&[], PUBLIC);
+        world.serve(&[], HIDDEN);
+        let docker = Docker::start().await;
+        let (host, mut server) = (GitHost::start(), Server::new());
+        let folders = Folders::new(server.folder.path()).unwrap();
+        let ports = PublicPorts { tcp: [PUBLIC].into(), udp: Default::default() };
+        let network = OwnNetwork::open(&folders, &ports).expect("the package nftables must be installed");
+        network.firewall().install_with(&ports, &[RESOLVER.parse().unwrap()].into()).unwrap();
+        server.options.engine = Some(docker.engine.clone());
+        let targets: Vec<String> =
+            [(INTERNET, 80), (PRIVATE, 80), (METADATA, 80), (RESOLVER, 53), (SERVER, PUBLIC), (SERVER, HIDDEN)]
+                .map(|(host, port)| format!("{host}:{port}"))
+                .into();
+        // Control: all of it answers here.
+        for target in &targets {
+            assert!(std::net::TcpStream::connect(target).is_ok(), "{target}");
+        }
+        let attempts = "for target in $TARGETS; do \
+            busybox nc -w 2 ${target%:*} ${target#*:} </dev/null && echo reached $target; done; echo done";
+        let dockerfile = format!(
+            "FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\nENV PATH=/bin TARGETS=\"{}\"\n\
+             RUN {attempts}\nRUN echo another step\nCMD [\"/bin/busybox\"]\n",
+            targets.join(" ")
+        );
+        let repository = host.repository("reach.git", &[("Dockerfile", dockerfile.as_str())]);
+        repository.copy("/bin/busybox", "busybox");
+        for (private, expected) in [
+            (false, vec![(INTERNET, 80), (RESOLVER, 53), (SERVER, PUBLIC)]),
+            (true, vec![(INTERNET, 80), (PRIVATE, 80), (RESOLVER, 53), (SERVER, PUBLIC)]),
+        ] {
+            server.options.network = Some((network.clone(), private));
+            let mut ears = Ears::default();
+            let spec = BuildSpec { without_cache: true, ..spec(host.url("reach.git"), "main") };
+            let made = server.build(&spec, &mut ears).await;
+            made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+            let reached: Vec<&str> = ears.lines.iter().filter_map(|line| line.strip_prefix("reached ")).collect();
+            let expected: Vec<String> = expected.iter().map(|(host, port)| format!("{host}:{port}")).collect();
+            assert_eq!(reached, expected, "{:#?}", ears.lines);
+        }
+
+        // A cancelled build leaves none either.
+        let slow = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\nRUN echo be''gun; /bin/busybox sleep 1000\n";
+        let repository = host.repository("slow.git", &[("Dockerfile", slow)]);
+        repository.copy("/bin/busybox", "busybox");
+        let mut ears = Ears { cancel_at: Some(("begun", CancellationToken::new())), ..Ears::default() };
+        assert!(server.build(&spec(host.url("slow.git"), "main"), &mut ears).await.is_err());
+        let left = docker.engine.api().await.unwrap().list_networks(None).await.unwrap();
+        let names: Vec<String> = left.into_iter().filter_map(|network| network.name).collect();
+        assert!(!names.iter().any(|name| name.contains("build")), "{names:?}");
+        let prefix = network.firewall().device_prefix();
+        let has_devices = || {
+            let devices = Command::new("ip").args(["-o", "link"]).output().unwrap().stdout;
+            String::from_utf8(devices).unwrap().contains(&format!(": {prefix}"))
+        };
+        // The kernel takes namespaces down in its own time.
+        let gone = async {
+            while has_devices() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), gone).await.expect("no device is left");
+    });
 }

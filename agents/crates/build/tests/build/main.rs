@@ -81,6 +81,7 @@ impl Server {
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
             limits: usual_limits(4 << 30),
+            network: None,
             cgroups: Cgroups::detect(&format!("fairlead-test-builds-{}", rustix::process::geteuid().as_raw())),
             toolchains: None,
             engine: None,

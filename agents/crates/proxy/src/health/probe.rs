@@ -104,7 +104,7 @@ mod tests {
 
     fn listener(protocol: UpstreamProtocol) -> (Listener, Connector) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = UpstreamAddress::Tcp(listener.local_addr().unwrap());
+        let address = UpstreamAddress::from(listener.local_addr().unwrap());
         (Listener::new(listener).unwrap(), Connector::new(&address, protocol, None).unwrap())
     }
 

@@ -82,6 +82,7 @@ impl Connections {
     pub(crate) fn sweep(&self, now_ms: u64, limits: &Limits) {
         self.idle.borrow_mut().retain_mut(|connection| connection.until_ms > now_ms && connection.socket.is_silent());
         self.http2.sweep(now_ms, limits.upstream_idle_timeout);
+        self.connector.sweep();
     }
 }
 

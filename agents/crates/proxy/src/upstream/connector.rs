@@ -1,10 +1,14 @@
 //! How an instance is reached: its address, its protocol, and TLS if it wants that. Made once a snapshot and shared by all cores;
 //! knows no core, so that whoever asks an instance anything can connect through it.
 
+use std::cell::OnceCell;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairlead_base::handover::Request;
+use fairlead_base::sock_diag::SocketDiagnostics;
 use fairlead_model::{AppTraffic, UpstreamAddress, UpstreamProtocol, UpstreamTls};
 use fairlead_reactor::{Stream, timeout};
 use fairlead_tls::{ClientConfigError, client_config};
@@ -14,6 +18,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio_rustls::TlsConnector;
 
 use super::UpstreamSocket;
+use super::socket_pool::{self, SocketPool};
 
 /// An app whose machine has gone says nothing: the kernel asks after so long, and again, and then gives up.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(20);
@@ -66,6 +71,8 @@ pub(crate) struct Connector {
     address: UpstreamAddress,
     protocol: UpstreamProtocol,
     tls: Option<Tls>,
+    /// Sockets of the instance's namespace that are not connected yet.
+    sockets: SocketPool,
 }
 
 impl PartialEq for Connector {
@@ -83,7 +90,7 @@ impl Connector {
         tls: Option<&AppTls>,
     ) -> Result<Self, ConnectorError> {
         let tls = tls.map(|app| Ok::<_, ConnectorError>(Tls { app: app.clone(), name: server_name(app, address)? }));
-        Ok(Self { address: address.clone(), protocol, tls: tls.transpose()? })
+        Ok(Self { address: address.clone(), protocol, tls: tls.transpose()?, sockets: SocketPool::default() })
     }
 
     pub(crate) fn protocol(&self) -> UpstreamProtocol {
@@ -92,6 +99,11 @@ impl Connector {
 
     pub(crate) fn is_secure(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// Closes sockets that were kept for connections that did not come.
+    pub(crate) fn sweep(&self) {
+        self.sockets.sweep();
     }
 
     /// Connects, and shakes hands if it is TLS. Never takes longer than `limit`.
@@ -105,16 +117,23 @@ impl Connector {
 
     async fn connected(&self) -> io::Result<UpstreamSocket> {
         let socket = match &self.address {
-            UpstreamAddress::Tcp(address) => {
+            UpstreamAddress::Tcp { address, owner } => {
                 let socket = Stream::connect(*address).await?;
-                SockRef::from(&socket).set_tcp_nodelay(true)?;
-                if address.ip().is_loopback() {
-                    without_pacing(&socket);
+                if let Some(owner) = owner {
+                    is_served_by(&socket, *address, *owner)?;
                 }
-                if self.protocol == UpstreamProtocol::Http2 {
-                    keep_alive(&socket)?;
-                }
+                self.set_options(&socket, *address)?;
                 socket
+            }
+            UpstreamAddress::Namespace { handover, address: Some(address) } => {
+                let unconnected = self.sockets.take(handover, *address).await?;
+                let socket = Stream::connect_with(unconnected, *address).await?;
+                self.set_options(&socket, *address)?;
+                socket
+            }
+            UpstreamAddress::Namespace { handover, address: None } => {
+                let connected = socket_pool::request(handover, Request::Unix).await?;
+                Stream::adopt(connected.into_iter().next().ok_or(io::ErrorKind::ConnectionRefused)?)?
             }
             UpstreamAddress::Unix { path, owner } => {
                 let socket = Stream::connect_unix(path)?;
@@ -134,6 +153,41 @@ impl Connector {
         }
         Ok(UpstreamSocket::Tls(Box::new(stream)))
     }
+
+    fn set_options(&self, socket: &Stream, address: SocketAddr) -> io::Result<()> {
+        SockRef::from(socket).set_tcp_nodelay(true)?;
+        if address.ip().is_loopback() {
+            without_pacing(socket);
+        }
+        if self.protocol == UpstreamProtocol::Http2 {
+            keep_alive(socket)?;
+        }
+        Ok(())
+    }
+}
+
+thread_local! {
+    /// Socket of this core for queries about the other ends of connections, opened with the first one.
+    static DIAGNOSTICS: OnceCell<SocketDiagnostics> = const { OnceCell::new() };
+}
+
+/// Checks that the app's own user has taken a connection that nothing was sent on yet: ports of the loopback are free to
+/// whoever binds them first.
+fn is_served_by(socket: &Stream, address: SocketAddr, owner: u32) -> io::Result<()> {
+    let is_served = DIAGNOSTICS.with(|diagnostics| {
+        let diagnostics = match diagnostics.get() {
+            Some(diagnostics) => diagnostics,
+            None => {
+                let opened = SocketDiagnostics::open()?;
+                diagnostics.get_or_init(|| opened)
+            }
+        };
+        diagnostics.is_served_by(socket, address, owner)
+    })?;
+    if is_served {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "another program listens on the app's port"))
 }
 
 /// An app that owns the folder could put a link to another's socket there, which it may not open itself.
@@ -164,8 +218,12 @@ fn keep_alive(socket: &Stream) -> io::Result<()> {
 
 fn server_name(tls: &AppTls, address: &UpstreamAddress) -> Result<ServerName<'static>, ConnectorError> {
     match (tls.settings.server_name.as_str(), address) {
-        ("", UpstreamAddress::Tcp(address)) => Ok(ServerName::from(address.ip())),
-        ("", UpstreamAddress::Unix { .. }) => Err(ConnectorError::NoServerName),
+        ("", UpstreamAddress::Tcp { address, .. } | UpstreamAddress::Namespace { address: Some(address), .. }) => {
+            Ok(ServerName::from(address.ip()))
+        }
+        ("", UpstreamAddress::Unix { .. } | UpstreamAddress::Namespace { address: None, .. }) => {
+            Err(ConnectorError::NoServerName)
+        }
         (name, _) => ServerName::try_from(name.to_owned()).map_err(|_| ConnectorError::ServerName(name.to_owned())),
     }
 }

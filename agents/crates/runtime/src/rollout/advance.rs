@@ -224,6 +224,10 @@ impl AppState {
             }
             Stage::Admitting { .. } => {}
             Stage::Starting if next.group.slots.values().all(Slot::healthy) => self.go_on(total, now, actions),
+            Stage::Starting if next.deadline.is_some() && self.elsewhere(now).is_some() => {
+                let Some((id, failure)) = self.elsewhere(now) else { return };
+                self.fail_next(failure, Some(&id), now, actions);
+            }
             Stage::Starting if next.deadline.is_some_and(|deadline| now.at >= deadline) => {
                 let waiting = next.group.slots.iter().find(|(_, slot)| !slot.healthy());
                 let Some((id, slot)) = waiting else { return };
@@ -233,6 +237,15 @@ impl AppState {
             }
             Stage::Starting => {}
         }
+    }
+
+    /// Finds a new instance that listens on other ports than its own: waiting would change nothing.
+    fn elsewhere(&self, now: Now) -> Option<(InstanceId, Failure)> {
+        let slots = &self.next.as_ref().filter(|next| next.group.deployment.is_some())?.group.slots;
+        slots.iter().find_map(|(id, slot)| {
+            let ports = slot.settled_elsewhere(now.at)?;
+            Some((id.clone(), sentence::wrong_port(ports, slot.port)))
+        })
     }
 
     /// All that were started are healthy: a share for them, or the next ones, or the switch.

@@ -188,6 +188,8 @@ pub struct Exit {
     pub unopenable: bool,
     /// It was ended because its liveness check failed for too long.
     pub unresponsive: bool,
+    /// It ended after the sandbox had refused it a port that is not its own.
+    pub port_refused: bool,
 }
 
 /// Why a health check did not pass.
@@ -198,6 +200,13 @@ pub enum ProbeFailure {
         /// Ports that the instance's processes listen on.
         listening: Vec<u16>,
     },
+    /// Nothing accepts on its port, but it listens on others that it chose itself, ascending.
+    Elsewhere {
+        /// Ports that it listens on, without those that the kernel picked.
+        ports: Vec<u16>,
+    },
+    /// Another program listens on its port.
+    Foreign,
     /// It accepted, but did not answer in time.
     TimedOut,
     /// It answered with another status than 2xx or 3xx.

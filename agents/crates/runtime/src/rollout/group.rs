@@ -11,6 +11,10 @@ use crate::restart::{self, STEADY};
 
 /// Failed checks in a row after which a healthy instance counts as unhealthy.
 const FAILURES_MAX: u32 = 3;
+/// Failed checks in a row after which an app that listens on other ports will not listen on its own any more.
+const ELSEWHERE_CHECKS: u32 = 3;
+/// Time that it has at least: some open a port for metrics first.
+const ELSEWHERE_LEAST: Duration = Duration::from_secs(5);
 /// Pauses between restarts in a rollout, where someone waits for the verdict.
 const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
 
@@ -35,12 +39,16 @@ pub(super) struct Slot {
     pub(super) process: Process,
     pub(super) pid: u32,
     pub(super) port: u16,
+    /// The port that it was told to listen on.
+    pub(super) assigned_port: u16,
     pub(super) address: Option<UpstreamAddress>,
     pub(super) started_unix_ms: u64,
     pub(super) restarts: u32,
     pub(super) detail: String,
     pub(super) last_probe: Option<ProbeFailure>,
     pub(super) last_exit: Option<Exit>,
+    /// Checks in a row that found it on other ports only, and the time of the first.
+    elsewhere: (u32, Duration),
     crashes: VecDeque<Duration>,
     row: usize,
     given_up: bool,
@@ -207,12 +215,14 @@ impl Slot {
             process: Process::Waiting { at },
             pid: 0,
             port: 0,
+            assigned_port: 0,
             address: None,
             started_unix_ms: 0,
             restarts: 0,
             detail: String::new(),
             last_probe: None,
             last_exit: None,
+            elsewhere: (0, Duration::ZERO),
             crashes: VecDeque::new(),
             row: 0,
             given_up: false,
@@ -238,10 +248,8 @@ impl Slot {
         Self {
             process: Process::Running { since: at, health: Health::Unknown },
             pid: adopted.pid,
-            port: match &adopted.address {
-                Some(UpstreamAddress::Tcp(address)) => address.port(),
-                _ => 0,
-            },
+            assigned_port: adopted.address.as_ref().and_then(port_of).unwrap_or_default(),
+            port: adopted.address.as_ref().and_then(port_of).unwrap_or_default(),
             address: adopted.address.clone(),
             started_unix_ms: adopted.started_unix_ms,
             restarts: adopted.restarts,
@@ -252,14 +260,32 @@ impl Slot {
     pub(super) fn started(&mut self, pid: u32, port: u16, started_unix_ms: u64, at: Duration) {
         self.process = Process::Running { since: at, health: Health::Unknown };
         (self.pid, self.port, self.started_unix_ms) = (pid, port, started_unix_ms);
-        (self.address, self.last_probe) = (None, None);
+        self.assigned_port = port;
+        (self.address, self.last_probe, self.elsewhere) = (None, None, (0, at));
     }
 
-    pub(super) fn probed(&mut self, result: Result<UpstreamAddress, ProbeFailure>) {
+    /// Returns the ports that it has settled on in place of its own.
+    pub(super) fn settled_elsewhere(&self, at: Duration) -> Option<&[u16]> {
+        let (count, since) = self.elsewhere;
+        let is_settled = count >= ELSEWHERE_CHECKS && at.saturating_sub(since) >= ELSEWHERE_LEAST;
+        match &self.last_probe {
+            Some(ProbeFailure::Elsewhere { ports }) if is_settled => Some(ports),
+            _ => None,
+        }
+    }
+
+    pub(super) fn probed(&mut self, result: Result<UpstreamAddress, ProbeFailure>, at: Duration) {
         let Process::Running { health, .. } = &mut self.process else { return };
+        self.elsewhere = match (&result, self.elsewhere) {
+            (Err(ProbeFailure::Elsewhere { .. }), (0, _)) => (1, at),
+            (Err(ProbeFailure::Elsewhere { .. }), (count, since)) => (count.saturating_add(1), since),
+            _ => (0, at),
+        };
         match result {
             Ok(address) => {
                 *health = Health::Healthy { failures: 0 };
+                // Its own choice counts where it may have one.
+                self.port = port_of(&address).unwrap_or(self.port);
                 (self.address, self.last_probe) = (Some(address), None);
                 self.detail.clear();
             }
@@ -330,5 +356,14 @@ impl Slot {
                 Health::Unhealthy => InstanceState::Unhealthy,
             },
         }
+    }
+}
+
+fn port_of(address: &UpstreamAddress) -> Option<u16> {
+    match address {
+        UpstreamAddress::Tcp { address, .. } | UpstreamAddress::Namespace { address: Some(address), .. } => {
+            Some(address.port())
+        }
+        UpstreamAddress::Unix { .. } | UpstreamAddress::Namespace { address: None, .. } => None,
     }
 }

@@ -38,9 +38,16 @@ pub(super) fn waiting(group: &Group) -> String {
 }
 
 pub(super) fn healthy(group: &Group) -> String {
-    match group.slots.len() {
-        1 => "The new instance is healthy; leading the routes to it.".to_owned(),
-        count => format!("All {count} new instances are healthy; leading the routes to them."),
+    let healthy = match group.slots.len() {
+        1 => "The new instance is healthy. Switching traffic.".to_owned(),
+        count => format!("All {count} new instances are healthy. Switching traffic."),
+    };
+    match group.slots.values().find(|slot| slot.port != slot.assigned_port) {
+        Some(slot) => format!(
+            "The app listens on port {} instead of PORT={}, so it is served on {0}. {healthy}",
+            slot.port, slot.assigned_port
+        ),
+        None => healthy,
     }
 }
 
@@ -94,12 +101,36 @@ fn door(port: u16) -> String {
 /// Why a check doesn't pass now, of an instance that serves.
 pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
     match probe {
-        ProbeFailure::Refused { .. } => format!("The app accepts no connection on {}.", door(port)),
+        ProbeFailure::Refused { .. } | ProbeFailure::Elsewhere { .. } => {
+            format!("The app accepts no connection on {}.", door(port))
+        }
+        ProbeFailure::Foreign => taken(port),
         ProbeFailure::TimedOut => "The app did not answer its health check in time.".to_owned(),
         ProbeFailure::Status(status) => format!("The app answered its health check with {status}."),
         ProbeFailure::Broken => "The app's answer to its health check was not HTTP.".to_owned(),
         ProbeFailure::Command(outcome) => format!("The app's health command {outcome}."),
     }
+}
+
+/// Nothing is sent to a port that others listen on.
+fn taken(port: u16) -> String {
+    format!(
+        "Another program on this server listens on the app's port {port}. Nothing is sent to it. Find it with `ss -ltnp`, then deploy again: the app gets another port."
+    )
+}
+
+/// The sandbox refuses every port but the app's own.
+pub(super) fn port_refused(port: u16) -> Failure {
+    failure(
+        "rollout.wrong_port",
+        format!("The app tried to listen on another port than {port}, the only one it may use on this server. {HOW}"),
+    )
+}
+
+/// The app listens on other ports than its own.
+pub(super) fn wrong_port(listening: &[u16], port: u16) -> Failure {
+    let ports: Vec<String> = listening.iter().map(u16::to_string).collect();
+    failure("rollout.wrong_port", format!("The app listens on {} instead of port {port}. {HOW}", ports.join(", ")))
 }
 
 /// The time from start to healthy is over.
@@ -118,7 +149,10 @@ pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
         (None, _) => {
             failure("rollout.not_listening", format!("The app could not be checked within {within}. Deploy it again."))
         }
-        (Some(ProbeFailure::Refused { listening }), _) => refused(listening, slot.port, &within),
+        (Some(ProbeFailure::Refused { listening } | ProbeFailure::Elsewhere { ports: listening }), _) => {
+            refused(listening, slot.port, &within)
+        }
+        (Some(ProbeFailure::Foreign), _) => failure("rollout.port_taken", taken(slot.port)),
         (Some(ProbeFailure::TimedOut), _) => failure(
             "rollout.unhealthy",
             format!(
@@ -146,11 +180,12 @@ pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
     }
 }
 
+const HOW: &str = "Listen on the port in the PORT variable, for example `server.listen(process.env.PORT)`.";
+
 fn refused(listening: &[u16], port: u16, within: &str) -> Failure {
     if port == 0 {
         return not_on_socket(listening, within);
     }
-    const HOW: &str = "Listen on the port in the PORT variable, for example `server.listen(process.env.PORT)`.";
     if listening.is_empty() {
         return failure(
             "rollout.not_listening",

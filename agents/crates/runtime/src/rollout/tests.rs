@@ -53,6 +53,8 @@ fn release(number: u64) -> ReleaseSpec {
         toolchains: Vec::new(),
         volumes: Vec::new(),
         listens_on_socket: false,
+        private_network: false,
+        server_ports: Vec::new(),
     }
 }
 

@@ -18,11 +18,11 @@ use tokio::time::{sleep, timeout};
 use super::driver::{Driver, Managed};
 use super::launch::{self, Order, Prepared};
 use super::{Event, Message, files};
-use crate::health::{self, Check, HealthCommand, HealthTarget};
+use crate::health::{self, Check, HealthCommand, HealthTarget, NetworkTarget};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::output;
 use crate::ports;
-use crate::rollout::{Action, AppState, Exit};
+use crate::rollout::{Action, AppState, Exit, ProbeFailure};
 use crate::supervisor::{Attached, Change};
 use crate::workers::{WorkerAction, Workers};
 
@@ -32,6 +32,8 @@ const TAIL_LINES: usize = 60;
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
 /// The first check comes quickly: most apps are up in a moment.
 const FIRST_CHECK: Duration = Duration::from_millis(50);
+/// Port of apps in networks of their own.
+const PORT: u16 = 3000;
 /// Failed liveness checks in a row that end an instance.
 const LIVENESS_FAILURES_MAX: u32 = 3;
 
@@ -87,19 +89,26 @@ impl Driver {
             managed.accounting = contained.as_ref().and_then(|contained| CgroupFolders::of(contained.pid));
         }
         let host = contained.as_ref().and_then(|contained| contained.host);
-        let is_container = managed.spec.as_ref().is_some_and(|spec| spec.container.is_some());
+        let shares_network =
+            managed.spec.as_ref().is_some_and(|spec| spec.container.is_some() && spec.network.is_none());
         // Without its own address, the check would reach the server's loopback, where other programs listen.
-        let is_reachable = !is_container || host.is_some();
+        let is_reachable = !shares_network || host.is_some();
         if let Event::Started { pid, port, .. } = event
             && managed.process == WEB
             && !managed.is_command
             && is_reachable
         {
             let socket = managed.spec.as_ref().and_then(|spec| spec.socket_address());
+            let network = managed.spec.as_ref().and_then(|spec| spec.network.as_ref());
+            let network =
+                network.map(|network| NetworkTarget { handover: network.handover.clone(), found: Arc::default() });
+            let owner = managed.spec.as_ref().and_then(|spec| self.options.listener_owner(spec, *pid));
             let target = |check: &HealthCheck, which| HealthTarget {
                 pid: *pid,
                 host,
+                owner: owner.clone(),
                 port: *port,
+                network: network.clone(),
                 socket: socket.clone(),
                 path: if check.command.is_empty() { check.path.clone() } else { String::new() },
                 timeout: check.timeout,
@@ -158,8 +167,12 @@ impl Driver {
         });
     }
 
-    /// The port an instance had, if it is still free, so that its address stays; else another.
-    fn port_for(&self, instance: &InstanceId) -> Option<u16> {
+    /// The port an instance had, if it is still free, so that its address stays; else another. In a network of its own each has the
+    /// same.
+    fn port_for(&self, instance: &InstanceId, release: &ReleaseSpec) -> Option<u16> {
+        if self.options.isolation.network.is_some() {
+            return Some(own_port(release));
+        }
         match self.instances.get(instance).map(|managed| managed.port) {
             Some(port) if ports::free(port) => return Some(port),
             Some(port) => self.ports.give_back(port),
@@ -172,7 +185,7 @@ impl Driver {
         let Start { instance, process, release, deployment, restarts } = order;
         // What has no port here has the number that no port has: a container's ports are its own.
         let has_port = process == WEB && release.artifact_kind == ArtifactKind::Archive && !release.listens_on_socket;
-        let port = if has_port { self.port_for(&instance) } else { Some(0) };
+        let port = if has_port { self.port_for(&instance, &release) } else { Some(0) };
         let Some(port) = port else {
             let (first, last) = (self.options.ports.start(), self.options.ports.end());
             let error = format!(
@@ -285,11 +298,29 @@ impl Driver {
 
     fn forget(&mut self, instance: &InstanceId) {
         let folder = self.options.folders.instances().join(instance.as_str());
-        if let Some(managed) = self.instances.remove(instance) {
+        if let Some(managed) = self.instances.remove(instance)
+            && self.options.isolation.network.is_none()
+        {
             self.ports.give_back(managed.port);
         }
         if let Err(error) = self.options.trash.set_aside(&folder) {
             tracing::warn!(folder = %folder.display(), %error, "could not be removed");
+        }
+    }
+
+    /// Reports whether an app's last words say that it was refused a port. The kernel tells nobody but the app.
+    pub(super) fn was_port_refused(&self, managed: &Managed, exit: &Exit) -> bool {
+        let Some(spec) = managed.spec.as_ref().filter(|spec| spec.sandbox.tcp_ports.is_some()) else { return false };
+        if !self.options.isolation.ports || exit.code.is_none_or(|code| code == 0) || exit.start_error.is_some() {
+            return false;
+        }
+        let folder = InstanceFolder::new(self.options.folders.instances().join(spec.instance.as_str()));
+        match output::tail(&folder.log(spec), TAIL_LINES, 0) {
+            Ok(lines) => lines.iter().any(|line| output::names_refused_port(&line.text)),
+            Err(error) => {
+                tracing::debug!(instance = %spec.instance, %error, "its last lines can't be read");
+                false
+            }
         }
     }
 
@@ -372,6 +403,12 @@ impl Driver {
     }
 }
 
+/// Returns the port of an app in a network of its own: the usual one, or the next that no port of the server takes there.
+fn own_port(release: &ReleaseSpec) -> u16 {
+    let is_taken = |port: &u16| release.server_ports.iter().any(|address| address.port() == *port);
+    (PORT..=u16::MAX).find(|port| !is_taken(port)).unwrap_or(PORT)
+}
+
 /// A process to start.
 struct Start {
     instance: InstanceId,
@@ -395,8 +432,21 @@ struct Readiness {
 impl Readiness {
     async fn watch(self) {
         let (mut pause, mut told) = (FIRST_CHECK, None);
+        let (mut elsewhere, mut attempts) = (Vec::new(), 0);
         loop {
-            let result = health::probe(&self.target).await;
+            let mut result = health::probe(&self.target).await;
+            if let (Err(ProbeFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) {
+                // Twice the same: an app that is still starting may open its own port last.
+                if *listening == elsewhere
+                    && let Some(port) = health::port_to_try(listening, attempts)
+                {
+                    attempts += 1;
+                    network.found.store(port, Ordering::Relaxed);
+                    result = health::probe(&self.target).await;
+                } else {
+                    elsewhere.clone_from(listening);
+                }
+            }
             if result.is_ok() {
                 self.healthy.notify_one();
             }

@@ -1,6 +1,6 @@
 //! What a former run of the agent left: instances that still run are adopted, the rest is cleared away.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use fairlead_model::{DeploymentId, InstanceId};
 
@@ -127,13 +127,13 @@ impl Driver {
 
     fn take_over(&mut self, folder: InstanceFolder, spec: InstanceSpec, attached: Attached) {
         tracing::info!(instance = %spec.instance, app = %spec.key, pid = attached.status.app_pid, "adopted");
-        let port = spec.port;
         let contained = folder.contained().ok().flatten();
         let pid = contained.as_ref().map_or(attached.status.app_pid, |contained| contained.pid);
         let address = match contained {
+            Some(contained) if spec.network.is_some() => Some(spec.assumed_address(contained.port, None)),
             Some(contained) => contained.host.map(|host| SocketAddr::from((host, contained.port)).into()),
             None if spec.container.is_some() => None,
-            None => Some(spec.socket_address().unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())),
+            None => Some(spec.assumed_address(spec.port, self.options.listener_user(&spec))),
         };
         let adopted = Adopted {
             instance: spec.instance.clone(),
@@ -149,7 +149,9 @@ impl Driver {
         };
         self.follow_adopted(folder, spec.clone(), attached);
         if spec.process == WEB {
-            self.ports.keep(spec.port);
+            if spec.network.is_none() {
+                self.ports.keep(spec.port);
+            }
             self.adopt_event(&spec.key, Event::Adopt(adopted));
         } else {
             self.adopt_worker(&spec.key, spec.process, adopted);

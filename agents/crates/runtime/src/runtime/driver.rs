@@ -71,6 +71,8 @@ pub(super) struct Driver {
     origin: Instant,
     /// Instances whose checks begin with the first state: before it, nobody would listen.
     pub(super) adopted: Vec<Event>,
+    /// Ends that came before the first state: decided before it, an app's record could be dropped with its last process.
+    ended_early: Vec<(AppKey, Event)>,
     applied: bool,
     pub(super) stopping: bool,
 }
@@ -86,7 +88,7 @@ impl Driver {
         let apps = records.all().iter().map(|(key, record)| (key.clone(), AppState::new(key.clone(), record.clone())));
         Ok(Self {
             supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },
-            ports: Arc::new(Ports::new(options.ports.clone(), random::number())),
+            ports: Arc::new(Ports::new(options.ports.clone())),
             apps: apps.collect(),
             workers: BTreeMap::new(),
             records,
@@ -101,6 +103,7 @@ impl Driver {
             sent: BTreeMap::new(),
             origin: Instant::now(),
             adopted: Vec::new(),
+            ended_early: Vec::new(),
             applied: false,
             stopping: false,
             options: Arc::new(options),
@@ -203,6 +206,9 @@ impl Driver {
         for started in std::mem::take(&mut self.adopted) {
             self.follow_process(&started);
         }
+        for (key, ended) in std::mem::take(&mut self.ended_early) {
+            self.event(&key, ended).await;
+        }
         // Those whose app is gone as well.
         for key in self.workers.keys().cloned().collect::<Vec<_>>() {
             self.follow_workers(&key);
@@ -243,6 +249,10 @@ impl Driver {
         if self.stopping {
             return;
         }
+        if !self.applied && matches!(event, Event::Exited { .. }) {
+            self.ended_early.push((key.clone(), event));
+            return;
+        }
         self.follow_process(&event);
         if self.worker_event(key, &event) {
             return;
@@ -251,6 +261,7 @@ impl Driver {
             && let Some(managed) = self.instances.get(instance)
         {
             exit.unresponsive = managed.unresponsive.swap(false, Ordering::Relaxed);
+            exit.port_refused = self.was_port_refused(managed, exit);
         }
         let Some(state) = self.apps.remove(key) else { return };
         let now = self.now();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions, set_permissions};
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use fairlead_base::Trash;
 use fairlead_base::cgroup::GroupLimits;
 use fairlead_base::sandbox;
 use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, SOCKET_PATH_BYTES_MAX};
+use fairlead_network::resolv_conf;
 use zeroize::Zeroizing;
 
 use super::{IMAGE_FILE, RuntimeOptions};
-use crate::instance::{ContainerSpec, InstanceFolder, InstanceSpec, Sandbox, SecretsSpec, WEB};
+use crate::instance::{ContainerSpec, InstanceFolder, InstanceSpec, NetworkSpec, Sandbox, SecretsSpec, WEB};
 use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
 use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
@@ -23,6 +25,9 @@ use crate::{app_logs, container};
 
 /// Where an app finds the path of its socket.
 const SOCKET_VARIABLE: &str = "FAIRLEAD_SOCKET";
+
+/// Address that frameworks listen on unless told otherwise: Next.js reads the second, most others the first.
+const HOST_VARIABLES: [&str; 2] = ["HOST", "HOSTNAME"];
 
 /// Only root can make a file system that one app alone sees.
 const NO_SECRET_FILES: &str = "The app could not be started: some of its secrets are to be files, which needs an agent that runs as root. Deliver them as variables, or run the agent as root.";
@@ -121,6 +126,7 @@ fn build(
     let socket = (order.release.listens_on_socket && order.process == WEB && order.hook.is_none())
         .then(|| make_socket_folder(&options.trash, &folder, user))
         .transpose()?;
+    let network = own_network(options, &order, &folder, container.is_some())?;
     let devices = (options.isolation.private_dev && container.is_none()).then(|| folder.devices());
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
@@ -146,6 +152,8 @@ fn build(
                 .chain(socket.as_deref().and_then(Path::parent).map(Path::to_path_buf))
                 .collect(),
             system_calls: options.isolation.seccomp,
+            tcp_ports: (options.isolation.network.is_none())
+                .then(|| Some(order.port).filter(|port| *port != 0).into_iter().collect()),
         },
     };
     let spec = InstanceSpec {
@@ -159,6 +167,7 @@ fn build(
         command: order.release.command,
         folder: order.folder,
         port: order.port,
+        network,
         socket,
         user,
         group,
@@ -176,6 +185,25 @@ fn build(
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
+}
+
+/// Describes the network of an instance's own; `None`: this server has none to give.
+fn own_network(
+    options: &RuntimeOptions,
+    order: &Order,
+    folder: &InstanceFolder,
+    is_container: bool,
+) -> io::Result<Option<NetworkSpec>> {
+    let Some(network) = &options.isolation.network else { return Ok(None) };
+    let handover = folder.handover();
+    require_short(&handover)?;
+    let path = (!is_container).then(|| folder.resolv_conf());
+    if let Some(path) = &path {
+        fairlead_base::file::replace(path, resolv_conf().as_bytes(), 0o644)?;
+    }
+    let link = network.link(order.release.private_network);
+    let server_ports = order.release.server_ports.clone();
+    Ok(Some(NetworkSpec { link, server_ports, handover, resolv_conf: path }))
 }
 
 /// What the engine is told of it beside its environment.
@@ -234,16 +262,22 @@ fn environment_inside(order: &Order, container: &ContainerSpec) -> BTreeMap<Stri
 /// health check lets the proxy in (`socket`).
 fn make_socket_folder(trash: &Trash, instance: &InstanceFolder, user: Option<u32>) -> io::Result<PathBuf> {
     let socket = instance.socket();
-    let (length, folder) = (socket.as_os_str().len(), socket.parent().unwrap_or(instance.path()));
-    if length > SOCKET_PATH_BYTES_MAX {
-        return Err(io::Error::other(format!(
-            "the path of its socket ({}) has {length} bytes, and no system takes more than {SOCKET_PATH_BYTES_MAX}; move the agent's data folder to a shorter path, or set the app to listen on a port",
-            socket.display()
-        )));
-    }
+    let folder = socket.parent().unwrap_or(instance.path());
+    require_short(&socket)?;
     trash.set_aside(folder)?;
     make_folder(folder, 0o700, user)?;
     Ok(socket)
+}
+
+fn require_short(socket: &Path) -> io::Result<()> {
+    let length = socket.as_os_str().len();
+    if length <= SOCKET_PATH_BYTES_MAX {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the path of its socket ({}) has {length} bytes, and no system takes more than {SOCKET_PATH_BYTES_MAX}; move the agent's data folder to a shorter path",
+        socket.display()
+    )))
 }
 
 /// The persistent folders of the release: made when they are missing, never emptied.
@@ -269,6 +303,11 @@ fn environment(
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut environment: BTreeMap<String, String> =
         [("NODE_ENV", "production"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.into(), value.into())).into();
+    let has_port = order.process == WEB && order.hook.is_none() && !order.release.listens_on_socket;
+    if has_port && options.isolation.network.is_none() {
+        // A port on all addresses would be open to the world, past the proxy.
+        environment.extend(HOST_VARIABLES.map(|name| (name.to_owned(), Ipv4Addr::LOCALHOST.to_string())));
+    }
     environment.extend(order.release.environment.clone());
     // The app's own programs come first, as in a terminal of its package manager.
     let runtimes = order.release.toolchains.iter().filter_map(|name| options.folders.toolchain_programs(name));

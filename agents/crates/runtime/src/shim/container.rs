@@ -3,20 +3,26 @@
 //! the engine's; whoever follows the instance removes it when this process has gone, however that came.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::IpAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use fairlead_engine::{Bind, ContainerOrder, ContainerState, Engine, EngineError, OWNER_LABEL, Words};
+use fairlead_base::handover;
+use fairlead_engine::{Bind, ContainerOrder, ContainerState, Engine, EngineError, OWNER_LABEL, OwnBridge, Words};
 use fairlead_model::{InstanceId, Secret, SecretDelivery};
+use fairlead_network::{current, set_group};
 use futures_util::StreamExt;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, fstat, openat};
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::READY;
 use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec, WEB};
 use crate::secrets;
 
@@ -29,15 +35,19 @@ const PORT: u16 = 8080;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Before an output that ended too early is asked for again.
 const ATTACH_PAUSE: Duration = Duration::from_secs(5);
+/// Limit of the shim's answer to the container's network.
+const SHIM_TIMEOUT: Duration = Duration::from_secs(20);
 /// A check is ended by whoever asked for it at its limit; its command inside must have ended before.
 const CHECK_SLACK: Duration = Duration::from_millis(100);
 
-/// Runs the container to its end; the code it ended with. The error is a sentence.
+/// Runs the container to its end; the code it ended with. The error is a sentence. The parent on the other end of `parent` is given
+/// the container's network, if it has one of its own.
 pub(super) fn run(
     folder: &InstanceFolder,
     spec: &InstanceSpec,
     container: &ContainerSpec,
     secrets: &[Secret],
+    parent: &UnixStream,
 ) -> Result<i32, String> {
     let failed = |what: &str, error: io::Error| format!("The app could not be started: {what} failed ({error}).");
     let shim = rustix::process::getppid();
@@ -57,7 +67,7 @@ pub(super) fn run(
     in_runtime(async {
         let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed("listening for signals", error))?;
         // Asked to end meanwhile, it ends once it has begun: an engine finishes what it was told, heard or not.
-        let started = start(folder, spec, container, secrets).await?;
+        let started = start(folder, spec, container, secrets, parent).await?;
         let asked = async {
             while terminate.recv().await.is_some() {
                 if let Err(error) = started.engine.signal_container(&started.name, &started.stop_signal).await {
@@ -128,6 +138,7 @@ async fn start(
     spec: &InstanceSpec,
     container: &ContainerSpec,
     secrets: &[Secret],
+    parent: &UnixStream,
 ) -> Result<Started, String> {
     let failed = |error: EngineError| format!("The app could not be started: the container engine said: {error}.");
     let engine = Engine::at(&container.socket);
@@ -146,8 +157,22 @@ async fn start(
     // the container is in its network: the agent removes those that are empty.
     let instances = File::open(folder.path().join("..")).map_err(|error| failed(error.into()))?;
     flock(&instances, FlockOperation::LockExclusive).map_err(|error| failed(io::Error::from(error).into()))?;
-    let network = engine.closed_network(&container.owner, &app).await.map_err(failed)?;
-    let mut order = ContainerOrder { network, ..order(spec, container, secrets, port) };
+    let order = order(spec, container, secrets, port);
+    let (network, bridge) = match &spec.network {
+        Some(own) => {
+            // An older one would hold the network of its name.
+            engine.remove_container(&order.name).await.map_err(failed)?;
+            let bridge = OwnBridge { name: &order.name, owner: &container.owner, device_prefix: &own.link.prefix };
+            let device = engine.make_own_bridge(bridge).await.map_err(failed)?;
+            (order.name.clone(), Some(Bridge { device, group: own.link.group }))
+        }
+        None => (engine.closed_network(&container.owner, &app).await.map_err(failed)?, None),
+    };
+    let joined = |error: io::Error| {
+        format!("The app could not be started: letting its network reach what it may reach failed ({error}).")
+    };
+    let early = bridge.as_ref().map(Bridge::join_group).transpose().map_err(joined)?.unwrap_or(true);
+    let mut order = ContainerOrder { network, ..order };
     let mut made = begin(&engine, &order).await;
     while let Err(EngineError::Refused(why)) = &made
         && let Some(other) = otherwise(&order, why)
@@ -158,11 +183,73 @@ async fn start(
     drop(instances);
     let words = made.map_err(failed)?;
     let state = engine.container(&order.name).await.map_err(failed)?.ok_or("The app's container has gone.")?;
-    let host = reached_at(&state, has_port, &order.network)?;
+    let host = match &bridge {
+        Some(bridge) => {
+            if state.running && !early && !bridge.join_group().map_err(joined)? {
+                return Err(joined(io::ErrorKind::NotFound.into()));
+            }
+            if state.running {
+                give_network(parent, &state)?;
+            }
+            None
+        }
+        None => reached_at(&state, has_port, &order.network)?,
+    };
     folder
         .write_contained(&Contained { pid: state.pid, host, port })
         .map_err(|error| format!("The app could not be started: noting its container failed ({error})."))?;
     Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
+}
+
+/// Device of a container's own network, and the group that lets it reach what it may reach.
+struct Bridge {
+    device: String,
+    group: u32,
+}
+
+impl Bridge {
+    /// Moves it to its group. False: it is not there, as with Podman before the container starts.
+    fn join_group(&self) -> io::Result<bool> {
+        match set_group(&self.device, self.group) {
+            Ok(()) => Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Gives the shim the network of a container that runs, and waits until it is served there. A container that has ended meanwhile
+/// needs none.
+fn give_network(mut parent: &UnixStream, state: &ContainerState) -> Result<(), String> {
+    let failed = |error: io::Error| format!("The app could not be started: entering its network failed ({error}).");
+    let Some(namespace) = network_of(state).map_err(failed)? else { return Ok(()) };
+    parent.set_read_timeout(Some(SHIM_TIMEOUT)).map_err(failed)?;
+    handover::answer(parent, Ok(&[namespace.as_fd()])).map_err(failed)?;
+    let mut answer = String::new();
+    parent.read_to_string(&mut answer).map_err(failed)?;
+    if answer == READY { Ok(()) } else { Err(format!("The app could not be started: {answer}.")) }
+}
+
+/// Opens the network namespace of a container's first process; `None`: that has ended. Never opens another one: its number may be
+/// another process' by now, whose folder in /proc is another one than the opened one.
+fn network_of(state: &ContainerState) -> io::Result<Option<OwnedFd>> {
+    let open = || -> io::Result<(OwnedFd, String)> {
+        let process = openat(CWD, format!("/proc/{}", state.pid), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let opened = |name: &str| openat(&process, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let mut groups = String::new();
+        File::from(opened("cgroup")?).read_to_string(&mut groups)?;
+        Ok((opened("ns/net")?, groups))
+    };
+    let (namespace, groups) = match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => return Ok(None),
+        opened => opened?,
+    };
+    let (own, its) = (fstat(current()?)?, fstat(&namespace)?);
+    if state.id.is_empty() || !groups.contains(&state.id) || (own.st_dev, own.st_ino) == (its.st_dev, its.st_ino) {
+        return Err(io::Error::other("the process that its engine names is not in its container"));
+    }
+    Ok(Some(namespace))
 }
 
 /// Returns the container's own address. Never guesses one: at another address, checks and visitors would reach another program. A

@@ -6,14 +6,17 @@ use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairlead_base::sandbox::{FileRules, Sandbox};
+use fairlead_base::handover::{self, Request};
+use fairlead_base::sandbox::{FileRules, Limits, Sandbox};
 use fairlead_model::{Secret, SecretDelivery};
+use fairlead_network::join;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount};
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
@@ -24,18 +27,22 @@ use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec};
 use crate::secrets;
 
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+
 /// Becomes the app. Returns only when that failed.
 pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
     let folder = InstanceFolder::new(folder);
     // Opened while this process may still write here; closed by exec.
     let report = File::create(folder.start_error()).map_err(|error| format!("start-error: {error}"))?;
     let spec = folder.spec().map_err(|error| format!("spec.json: {error}"))?.ok_or("spec.json is missing")?;
+    // Before the secrets, which close standard input.
+    let parent = rustix::stdio::stdin().try_clone_to_owned().map_err(|error| format!("standard input: {error}"))?;
     let secrets = spec.secrets.as_ref().map(|secrets| secrets::receive(&secrets.version)).transpose();
     let error = match secrets {
         Ok(secrets) => {
             let secrets = secrets.map(|(_, bundle)| bundle.secrets).unwrap_or_default();
             if let Some(container) = &spec.container {
-                match container::run(&folder, &spec, container, &secrets) {
+                match container::run(&folder, &spec, container, &secrets, &parent.into()) {
                     Ok(code) => std::process::exit(code),
                     Err(error) => return refuse(report, error),
                 }
@@ -68,10 +75,23 @@ pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
     if let Some(container) = &spec.container {
         std::process::exit(container::check(container, &spec.instance, &command, limit)?);
     }
+    if let Some(network) = &spec.network {
+        enter_network(&network.handover).map_err(|error| format!("its network: {error}"))?;
+    }
     spec.command = command;
     spec.secrets = None;
+    // The app itself listens on its port.
+    if let Some(ports) = &mut spec.sandbox.tcp_ports {
+        ports.clear();
+    }
     confine(&spec, &[])?;
     Err(become_app(&spec, &[]))
+}
+
+/// Moves this process into the network of an instance that runs.
+fn enter_network(path: &Path) -> io::Result<()> {
+    let namespace = handover::ask_blocking(path, Request::Namespace)?;
+    join(namespace.first().ok_or(io::ErrorKind::NotFound)?.as_fd())
 }
 
 fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
@@ -87,11 +107,16 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     let folder = spec.secrets.as_ref().and_then(|secrets| secrets.folder.as_ref());
     let devices = spec.sandbox.devices.as_ref();
     let own_processes = spec.sandbox.own_processes;
-    if spec.private_tmp.is_some() || folder.is_some() || devices.is_some() || own_processes {
+    let resolv_conf = spec.network.as_ref().and_then(|network| network.resolv_conf.as_ref());
+    if spec.private_tmp.is_some() || folder.is_some() || devices.is_some() || own_processes || resolv_conf.is_some() {
         private_mounts().map_err(failed("making its own view of the file systems"))?;
     }
     if let Some(folder) = folder {
         mount_secrets(folder, spec.user, secrets).map_err(failed("making the folder of its secrets"))?;
+    }
+    // A server without one has no place for it; then the C library asks 127.0.0.1, where nothing listens.
+    if let Some(path) = resolv_conf.filter(|_| Path::new(RESOLV_CONF).exists()) {
+        mount_bind(path, RESOLV_CONF).map_err(io::Error::from).map_err(failed("giving it its resolver"))?;
     }
     if let Some(tmp) = &spec.private_tmp {
         mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
@@ -124,7 +149,8 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     })?;
     let limits = &spec.sandbox;
     let files = limits.files.then_some(FileRules { readable: &limits.readable, writable: &limits.writable });
-    let entered = Sandbox::new(files, limits.system_calls).and_then(|sandbox| sandbox.enter());
+    let limits = Limits { files, ports: limits.tcp_ports.as_deref(), system_calls: limits.system_calls };
+    let entered = Sandbox::new(limits).and_then(|sandbox| sandbox.enter());
     entered.map_err(failed("giving up files and system calls that are not its own"))
 }
 

@@ -1,14 +1,17 @@
 //! The parent's loop: pipes into the log, the agent's orders, the end of the app and of everything it left behind.
 //! Owns the rule that `exit.json` is written only when no process of the instance is left.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fairlead_base::clock::unix_ms;
+use fairlead_base::handover;
+use fairlead_network::{Namespace, Relay, current, join};
 use fairlead_secret::Redactor;
 use fairlead_wire::local::ShimStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,9 +22,10 @@ use rustix::process::{
 };
 
 use super::capture::Capture;
+use super::handover::Handover;
 use super::log::{LogWriter, Pipe};
 use super::serve::{Order, Server};
-use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec};
+use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec, NetworkSpec};
 use crate::secrets;
 use fairlead_base::cgroup::Cgroup;
 
@@ -38,11 +42,21 @@ struct Parent {
     pipes: Vec<(Pipe, Box<dyn PipeEnd>)>,
     log: Capture,
     server: Server,
+    /// `None` without a network of its own.
+    handover: Option<Handover>,
+    /// Launcher of a container, until it has given the container's network.
+    launcher: Option<Launcher>,
     status: ShimStatus,
     cgroup: Option<Cgroup>,
     ended: Option<ExitRecord>,
     kill_at: Option<Instant>,
     stopping: bool,
+}
+
+/// Other end of the standard input of a container's launcher, over which the container's network comes.
+struct Launcher {
+    stream: UnixStream,
+    network: NetworkSpec,
 }
 
 trait PipeEnd: Read + AsFd {}
@@ -69,12 +83,27 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
-    let mut child = start(&folder).map_err(named("launch"))?;
-    if let (Some(to), Some((plain, _))) = (child.stdin.take(), secrets) {
+    // From here on this process is in the instance's network, and so is all that it starts.
+    // A container's network comes from its launcher.
+    let of_process = spec.network.as_ref().filter(|_| spec.container.is_none());
+    let handover = of_process.map(|network| enter_network(&spec, network)).transpose()?;
+    let of_container = spec.network.clone().filter(|_| spec.container.is_some());
+    let (launcher, stdin) = match of_container.map(Launcher::new).transpose().map_err(named("standard input"))? {
+        Some((launcher, stdin)) => (Some(launcher), stdin),
+        // Shells take a socket for a remote login and run their start-up files.
+        None => (None, Stdio::piped()),
+    };
+    let mut child = start(&folder, stdin).map_err(named("launch"))?;
+    if let Some((plain, _)) = secrets {
         // A launcher that ended before it had read them has left its reason in `start-error`.
-        secrets::hand_over(to, &plain).ok();
+        match (child.stdin.take(), &launcher) {
+            (Some(to), _) => secrets::hand_over(to, &plain).ok(),
+            (None, Some(launcher)) => secrets::hand_over(&launcher.stream, &plain).ok(),
+            (None, None) => None,
+        };
     }
-    let mut parent = Parent::new(spec, &mut child, server, log).map_err(named("child"))?;
+    drop(child.stdin.take());
+    let mut parent = Parent::new(spec, &mut child, server, (handover, launcher), log).map_err(named("child"))?;
     tell_ready().map_err(named("ready"))?;
     let record = parent.watch().map_err(named("watching"))?;
     let start_error = std::fs::read_to_string(folder.start_error()).unwrap_or_default();
@@ -97,7 +126,64 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn start(folder: &InstanceFolder) -> io::Result<Child> {
+/// Moves this process into a network of the instance's own, and connects that to the server's resolver and ports.
+fn enter_network(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Handover, String> {
+    let failed = |what: &str, error: io::Error| format!("its network: {what}: {error}");
+    let namespace = Namespace::enter_new(&network.link).map_err(|error| format!("its network: {error}"))?;
+    let relay = Relay::bind(&network.server_ports).map_err(|error| failed("listening for it", error))?;
+    let outside = namespace.host_descriptor().try_clone_to_owned();
+    let inside = namespace.descriptor().try_clone_to_owned();
+    let (outside, inside) =
+        outside.and_then(|outside| Ok((outside, inside?))).map_err(|error| failed("keeping it", error))?;
+    relay.spawn(outside).map_err(|error| failed("starting its relay", error))?;
+    let app = spec.socket.clone().map(|path| (path, spec.user));
+    Handover::open(&network.handover, inside, app).map_err(|error| failed("the hand-over of its sockets", error))
+}
+
+impl Launcher {
+    /// Returns it with the standard input of its process.
+    fn new(network: NetworkSpec) -> io::Result<(Self, Stdio)> {
+        let (stream, stdin) = UnixStream::pair()?;
+        Ok((Self { stream, network }, OwnedFd::from(stdin).into()))
+    }
+
+    /// Moves this process into the container's network, and tells the launcher.
+    fn enter(&self) -> Option<Handover> {
+        let entered = self.enter_network();
+        let said = entered.as_ref().err().map_or(super::READY, String::as_str);
+        // A launcher that has gone needs no answer; its end is recorded.
+        (&self.stream).write_all(said.as_bytes()).ok();
+        entered.ok()
+    }
+
+    /// The error goes into a sentence.
+    fn enter_network(&self) -> Result<Handover, String> {
+        let failed = |what: &str, error: io::Error| format!("{what} failed ({error})");
+        let namespace = handover::receive(&self.stream).map_err(|error| failed("taking its network", error))?;
+        let namespace = namespace.into_iter().next().ok_or("its network did not come")?;
+        let outside = current().map_err(|error| failed("opening the server's network", error))?;
+        join(namespace.as_fd()).map_err(|error| failed("entering its network", error))?;
+        let served = self.serve_inside(namespace, &outside);
+        if served.is_err() {
+            join(outside.as_fd()).map_err(|error| failed("leaving its network", error))?;
+        }
+        served
+    }
+
+    fn serve_inside(&self, namespace: OwnedFd, outside: &OwnedFd) -> Result<Handover, String> {
+        let failed = |what: &str, error: io::Error| format!("{what} failed ({error})");
+        let NetworkSpec { server_ports, handover, .. } = &self.network;
+        if !server_ports.is_empty() {
+            let relay = Relay::bind_ports(server_ports)
+                .map_err(|error| failed("listening in its container for a port of the server", error))?;
+            let spawned = outside.try_clone().and_then(|outside| relay.spawn(outside));
+            spawned.map_err(|error| failed("connecting it to ports of the server", error))?;
+        }
+        Handover::open(handover, namespace, None).map_err(|error| failed("opening the hand-over of its sockets", error))
+    }
+}
+
+fn start(folder: &InstanceFolder, stdin: Stdio) -> io::Result<Child> {
     // By /proc/self/exe, so that an agent that was replaced on disk still starts its own kind.
     Command::new("/proc/self/exe")
         .arg0("fairlead-launch")
@@ -105,7 +191,7 @@ fn start(folder: &InstanceFolder) -> io::Result<Child> {
         .arg(folder.path())
         .env_clear()
         .current_dir("/")
-        .stdin(Stdio::piped())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -113,7 +199,6 @@ fn start(folder: &InstanceFolder) -> io::Result<Child> {
 
 /// The agent waits for this line; then standard output is of no more use.
 fn tell_ready() -> io::Result<()> {
-    use std::io::Write;
     let mut out = io::stdout();
     out.write_all(format!("{}\n", super::READY).as_bytes())?;
     out.flush()?;
@@ -123,7 +208,13 @@ fn tell_ready() -> io::Result<()> {
 }
 
 impl Parent {
-    fn new(spec: InstanceSpec, child: &mut Child, server: Server, log: Capture) -> io::Result<Self> {
+    fn new(
+        spec: InstanceSpec,
+        child: &mut Child,
+        server: Server,
+        (handover, launcher): (Option<Handover>, Option<Launcher>),
+        log: Capture,
+    ) -> io::Result<Self> {
         let app = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let app = app.ok_or_else(|| io::Error::other("the child has no pid"))?;
         let mut pipes: Vec<(Pipe, Box<dyn PipeEnd>)> = Vec::new();
@@ -146,6 +237,8 @@ impl Parent {
             pipes,
             log,
             server,
+            handover,
+            launcher,
             status,
             cgroup: spec.cgroup,
             ended: None,
@@ -184,10 +277,18 @@ impl Parent {
         let pause = self.kill_at.map_or(pause, |at| at.saturating_duration_since(Instant::now()).min(pause));
         // Rounded up, or the loop would spin through the last millisecond.
         let timeout = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
+        let (pipes, sources, launcher);
         let ready: Vec<bool> = {
             let mut polled: Vec<PollFd<'_>> =
                 self.pipes.iter().map(|(_, end)| PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)).collect();
+            pipes = polled.len();
             polled.extend(self.server.sources().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            sources = polled.len() - pipes;
+            let streams = self.launcher.iter().map(|launcher| launcher.stream.as_fd());
+            polled.extend(streams.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            launcher = polled.len() - pipes - sources;
+            let handover = self.handover.iter().flat_map(Handover::sources);
+            polled.extend(handover.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             polled.extend(self.pidfd.iter().map(|pidfd| PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)));
             match poll(&mut polled, Some(&timeout)) {
                 Err(Errno::INTR) => return Ok(()),
@@ -195,7 +296,18 @@ impl Parent {
             };
             polled.iter().map(|one| !one.revents().is_empty()).collect()
         };
-        let (pipes, sources) = ready.split_at(self.pipes.len());
+        let (pipes, rest) = ready.split_at(pipes);
+        let (sources, rest) = rest.split_at(sources);
+        let (launcher, handover) = rest.split_at(launcher);
+        // First: requests of visitors wait for it.
+        if let Some(server) = &mut self.handover {
+            server.serve(handover);
+        }
+        if launcher.contains(&true)
+            && let Some(launcher) = self.launcher.take()
+        {
+            self.handover = launcher.enter();
+        }
         self.read_ready(pipes);
         self.log.flush(unix_ms());
         for order in self.server.serve(sources) {

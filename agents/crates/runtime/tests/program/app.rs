@@ -2,10 +2,13 @@
 //! `serve [words…]` answers HTTP on PORT with the words; other modes misbehave as their name says.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::process::{Command, ExitCode, Stdio};
 
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
@@ -40,6 +43,69 @@ async fn main() -> io::Result<ExitCode> {
                 }
                 _ => Ok(ExitCode::SUCCESS),
             };
+        }
+        "six" => {
+            // The body counts health checks.
+            let listener = TcpListener::bind(format!("[::1]:{port}")).await?;
+            let mut checks = 0;
+            loop {
+                let (mut stream, _) = listener.accept().await?;
+                let mut request = [0u8; 4096];
+                let count = stream.read(&mut request).await?;
+                if request[..count].starts_with(b"GET /healthz") {
+                    checks += 1;
+                }
+                answer(&mut stream, 200, &checks.to_string()).await?;
+            }
+        }
+        "shares" => {
+            let listener = shared(format!("127.0.0.1:{port}"))?;
+            serve(&listener, 200, "shared").await
+        }
+        "squat" => {
+            let word = |index: usize| arguments.get(index).cloned().unwrap_or_default();
+            let opened = if word(2) == "shares" { shared(word(1)) } else { TcpListener::bind(word(1)).await };
+            match opened {
+                Ok(listener) => {
+                    writeln!(io::stdout(), "listening")?;
+                    serve(&listener, 200, "hijacked").await
+                }
+                Err(error) => {
+                    writeln!(io::stdout(), "{error}")?;
+                    Ok(ExitCode::FAILURE)
+                }
+            }
+        }
+        "fixed-port" => {
+            let fixed = arguments.get(1).cloned().unwrap_or_default();
+            let opened = TcpListener::bind(format!("127.0.0.1:{fixed}")).await;
+            let listener = match opened {
+                Ok(listener) => listener,
+                Err(error) => {
+                    writeln!(io::stderr(), "listen: {error}")?;
+                    return Ok(ExitCode::FAILURE);
+                }
+            };
+            serve(&listener, 200, "elsewhere").await
+        }
+        "hosts" => {
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            let [host, hostname] = ["HOST", "HOSTNAME"].map(|name| std::env::var(name).unwrap_or_default());
+            serve(&listener, 200, &format!("{host} {hostname}")).await
+        }
+        "binds" => {
+            let report = binds(arguments.get(1).and_then(|word| word.parse().ok()).unwrap_or_default());
+            if port.is_empty() {
+                writeln!(io::stdout(), "{report}")?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            serve(&listener, 200, &report).await
+        }
+        "checks" => {
+            // A health command listens nowhere, not on the app's port either.
+            let denied = binds(port.parse().unwrap_or_default()).contains("other-two=13");
+            Ok(if denied { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         "never-listens" => std::future::pending().await,
         "wrong-port" => {
@@ -171,6 +237,20 @@ async fn main() -> io::Result<ExitCode> {
                 _ = term.recv() => Ok(ExitCode::SUCCESS),
             }
         }
+        "network" => {
+            let address = arguments.get(1).cloned().unwrap_or_else(|| format!("0.0.0.0:{port}"));
+            let listener = TcpListener::bind(address).await?;
+            loop {
+                let (mut stream, _) = listener.accept().await?;
+                let mut request = [0u8; 4096];
+                let count = stream.read(&mut request).await?;
+                let request = String::from_utf8_lossy(&request[..count]).into_owned();
+                let body = network(request.split(' ').nth(1).unwrap_or_default()).await;
+                let length = body.len();
+                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+                stream.write_all(answer.as_bytes()).await?;
+            }
+        }
         "hungry" => {
             let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             let (stream, _) = listener.accept().await?;
@@ -234,6 +314,42 @@ fn intrude(others: &[String]) -> String {
     let seen = seen.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count();
     let told: Vec<String> = attempts.into_iter().map(|(name, result)| format!("{name}={}", errno(result))).collect();
     format!("{} devices={disks} processes={seen} child={}", told.join(" "), errno(finds_child()))
+}
+
+/// Tries to listen where an app has no business to, and where it has; tells how each attempt ended.
+fn binds(other: u16) -> String {
+    use std::net::TcpListener;
+    let errno = |result: io::Result<()>| match result {
+        Ok(()) => "done".to_owned(),
+        Err(error) => error.raw_os_error().unwrap_or_default().to_string(),
+    };
+    let open = |protocol| socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, protocol);
+    let mptcp = || {
+        let protocol = NonZeroU32::new(262).map(Protocol::from_raw);
+        bind(open(protocol)?, &SocketAddr::from(([127, 0, 0, 1], other)))?;
+        Ok(())
+    };
+    let attempts = [
+        ("other", TcpListener::bind(("127.0.0.1", other)).map(drop)),
+        ("other-two", TcpListener::bind(("127.0.0.2", other)).map(drop)),
+        ("other-six", TcpListener::bind(("::1", other)).map(drop)),
+        ("picked", TcpListener::bind("127.0.0.1:0").map(drop)),
+        ("unbound", open(None).and_then(|socket| listen(socket, 1)).map_err(io::Error::from)),
+        ("mptcp", mptcp()),
+    ];
+    attempts.map(|(name, result)| format!("{name}={}", errno(result))).join(" ")
+}
+
+/// Listens beside others of the same user (`SO_REUSEPORT`).
+fn shared(address: String) -> io::Result<TcpListener> {
+    let address: SocketAddr = address.parse().map_err(io::Error::other)?;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_reuseport(&socket, true)?;
+    bind(&socket, &address)?;
+    listen(&socket, 128)?;
+    let listener = std::net::TcpListener::from(socket);
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
 }
 
 fn connect_abstract(name: &str) -> io::Result<()> {
@@ -300,6 +416,21 @@ fn secrets() -> io::Result<String> {
     Ok(format!("{url}|{session}|{file}|{mode:o}|{user}|{write}"))
 }
 
+/// Does what a path asks for, and tells what came of it.
+async fn network(path: &str) -> String {
+    let limit = std::time::Duration::from_secs(5);
+    let words: Vec<&str> = path.trim_start_matches('/').splitn(2, '/').collect();
+    match words[..] {
+        ["connect", address] => match tokio::time::timeout(limit, tokio::net::TcpStream::connect(address)).await {
+            Ok(Ok(_)) => "open".to_owned(),
+            Ok(Err(error)) => format!("{:?}", error.kind()),
+            Err(_) => "no answer".to_owned(),
+        },
+        ["read", file] => std::fs::read_to_string(format!("/{file}")).unwrap_or_else(|error| error.to_string()),
+        _ => "network".to_owned(),
+    }
+}
+
 async fn serve(listener: &TcpListener, status: u16, body: &str) -> io::Result<ExitCode> {
     loop {
         let (mut stream, _) = listener.accept().await?;
@@ -307,8 +438,12 @@ async fn serve(listener: &TcpListener, status: u16, body: &str) -> io::Result<Ex
         if stream.read(&mut request).await? == 0 {
             continue;
         }
-        let length = body.len();
-        let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
-        stream.write_all(answer.as_bytes()).await?;
+        answer(&mut stream, status, body).await?;
     }
+}
+
+async fn answer(stream: &mut TcpStream, status: u16, body: &str) -> io::Result<()> {
+    let length = body.len();
+    let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+    stream.write_all(answer.as_bytes()).await
 }

@@ -18,8 +18,8 @@ const DOCKERFILE: &str = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY page /ww
     EXPOSE 9000/tcp 9100/tcp\nCMD [\"/bin/busybox\", \"httpd\", \"-f\", \"-p\", \"9000\", \"-h\", \"/www\"]\n";
 
 /// A running engine that has the image.
-struct Loaded {
-    engine: Engine,
+pub(super) struct Loaded {
+    pub(super) engine: Engine,
     image: String,
 }
 
@@ -44,6 +44,7 @@ impl Loaded {
             memory_bytes: 0,
             cpu_millis: 0,
             without_cache: false,
+            network: None,
         };
         engine.build(order, &mut |_| {}, &fairlead_base::CancellationToken::new()).await.unwrap();
         let image = engine.image("fairlead/test:1").await.unwrap().unwrap().id;
@@ -81,35 +82,44 @@ impl PrepareRelease for Images {
 
 /// A server with an engine, both in a network of their own: a bridge and its rules are nobody else's.
 fn with_engine<F: Future<Output = ()>>(test: impl FnOnce(Loaded, Server) -> F + Send + 'static) {
+    with_engine_and(|_| (shared(), ()), test);
+}
+
+/// A server whose containers have the networks that are given, with what is held as long as they are there.
+pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
+    network: impl FnOnce(&Folders) -> (Result<OwnNetwork, String>, H) + Send + 'static,
+    test: impl FnOnce(Loaded, Server) -> F + Send + 'static,
+) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let own_network = move || {
+    let in_own_network = move || {
         // SAFETY: descriptors stay shared, as `FILES` is not given; the network is this thread's and its children's.
         #[allow(unsafe_code)]
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
         assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            // Held here: it ends with what holds it, and a test takes only the parts that it names.
-            let started = StartedEngine::start().await;
-            let loaded = Loaded::into(&started).await;
             let folder = temporary(0o755);
             let folders = Folders::new(folder.path()).unwrap();
             folders.create().unwrap();
+            let (network, held) = network(&folders);
+            // Held here: it ends with what holds it, and a test takes only the parts that it names.
+            let started = StartedEngine::start().await;
+            let loaded = Loaded::into(&started).await;
             let prepare = Arc::new(Images(loaded.image.clone()));
-            let (runtime, output) = start_with(&folders, prepare, loaded.engine.clone()).await;
-            test(loaded, Server { folders, runtime, output, folder: Some(folder) }).await;
-            drop(started);
+            let (runtime, output) = start_with(&folders, network.clone(), prepare, loaded.engine.clone()).await;
+            test(loaded, Server { folders, runtime, output, network, folder: Some(folder) }).await;
+            drop((started, held));
         });
     };
-    std::thread::spawn(own_network).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    std::thread::spawn(in_own_network).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 impl Server {
-    async fn restart_agent_with(&mut self, loaded: &Loaded) {
+    pub(super) async fn restart_agent_with(&mut self, loaded: &Loaded) {
         let prepare = Arc::new(Images(loaded.image.clone()));
-        let (runtime, output) = start_with(&self.folders, prepare, loaded.engine.clone()).await;
+        let (runtime, output) = start_with(&self.folders, self.network.clone(), prepare, loaded.engine.clone()).await;
         (self.runtime, self.output) = (runtime, output);
     }
 
@@ -163,7 +173,7 @@ fn no_container_reaches_another_ones_port_and_the_server_reaches_both() {
 }
 
 /// A release of the image; no words: what the image itself starts.
-fn image(number: u64, words: &[&str]) -> ReleaseSpec {
+pub(super) fn image(number: u64, words: &[&str]) -> ReleaseSpec {
     ReleaseSpec {
         artifact_kind: ArtifactKind::Image,
         command: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -173,7 +183,7 @@ fn image(number: u64, words: &[&str]) -> ReleaseSpec {
     }
 }
 
-fn script(number: u64, script: &str) -> ReleaseSpec {
+pub(super) fn script(number: u64, script: &str) -> ReleaseSpec {
     image(number, &["/bin/busybox", "sh", "-c", script])
 }
 

@@ -84,6 +84,43 @@ async fn a_release_command_that_fails_or_takes_too_long_leaves_everything_as_it_
     server.end().await;
 }
 
+/// Returns when the end of any instance is recorded.
+async fn recorded_exit(server: &Server) {
+    let ended = || {
+        let mut folders = std::fs::read_dir(server.folders.instances()).unwrap().flatten();
+        folders.any(|folder| folder.path().join("exit.json").exists())
+    };
+    while !ended() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Returns when so many shims are left that an agent could talk to.
+async fn sockets(server: &Server, count: usize) {
+    let left = || std::fs::read_dir(server.folders.run()).unwrap().count();
+    while left() > count {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_ends_before_the_first_state_is_started_again() {
+    let mut server = Server::new().await;
+    let spec = live(release(1, &["serve", "one"]));
+    server.desire([spec.clone()]);
+    let first = server.healthy(1).await.remove(0);
+    server.restart_agent().await;
+    let pid = rustix::process::Pid::from_raw(first.pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    recorded_exit(&server).await;
+    sockets(&server, 0).await;
+    server.desire([spec]);
+    server.until("the restart", |view| view.instances.iter().any(|one| one.restarts == 1).then_some(())).await;
+    let second = server.healthy(1).await.remove(0);
+    assert_ne!(second.pid, first.pid);
+    server.end().await;
+}
+
 #[tokio::test]
 async fn a_release_command_outlives_the_agent_and_is_not_run_again() {
     let mut server = Server::new().await;
@@ -91,8 +128,7 @@ async fn a_release_command_outlives_the_agent_and_is_not_run_again() {
     server.desire([first.clone()]);
     server.healthy(1).await;
     let other = Server::new().await;
-    // Ends before the agent is back, and after it.
-    for (number, early) in [(2, true), (3, false)] {
+    for (number, ends) in [(2, "without an agent"), (3, "before the first state"), (4, "later")] {
         let rolling = candidate(first.clone(), release(number, &["serve", "new"]), |rollout| {
             rollout.release_command = command(&["migrate", "waits", &number.to_string()], PATIENCE);
         });
@@ -105,21 +141,20 @@ async fn a_release_command_outlives_the_agent_and_is_not_run_again() {
         // The last handle goes, and the task with it.
         server.runtime = other.runtime.clone();
         while server.output.view.changed().await.is_ok() {}
-        if early {
+        if ends == "without an agent" {
             std::fs::write(&go_on, "").unwrap();
-            let ended = || {
-                let mut folders = std::fs::read_dir(server.folders.instances()).unwrap().flatten();
-                folders.any(|folder| folder.path().join("exit.json").exists())
-            };
-            while !ended() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            recorded_exit(&server).await;
         }
         server.restart_agent().await;
+        if ends == "before the first state" {
+            std::fs::write(&go_on, "").unwrap();
+            recorded_exit(&server).await;
+            sockets(&server, 1).await;
+        }
         std::fs::write(&go_on, "").unwrap();
         server.desire([rolling]);
         let status = server.finished(&format!("dep_{number}")).await;
-        assert_eq!(status.state, WorkState::Succeeded, "{early}: {status:?}");
+        assert_eq!(status.state, WorkState::Succeeded, "{ends}: {status:?}");
         assert_eq!(migrations(&server).matches(&wanted).count(), 1);
         server.desire([live(release(number, &["serve", "new"]))]);
         server.healthy(1).await;

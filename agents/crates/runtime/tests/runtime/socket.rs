@@ -17,7 +17,7 @@ fn socket(server: &Server) -> (PathBuf, Option<u32>) {
     match &view.upstreams[&key("app_a")][..] {
         [upstream] => match upstream.address.clone() {
             UpstreamAddress::Unix { path, owner } => (path, owner),
-            UpstreamAddress::Tcp(address) => panic!("it is asked at {address}"),
+            other => panic!("it is asked at {other}"),
         },
         upstreams => panic!("{upstreams:?}"),
     }

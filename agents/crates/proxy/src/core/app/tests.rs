@@ -31,7 +31,7 @@ fn stage_on(connections: &Rc<Quota>, clock: Rc<Alarms>, count: usize, change: im
 }
 
 fn instance(id: &str) -> Rc<Instance> {
-    let address = UpstreamAddress::Tcp("127.0.0.1:1".parse().unwrap());
+    let address = "127.0.0.1:1".parse::<UpstreamAddress>().unwrap();
     Instance::new(id, Arc::new(Connector::new(&address, UpstreamProtocol::Http1, None).unwrap()))
 }
 

@@ -26,10 +26,50 @@ fn a_candidate_that_never_listens_fails_with_a_sentence_and_the_live_release_kee
 }
 
 #[test]
+fn a_candidate_that_settles_on_other_ports_fails_before_its_time_is_over() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    let probe = |world: &mut World, result| world.event(Event::Probed { instance: new.clone(), result });
+    let elsewhere = || Err(ProbeFailure::Elsewhere { ports: vec![8080] });
+    for _ in 0..5 {
+        probe(&mut world, elsewhere());
+    }
+    assert_eq!(world.rollout(2).state, WorkState::Running, "it may still open its own");
+    world.pass(Duration::from_secs(4));
+    probe(&mut world, Err(ProbeFailure::Refused { listening: vec![] }));
+    world.pass(Duration::from_secs(4));
+    probe(&mut world, elsewhere());
+    probe(&mut world, elsewhere());
+    probe(&mut world, elsewhere());
+    assert_eq!(world.rollout(2).state, WorkState::Running, "these are counted anew");
+    world.pass(Duration::from_secs(5));
+    probe(&mut world, elsewhere());
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(failure.code, "rollout.wrong_port");
+    assert!(failure.message.contains("listens on 8080 instead of port 20002"), "{failure:?}");
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+}
+
+#[test]
+fn a_candidate_that_was_refused_another_port_fails_at_once() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    let exit = Exit { code: Some(1), port_refused: true, ..Exit::default() };
+    world.event(Event::Exited { instance: new, exit });
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(failure.code, "rollout.wrong_port");
+    assert!(failure.message.contains("another port than 20002"), "{failure:?}");
+}
+
+#[test]
 fn every_reason_not_to_be_healthy_has_its_own_sentence() {
     for (probe, code, words) in [
         (ProbeFailure::Refused { listening: vec![] }, "rollout.not_listening", "no port at all"),
         (ProbeFailure::Refused { listening: vec![20002] }, "rollout.wrong_port", "not where Fairlead asks"),
+        (ProbeFailure::Elsewhere { ports: vec![8080] }, "rollout.wrong_port", "It listened on 8080"),
+        (ProbeFailure::Foreign, "rollout.port_taken", "Another program on this server"),
         (ProbeFailure::TimedOut, "rollout.unhealthy", "did not answer GET /healthz"),
         (ProbeFailure::Status(503), "rollout.unhealthy", "with 503"),
         (ProbeFailure::Broken, "rollout.unhealthy", "plain HTTP"),

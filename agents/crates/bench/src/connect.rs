@@ -1,0 +1,82 @@
+//! Connections to what is measured. An app in a network of its own is reached as the proxy reaches it: with sockets that the
+//! instance's shim hands over.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use fairlead_base::handover::{self, Request, SOCKETS_MAX};
+use fairlead_model::UpstreamAddress;
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
+use tokio::sync::{Mutex, MutexGuard};
+
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection without TLS.
+#[derive(Debug)]
+pub(crate) enum Connection {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Unconnected sockets of an instance's network namespace, which the clients of one worker share.
+#[derive(Debug, Default)]
+pub(crate) struct SocketPool(Mutex<Vec<OwnedFd>>);
+
+impl SocketPool {
+    /// Connects to `address`.
+    pub(crate) async fn connect(&self, address: &UpstreamAddress) -> io::Result<Connection> {
+        let stream = match address {
+            UpstreamAddress::Tcp { address, .. } => TcpStream::connect(address).await?,
+            UpstreamAddress::Namespace { handover, address: Some(address) } => {
+                let socket = TcpSocket::from_std_stream(self.take(handover, *address).await?.into());
+                socket.connect(*address).await?
+            }
+            UpstreamAddress::Namespace { handover, address: None } => {
+                let socket = request(handover, Request::Unix).await?.pop().ok_or(io::ErrorKind::ConnectionRefused)?;
+                return Ok(Connection::Unix(UnixStream::from_std(socket.into())?));
+            }
+            UpstreamAddress::Unix { path, owner } => {
+                let stream = UnixStream::connect(path).await?;
+                // The folder is the app's: a link in it could lead the agent, who may do more, to another program's socket.
+                if let Some(owner) = owner
+                    && stream.peer_cred()?.uid() != *owner
+                {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                return Ok(Connection::Unix(stream));
+            }
+        };
+        stream.set_nodelay(true)?;
+        Ok(Connection::Tcp(stream))
+    }
+
+    /// Asks for a batch of sockets if none is left.
+    pub(crate) async fn fill(&self, address: &UpstreamAddress) -> io::Result<()> {
+        if let UpstreamAddress::Namespace { handover, address: Some(address) } = address {
+            drop(self.filled(handover, *address).await?);
+        }
+        Ok(())
+    }
+
+    async fn take(&self, handover: &Path, address: SocketAddr) -> io::Result<OwnedFd> {
+        self.filled(handover, address).await?.pop().ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
+    }
+
+    /// The lock is held while the shim is asked: the other clients get their sockets from the same batch.
+    async fn filled(&self, handover: &Path, address: SocketAddr) -> io::Result<MutexGuard<'_, Vec<OwnedFd>>> {
+        let mut sockets = self.0.lock().await;
+        if sockets.is_empty() {
+            *sockets = request(handover, Request::sockets_for(address, SOCKETS_MAX)).await?;
+        }
+        Ok(sockets)
+    }
+}
+
+/// Asks the shim that listens at `path`.
+async fn request(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "no socket was handed over within 10 s");
+    tokio::time::timeout(CONNECT_TIMEOUT, handover::ask(path, request)).await.unwrap_or_else(|_| Err(late()))
+}

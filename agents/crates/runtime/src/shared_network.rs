@@ -1,0 +1,71 @@
+//! Weaknesses of a network that apps share with the server.
+
+use fairlead_base::sandbox::LANDLOCK_PORTS;
+
+/// Abilities of a server that bear on a network that apps share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedNetwork {
+    /// Version of the kernel's Landlock.
+    pub(crate) landlock: u32,
+    /// Apps can be kept from some system calls.
+    pub(crate) seccomp: bool,
+    /// The kernel names the users of TCP sockets.
+    pub(crate) diagnostics: bool,
+    /// Apps have users of their own.
+    pub(crate) users: bool,
+}
+
+/// Lists what apps and builds can do to each other and to the server because they share its network, in whole sentences.
+pub(crate) fn shared_network_weaknesses(server: SharedNetwork) -> Vec<String> {
+    let mut found = vec![
+        "Apps and builds can connect to other apps and to the server's own services over its loopback interface, because they share the server's network.".to_owned(),
+        "Apps and builds can connect to cloud metadata and to private networks of the server, because they share the server's network.".to_owned(),
+        "Apps that listen on all addresses can be reached from outside past the proxy, because they share the server's network.".to_owned(),
+        "Builds can listen on any free port, because they share the server's network.".to_owned(),
+        "Apps and builds can take any free UDP port, because they share the server's network.".to_owned(),
+        "Apps and builds can list the sockets of the server, because they share the server's network.".to_owned(),
+        "Apps and builds can send broadcasts, multicasts and from any address of the server, because they share the server's network.".to_owned(),
+    ];
+    if server.landlock < LANDLOCK_PORTS {
+        found.push(
+            "Apps can listen on any free port, also on those of other apps, because this kernel is older than Linux 6.7."
+                .to_owned(),
+        );
+    } else if !server.seccomp {
+        found.push("Apps can listen on any free port by MPTCP, because this kernel has no seccomp filters.".to_owned());
+    }
+    if !server.diagnostics {
+        found.push(
+            "The proxy can't tell whether another program listens on an app's port, because this kernel has no socket diagnostics (CONFIG_INET_DIAG)."
+                .to_owned(),
+        );
+    } else if !server.users {
+        found.push(
+            "The proxy can't tell apps apart that listen on each other's ports, because the agent does not run as root."
+                .to_owned(),
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_weakness_of_a_shared_network_is_a_sentence_of_its_own() {
+        let best = SharedNetwork { landlock: LANDLOCK_PORTS, seccomp: true, diagnostics: true, users: true };
+        let always = shared_network_weaknesses(best);
+        assert_eq!(always.len(), 7);
+        for (server, words) in [
+            (SharedNetwork { landlock: LANDLOCK_PORTS - 1, ..best }, "older than Linux 6.7"),
+            (SharedNetwork { seccomp: false, ..best }, "by MPTCP"),
+            (SharedNetwork { diagnostics: false, ..best }, "CONFIG_INET_DIAG"),
+            (SharedNetwork { users: false, ..best }, "does not run as root"),
+        ] {
+            let found = shared_network_weaknesses(server);
+            assert_eq!(found[..7], always);
+            assert!(found.len() == 8 && found[7].contains(words), "{found:?}");
+        }
+    }
+}
