@@ -138,6 +138,6 @@ export async function measureRow(
   const bench = await run(stand.agent, ['bench', '--plan', planFile, '--json']);
   const line = bench.stdout.trim();
   if (bench.code !== 0 || line === '') throw new Error(bench.output.trim().split('\n').at(-1) ?? 'no row');
-  const row: Omit<Row, 'cell'> = JSON.parse(line);
-  return { ...row, cell: cell.name };
+  const row: Omit<Row, 'cell' | 'app_path'> = JSON.parse(line);
+  return { ...row, cell: cell.name, app_path: peer.unixApp ? 'unix-socket' : 'loopback' };
 }

@@ -41,15 +41,20 @@ function commit(): string {
 const ROUTES = 1000;
 const GO = { GOMAXPROCS: String(WORKERS) };
 
-/** Debian's nginx first: ratios are against it. */
-export const PEERS: readonly Peer[] = [
-  configured({
-    name: 'nginx',
+function debianNginx(name: string): Peer {
+  return configured({
+    name,
     speaks: ['http1', 'http2'],
     obtain: () => debian(NGINX.file, NGINX.packages, ['-v']),
     configs: ['nginx.conf'],
     args: (config, folder) => ['-c', config, '-p', folder],
-  }),
+  });
+}
+
+/** Debian's nginx first: ratios are against it. */
+export const PEERS: readonly Peer[] = [
+  debianNginx('nginx'),
+  { ...debianNginx('nginx_unix'), isVariant: true, unixApp: true },
   configured({
     name: 'haproxy',
     speaks: ['http1', 'http2'],

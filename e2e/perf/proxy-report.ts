@@ -2,14 +2,20 @@
 import type { Cell, Target } from './cells.ts';
 import type { Failure } from './measure.ts';
 
-const BASELINE = 'nginx';
+/** Debian's nginx, by each path. */
+const BASELINES: Readonly<Record<AppPath, string>> = { loopback: 'nginx', 'unix-socket': 'nginx_unix' };
 const KIB = 1024;
+
+/** Rows of different paths are in no ratio. */
+export type AppPath = 'loopback' | 'unix-socket';
 
 /** One round of one proxy in one cell. */
 export interface Row {
   readonly cell: string;
   readonly name: string;
   readonly mode: string;
+  /** How its proxy reaches the app. */
+  readonly app_path: AppPath;
   readonly clients: number;
   readonly requests: number;
   readonly requests_per_second: number;
@@ -26,9 +32,10 @@ export interface Row {
 export interface Figure {
   readonly cell: string;
   readonly proxy: string;
+  readonly path: AppPath;
   readonly metric: string;
   readonly value: number;
-  /** Against Debian's nginx in the same cell; null for nginx itself and where it takes no part. */
+  /** Against Debian's nginx in the same cell, by the same path; null for nginx itself and where it takes no part. */
   readonly ratio: number | null;
 }
 
@@ -89,10 +96,13 @@ export function figures(rows: readonly Row[]): Figure[] {
       for (const metric of METRICS) {
         const value = overRounds(metric, within, proxy);
         if (value === undefined) continue;
-        const peer = proxy === BASELINE ? undefined : overRounds(metric, within, BASELINE);
+        const path = within.find((row) => row.name === proxy)?.app_path ?? 'loopback';
+        const baseline = BASELINES[path];
+        const peer = proxy === baseline ? undefined : overRounds(metric, within, baseline);
         found.push({
           cell,
           proxy,
+          path,
           metric: metric.name,
           value,
           ratio: peer === undefined || peer === 0 ? null : value / peer,
@@ -112,7 +122,7 @@ function overRounds(metric: Metric, rows: readonly Row[], proxy: string): number
 export function formatCell(cell: Cell, found: readonly Figure[], failures: readonly Failure[]): string {
   const within = found.filter((figure) => figure.cell === cell.name);
   const metrics = METRICS.filter((metric) => within.some((figure) => figure.metric === metric.name));
-  const table = [['', ...metrics.map((metric) => metric.heading)]];
+  const table = [['', 'path to the app', ...metrics.map((metric) => metric.heading)]];
   for (const proxy of new Set(within.map((figure) => figure.proxy))) {
     const texts = metrics.map(({ name, digits }) => {
       const figure = within.find((each) => each.proxy === proxy && each.metric === name);
@@ -120,7 +130,7 @@ export function formatCell(cell: Cell, found: readonly Figure[], failures: reado
       const value = figure.value.toFixed(digits);
       return figure.ratio === null ? value : `${value} (${figure.ratio.toFixed(2)})`;
     });
-    table.push([proxy, ...texts]);
+    table.push([proxy, within.find((each) => each.proxy === proxy)?.path ?? '', ...texts]);
   }
   const widths = table[0]?.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0))) ?? [];
   const lines = table.map((line) =>
@@ -134,10 +144,13 @@ export function formatCell(cell: Cell, found: readonly Figure[], failures: reado
 }
 
 function targetLine(target: Target, within: readonly Figure[]): string | undefined {
-  const of = (proxy: string) =>
-    within.find((figure) => figure.proxy === proxy && figure.metric === target.metric)?.value;
+  const of = (proxy: string) => within.find((figure) => figure.proxy === proxy && figure.metric === target.metric);
   const subject = target.of ?? 'fairlead';
-  const [ours, theirs] = [of(subject), target.against === undefined ? 1 : of(target.against)];
+  const [own, other] = [of(subject), target.against === undefined ? undefined : of(target.against)];
+  if (own !== undefined && other !== undefined && own.path !== other.path) {
+    throw new Error(`${subject} and ${target.against} reach their apps by different paths`);
+  }
+  const [ours, theirs] = [own?.value, target.against === undefined ? 1 : other?.value];
   const sign = target.atLeast ? '≥' : '≤';
   const goal = target.goal === undefined ? '' : `, goal ${sign} ${target.goal}`;
   const what = `${subject === 'fairlead' ? '' : `${subject}: `}${target.metric}${target.against === undefined ? '' : ` ÷ ${target.against}'s`} ${sign} ${target.required}${goal}`;

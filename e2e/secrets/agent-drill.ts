@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { dumpTables } from '@fairlead/db/testing/cluster';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { answering } from '../system/harness/apps.ts';
-import { type Gates, openGates } from '../system/harness/gates.ts';
+import { GATES_ARGS, type Gates, openGates } from '../system/harness/gates.ts';
 import { System } from '../system/harness/system.ts';
 import { filesOf } from './files.ts';
 import { plantedSecrets } from './planted.ts';
@@ -27,7 +27,7 @@ export interface AgentDrill {
 }
 
 export async function startAgentDrill(note: (line: string) => void = () => {}): Promise<AgentDrill> {
-  const system = await System.start();
+  const system = await System.start({ agentArgs: GATES_ARGS });
   const gates = await openGates();
   const stop = async () => {
     await gates.close();

@@ -155,7 +155,7 @@ test('one that fails on the second server is taken back on the first, and visito
   timeout: 240_000,
 }, async () => {
   const failures = await underLoad(async () => {
-    const failsAt = west.server.namespace.address;
+    const failsAt = west.server.httpsAddress;
     const { state, failureMessage, servers } = await deployShared(
       'Fails in the west',
       loadedFor('both 4', { failsAt }),

@@ -18,6 +18,8 @@ export interface LocalAgentOptions {
   readonly address?: string;
   /** What the command begins with, for an agent in a namespace of its own; it must become the agent, not its parent. */
   readonly prefix?: readonly string[];
+  /** Options of `run` beside those that every agent gets. */
+  readonly args?: readonly string[];
   /** Beside what every agent gets. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly controlUrl: string;
@@ -80,6 +82,7 @@ export async function startAgent(options: LocalAgentOptions): Promise<void> {
       ...addresses,
       ...(options.stopAppsOnExit ? ['--stop-apps-on-exit'] : []),
       ...(options.proofSeconds === undefined ? [] : ['--proof-seconds', String(options.proofSeconds)]),
+      ...(options.args ?? []),
     ],
     env: {
       ...wayOut(),

@@ -146,13 +146,19 @@ export function loaded(text: string): Files {
   };
 }
 
-/** The same with so many random bytes that its build adds; ends at once where it has that address. */
+/** The same with so many random bytes that its build adds; ends at once where the proxy has that address, which no other server's app reaches. */
 export function loadedFor(text: string, { ballastBytes = 0, failsAt = '' }): Files {
-  const head = [
-    "import { networkInterfaces } from 'node:os';",
-    'const addresses = Object.values(networkInterfaces()).flatMap((all) => all.map(({ address }) => address));',
-    `if (addresses.includes(${JSON.stringify(failsAt)})) throw new Error('this server does not suit me');`,
-  ];
+  const [host, port] = failsAt.split(':');
+  const head =
+    failsAt === ''
+      ? []
+      : [
+          "import { connect } from 'node:net';",
+          'const isHere = await new Promise((resolve) => {',
+          `  connect(${port}, ${JSON.stringify(host)}).on('connect', () => resolve(true)).on('error', () => resolve(false));`,
+          '});',
+          "if (isHere) throw new Error('this server does not suit me');",
+        ];
   const { 'server.js': server } = loaded(text);
   return {
     'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),

@@ -22,6 +22,10 @@ export interface SystemOptions {
   readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
   /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
   readonly durable?: boolean;
+  /** Where the agent's proxy listens; loopback unless it says otherwise. */
+  readonly address?: string;
+  /** Options of the agent's `run`. */
+  readonly agentArgs?: readonly string[];
 }
 
 export interface Front {
@@ -68,6 +72,8 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
     binary: AGENT_BINARY,
     folder: folders.agent,
     ports,
+    ...(options.address === undefined ? {} : { address: options.address }),
+    args: options.agentArgs ?? [],
     path: openAppRuntime(ROOT, folders.runtime, process.getuid?.() === 0).path,
     controlUrl: front?.url ?? controlPlane.gatewayUrl,
     ...(front === undefined ? {} : { controlCaFile: front.caFile }),

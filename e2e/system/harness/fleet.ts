@@ -21,6 +21,8 @@ export interface FleetServer {
   readonly folder: string;
   /** Its own address; `cut` and `mend` are its cable. */
   readonly namespace: Namespace;
+  /** Where its proxy serves HTTPS. */
+  readonly httpsAddress: string;
   summary(): Promise<ServerSummary>;
   /** One request from outside, over its link. */
   get(host: string, path?: string): Promise<PinnedResponse>;
@@ -90,6 +92,7 @@ export async function openFleet(system: System): Promise<Fleet> {
           name,
           folder,
           namespace,
+          httpsAddress: `${address}:${ports.https}`,
           summary,
           get: (host, path = '/') => requestPinned({ host, address, port: ports.https, path, caFile }),
           async getInside(host, path = '/') {

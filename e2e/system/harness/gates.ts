@@ -19,6 +19,9 @@ export interface Gates {
   close(): Promise<void>;
 }
 
+/** For an agent whose apps and builds ask at gates: from networks of their own they reach no port of the server. */
+export const GATES_ARGS = ['--network', 'shared'] as const;
+
 const ARRIVAL_TIMEOUT_MS = 120_000;
 
 export async function openGates(): Promise<Gates> {

@@ -133,6 +133,10 @@ export class System {
     return waitFor(find, { what: 'a proxy that listens', timeoutMs: 10_000 });
   }
 
+  get ports(): Parts['ports'] {
+    return this.#parts.ports;
+  }
+
   /** Where repositories are served on this machine. */
   get sourcePort(): number {
     return this.#parts.ports.source;
@@ -144,10 +148,8 @@ export class System {
 
   /** One more agent, enrolled and online under its name; answers how it is stopped. */
   async addAgent(
-    agent: Pick<
-      LocalAgentOptions,
-      'name' | 'folder' | 'ports' | 'address' | 'prefix' | 'environment' | 'controlUrl' | 'controlCaFile'
-    >,
+    agent: Pick<LocalAgentOptions, 'name' | 'folder' | 'ports' | 'address' | 'args' | 'prefix' | 'environment'> &
+      Partial<Pick<LocalAgentOptions, 'controlUrl' | 'controlCaFile'>>,
   ): Promise<() => Promise<void>> {
     const { supervisor, agent: local } = this.#parts;
     const isOnline = async () => (await this.servers()).find(({ name }) => name === agent.name)?.state === 'online';
@@ -179,9 +181,19 @@ export class System {
     healthPath = '',
     serverId?: ServerId,
   ): Promise<DeploymentDetail> {
+    return this.finished(await this.beginApp(slug, repository, healthPath, serverId));
+  }
+
+  /** The same without waiting; answers the deployment. */
+  async beginApp(
+    slug: string,
+    repository: Pick<Repository, 'url'>,
+    healthPath = '',
+    serverId?: ServerId,
+  ): Promise<DeploymentId> {
     const created = await this.#create(slug, repository, { healthPath, serverId, deployNow: true });
     if (created.deploymentId === null) throw new Error('the app was made without a deployment');
-    return this.finished(created.deploymentId);
+    return created.deploymentId;
   }
 
   /** The same of an image in a registry that wants a password; answers the app, not deployed yet. */

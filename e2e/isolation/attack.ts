@@ -1,0 +1,92 @@
+// Shape of an attack of `npm run check:isolation`, the ports and the words that its rows share.
+/** Sentence of the weaker mode that says why apps share the server's network. It admits nothing by itself. */
+export const REASON = /^Apps and builds share the server's network, because /;
+
+/** Sentences of the weaker mode, by what they admit. Each has to appear on the server's page exactly once. */
+export const SENTENCES = {
+  connect: /^Apps and builds can connect to other apps and to the server/,
+  private: /^Apps and builds can connect to cloud metadata and to private networks/,
+  reach: /^Apps that listen on all addresses can be reached from outside/,
+  listen: /^Builds can listen on any free port/,
+  udp: /^Apps and builds can take any free UDP port/,
+  list: /^Apps and builds can list the sockets of the server/,
+  send: /^Apps and builds can send /,
+} as const;
+export type Sentence = keyof typeof SENTENCES;
+
+export type Mode = 'full' | 'weaker';
+export type From = 'app' | 'build' | 'outside';
+type Value = string | number | boolean | readonly string[];
+
+/** What shows that an attack succeeded. */
+export type Proof =
+  /** It brought back the token of this target. */
+  | { readonly token: string }
+  /** It brought back something like this. */
+  | { readonly matches: RegExp }
+  /** This target received what it sent, from that address if one is named. */
+  | { readonly arrivesAt: string; readonly as?: string }
+  /** So many connections were open at this target at once. */
+  | { readonly floods: string; readonly above: number };
+
+export interface Attack {
+  readonly id: string;
+  readonly class: string;
+  readonly family: 'v4' | 'v6' | '-';
+  readonly from: From;
+  readonly what: string;
+  /** Wall that stops it in the full mode. */
+  readonly wall: string;
+  /** In the weaker mode. */
+  readonly weaker: 'closed' | Sentence;
+  /** Function of attack.py. Words in braces are placeholders, which have other values for the control. */
+  readonly technique: string;
+  readonly args: Readonly<Record<string, Value>>;
+  readonly proof: Proof;
+  /** As a plain process without any wall: whose, and with what other arguments. */
+  readonly control: { readonly as: 'user' | 'root'; readonly args?: Readonly<Record<string, Value>> };
+  /** Traffic that the check makes while the attack lasts; the control takes a port of its own for it. */
+  readonly meanwhile?: 'deploy' | 'visit';
+  /** There is nothing to attack in the other mode. */
+  readonly only?: 'full';
+  /** Belongs to the short form in `npm test`. */
+  readonly short?: true;
+}
+
+type Row = Partial<Attack> & Pick<Attack, 'id' | 'what' | 'technique' | 'args' | 'proof'>;
+type Defaults = Pick<Attack, 'class' | 'from' | 'wall' | 'weaker'> & Partial<Attack>;
+
+export function rows(defaults: Defaults, own: readonly Row[]): Attack[] {
+  return own.map((row) => ({ family: familyOf(row.id), control: { as: 'user' }, ...defaults, ...row }));
+}
+
+function familyOf(id: string): Attack['family'] {
+  if (id.endsWith('-v4')) return 'v4';
+  return id.endsWith('-v6') ? 'v6' : '-';
+}
+
+export const NETWORK = 'a network of the instance’s own';
+export const FORWARD = 'the firewall rejects what is not the internet';
+export const CAPABILITY = 'no capability, and none to be had';
+export const get = (host: string, port: string | number) => ({ technique: 'tcp', args: { host, port } });
+export const datagram = (host: string, port: string | number) => ({ technique: 'udp', args: { host, port } });
+
+/** Ports of the check's own services, on every address unless the name says otherwise. */
+export const PORTS = {
+  loopback: 7001,
+  address: 7002,
+  loopbackUdp: 7003,
+  addressUdp: 7004,
+  linkLocal: 7006,
+  loopbackOther: 8053,
+  plainVictim: 7300,
+  plainWide: 7301,
+  /** First of those that builds listen on. */
+  build: 7400,
+  plainBuild: 7399,
+  /** First of those that no other attack uses. */
+  own: 7500,
+  metrics: 9464,
+  datagrams: 9999,
+  world: 80,
+} as const;

@@ -1,0 +1,52 @@
+// The attacks of `npm run check:isolation`, as data: who tries what, which wall stops it, and whether the weaker mode lacks that
+// wall. A row that is open in the weaker mode names the sentence by which the server's page tells so.
+import { APP_ATTACKS } from './app-attacks.ts';
+import { type Attack, datagram, get, PORTS } from './attack.ts';
+import { BUILD_ATTACKS } from './build-attacks.ts';
+import { HOSTS, SERVER } from './namespaces.ts';
+import { NETWORK_ATTACKS } from './network-attacks.ts';
+
+export const ATTACKS: readonly Attack[] = [...APP_ATTACKS, ...NETWORK_ATTACKS, ...BUILD_ATTACKS];
+
+/** What apps may do in both modes: a wall that stops these is too high. */
+export const ALLOWED: readonly Pick<Attack, 'id' | 'what' | 'technique' | 'args' | 'proof'>[] = [
+  {
+    id: 'allowed-internet-v4',
+    what: 'connect to the internet',
+    ...get(HOSTS.internetV4, PORTS.world),
+    proof: { token: 'internet' },
+  },
+  {
+    id: 'allowed-internet-v6',
+    what: 'connect to the internet',
+    ...get(HOSTS.internetV6, PORTS.world),
+    proof: { token: 'internet' },
+  },
+  {
+    id: 'allowed-internet-udp-v4',
+    what: 'ask the internet by UDP',
+    ...datagram(HOSTS.internetV4, PORTS.datagrams),
+    proof: { token: 'internet' },
+  },
+  {
+    id: 'allowed-resolver',
+    what: 'look a name up',
+    technique: 'resolve',
+    args: {},
+    proof: { matches: /^address 198\.51\.100\.10$/ },
+  },
+  {
+    id: 'allowed-proxy-v4',
+    what: 'ask another app through the proxy, on the server’s address',
+    technique: 'https',
+    args: { host: SERVER.v4, port: '{https}', name: '{victimHost}', header: 'X-Check: 1' },
+    proof: { token: 'victim' },
+  },
+  {
+    id: 'allowed-proxy-v6',
+    what: 'ask another app through the proxy, on the server’s address',
+    technique: 'https',
+    args: { host: SERVER.v6, port: '{https}', name: '{victimHost}', header: 'X-Check: 1' },
+    proof: { token: 'victim' },
+  },
+];

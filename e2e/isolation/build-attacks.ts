@@ -1,0 +1,161 @@
+// Attacks of builds, and of apps on builds.
+import { CAPABILITY, FORWARD, get, NETWORK, PORTS, rows } from './attack.ts';
+import { GATEWAY, HOSTS, SERVER } from './namespaces.ts';
+
+const builds = rows({ class: 'build', from: 'build', wall: NETWORK, weaker: 'connect' }, [
+  {
+    id: 'build-host-loopback-v4',
+    what: 'connect to a service on the server’s 127.0.0.1',
+    ...get('127.0.0.1', PORTS.loopback),
+    proof: { token: 'host-loopback' },
+    short: true,
+  },
+  {
+    id: 'build-host-loopback-v6',
+    what: 'connect to a service on the server’s ::1',
+    ...get('::1', PORTS.loopback),
+    proof: { token: 'host-loopback' },
+  },
+  {
+    id: 'build-host-address-v4',
+    what: 'connect to a service on the server’s own address',
+    ...get(SERVER.v4, PORTS.address),
+    proof: { token: 'host-address' },
+  },
+  {
+    id: 'build-host-address-v6',
+    what: 'connect to a service on the server’s own address',
+    ...get(SERVER.v6, PORTS.address),
+    proof: { token: 'host-address' },
+  },
+  {
+    id: 'build-app-v4',
+    what: 'connect to an app on 127.0.0.1',
+    ...get('127.0.0.1', '{victimPort}'),
+    proof: { token: 'victim' },
+    short: true,
+  },
+  {
+    id: 'build-app-address-v4',
+    what: 'connect to an app on its own address',
+    ...get('{wideV4}', '{widePort}'),
+    proof: { token: 'wide' },
+  },
+  {
+    id: 'build-app-address-v6',
+    what: 'connect to an app on its own address',
+    ...get('{wideV6}', '{widePort}'),
+    proof: { token: 'wide' },
+  },
+  {
+    id: 'build-database-v4',
+    what: 'connect to PostgreSQL',
+    technique: 'tcp',
+    args: { host: '127.0.0.1', port: '{database}', raw: '0000000804d2162f' },
+    proof: { matches: /^[NS]/ },
+  },
+  {
+    id: 'build-metadata-v4',
+    what: 'read credentials from 169.254.169.254',
+    ...get(HOSTS.metadataV4, PORTS.world),
+    proof: { token: 'metadata' },
+    weaker: 'private',
+    wall: FORWARD,
+  },
+  {
+    id: 'build-metadata-v6',
+    what: 'read credentials from fd00:ec2::254',
+    ...get(HOSTS.metadataV6, PORTS.world),
+    proof: { token: 'metadata' },
+    weaker: 'private',
+    wall: FORWARD,
+  },
+  {
+    id: 'build-private-v4',
+    what: 'connect to a host of 10.0.0.0/8',
+    ...get(HOSTS.private10, PORTS.world),
+    proof: { token: 'private' },
+    weaker: 'private',
+    wall: FORWARD,
+  },
+  {
+    id: 'build-private-v6',
+    what: 'connect to a host of fc00::/7',
+    ...get(HOSTS.uniqueLocal, PORTS.world),
+    proof: { token: 'private' },
+    weaker: 'private',
+    wall: FORWARD,
+  },
+  {
+    id: 'build-leftover-v4',
+    what: 'connect to what a build before it left behind',
+    ...get('127.0.0.1', '{leftoverPort}'),
+    proof: { token: 'build' },
+    wall: 'the end of all processes of a build with it, and a network of its own',
+    weaker: 'closed',
+  },
+  {
+    id: 'build-leftover-v6',
+    what: 'connect to what a build before it left behind',
+    ...get('::1', '{leftoverPort}'),
+    proof: { token: 'build' },
+    wall: 'the end of all processes of a build with it, and a network of its own',
+    weaker: 'closed',
+  },
+  {
+    id: 'build-socket-proxy',
+    what: 'connect to the proxy’s control socket',
+    technique: 'unix',
+    args: { path: '{proxySocket}', kind: '{proxySocketKind}' },
+    proof: { matches: /^connected/ },
+    wall: 'modes of folders and sockets',
+    weaker: 'closed',
+    control: { as: 'root' },
+  },
+  {
+    id: 'build-socket-abstract',
+    what: 'connect to an abstract Unix socket of the server',
+    technique: 'unix',
+    args: { path: '@{abstract}' },
+    proof: { token: 'abstract' },
+    wall: 'Landlock',
+    weaker: 'closed',
+  },
+  {
+    id: 'build-spoof-raw-v4',
+    what: 'send an ICMP redirect',
+    technique: 'raw',
+    args: { host: GATEWAY.v4, protocol: 1, payload: '05010000cb007101' },
+    proof: { matches: /^sent/ },
+    wall: CAPABILITY,
+    weaker: 'closed',
+    control: { as: 'root' },
+  },
+  {
+    id: 'build-unshare-user',
+    what: 'make a network of its own by way of a user namespace',
+    technique: 'unshare',
+    args: { flags: 0x50000000 },
+    proof: { matches: /^unshared/ },
+    wall: 'a filter of system calls',
+    weaker: 'closed',
+    control: { as: 'root' },
+  },
+]);
+
+const toBuild = rows({ class: 'app to build', from: 'app', wall: NETWORK, weaker: 'listen' }, [
+  {
+    id: 'app-build-v4',
+    what: 'connect to what a build listens on',
+    ...get('127.0.0.1', '{buildPort}'),
+    proof: { token: 'build' },
+  },
+  {
+    id: 'app-build-v6',
+    what: 'connect to what a build listens on',
+    ...get('::1', '{buildPort}'),
+    proof: { token: 'build' },
+  },
+]);
+
+export const BUILD_ATTACKS = [...builds, ...toBuild] as const;

@@ -1,0 +1,411 @@
+// Runs attacks and their controls on servers in whose network this process already is: starts a whole Fairlead there with an agent for
+// each mode, deploys the hostile app and its victims, and judges each attempt. Must never run in the machine's own network.
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServerId } from '@fairlead/contract/ids';
+import { freePort } from '../../tools/lib/free-ports.ts';
+import { requestPinned } from '../../tools/lib/pinned-request.ts';
+import { type Undo, undoAll } from '../../tools/lib/undo.ts';
+import { waitFor } from '../../tools/lib/wait.ts';
+import { System } from '../system/harness/system.ts';
+import { type Attack, type Mode, PORTS } from './attack.ts';
+import { ALLOWED, ATTACKS } from './attacks.ts';
+import { ATTEMPT_TIMEOUT_MS, readAnswers, Stand } from './fixtures.ts';
+import { attackingBuild, hostileApp, listeningBuild, REPORT, victim } from './hostile.ts';
+import { SERVER } from './namespaces.ts';
+import { fill, findPlaces, instanceOf, type Places } from './placeholders.ts';
+import { type Answer, type Attempt, judge, type Verdict } from './verdict.ts';
+
+export interface Outcome {
+  readonly id: string;
+  readonly attack: Verdict;
+  /** The same without any wall, which has to succeed. */
+  readonly control: Verdict;
+}
+
+export interface ModeResult {
+  readonly outcomes: readonly Outcome[];
+  /** What apps may do, and whether they can. */
+  readonly allowed: readonly { readonly id: string; readonly attack: Verdict }[];
+  /** As the server's page shows them. */
+  readonly sentences: readonly string[];
+}
+
+export interface DrillMode {
+  readonly mode: Mode;
+  readonly attacks: readonly Attack[];
+  /** Options of the agent. */
+  readonly args: readonly string[];
+}
+
+/** A server in one mode. */
+export interface ServerUnderAttack extends DrillMode {
+  readonly id: ServerId;
+  /** Of its agent. */
+  readonly folder: string;
+  readonly httpsPort: number;
+  readonly metricsPort: number;
+  /** Ports that its builds listen on, and the first of those that its attacks take. */
+  readonly buildPort: number;
+  readonly leftoverPort: number;
+  readonly ownPorts: number;
+  /** Slug of one of its apps. */
+  slug(name: string): string;
+}
+
+type Run = (attempts: readonly Attempt[]) => Promise<readonly Answer[]>;
+
+/** A user that no app and no service has. */
+const PLAIN_USER = 61_616;
+/** So many that they fit into the path of a request. */
+const BATCH = 12;
+/** How long an app that was attacked while it is deployed does not listen. */
+const DEPLOY_WINDOW_MS = 4000;
+/** How long a control waits for visitors. */
+const CONTROL_SECONDS = 3;
+const BUILD_TIMEOUT_MS = 120_000;
+const MISSING: Verdict = { verdict: 'could not run', detail: 'it was not tried' };
+
+export async function drillIsolation(
+  modes: readonly DrillMode[],
+  outside: readonly string[],
+  note: (line: string) => void,
+): Promise<Partial<Record<Mode, ModeResult>>> {
+  const [first, ...others] = modes.map(planServer);
+  if (first === undefined) throw new Error('no mode was named');
+  const undo: Undo[] = [];
+  try {
+    const stand = await Stand.open(outside);
+    undo.push(() => stand.close());
+    const system = await System.start({ address: '[::]', agentArgs: argsOf(first) });
+    undo.push(() => system.stop());
+    // The dashboard is not started for this: what listens on its port is enough.
+    await stand.serveOnLoopback('web', system.ports.web);
+    const { agentFolder: folder } = system;
+    const local = { ...first, id: await system.serverId(), folder, httpsPort: system.ports.https };
+    const servers = [local, ...(await Promise.all(others.map((plan) => enrol(system, plan, undo))))];
+    const drills = servers.map((server) => new Drill(system, stand, server, (line) => note(`${server.mode}: ${line}`)));
+    note('the servers are online');
+    await Promise.all(drills.map((drill) => drill.deploy()));
+    await Promise.all(drills.map((drill) => drill.attack()));
+    await Promise.all(drills.map((drill) => drill.control()));
+    // Alone, as they count what others would open too.
+    for (const drill of drills) await drill.flood();
+    return Object.fromEntries(drills.map((drill) => [drill.mode, drill.result()]));
+  } finally {
+    await undoAll(undo);
+  }
+}
+
+type Plan = Omit<ServerUnderAttack, 'id' | 'folder' | 'httpsPort'>;
+
+function planServer(mode: DrillMode, at: number): Plan {
+  return {
+    ...mode,
+    metricsPort: PORTS.metrics + at,
+    buildPort: PORTS.build + 10 * at,
+    leftoverPort: PORTS.build + 10 * at + 1,
+    ownPorts: PORTS.own + ATTACKS.length * at,
+    slug: (name) => `${name}-${mode.mode}`,
+  };
+}
+
+function argsOf({ metricsPort, args }: Plan): readonly string[] {
+  return ['--metrics', `127.0.0.1:${metricsPort}`, ...args];
+}
+
+async function enrol(system: System, plan: Plan, undo: Undo[]): Promise<ServerUnderAttack> {
+  const folder = join(system.dataFolder, plan.mode);
+  mkdirSync(folder, { mode: 0o711 });
+  const ports = { https: await freePort(), http: await freePort() };
+  const stop = await system.addAgent({ name: plan.mode, folder, ports, address: '[::]', args: argsOf(plan) });
+  undo.push(stop);
+  const found = (await system.servers()).find(({ name }) => name === plan.mode);
+  if (found === undefined) throw new Error(`the server ${plan.mode} did not enrol`);
+  return { ...plan, id: found.id, folder, httpsPort: ports.https };
+}
+
+type Tried = Pick<Attack, 'id' | 'technique' | 'args' | 'proof'>;
+
+class Drill {
+  readonly #system: System;
+  readonly #stand: Stand;
+  readonly #server: ServerUnderAttack;
+  readonly #note: (line: string) => void;
+  readonly #verdicts = new Map<string, Verdict>();
+  readonly #controls = new Map<string, Verdict>();
+  #allowed: ModeResult['allowed'] = [];
+  #sentences: readonly string[] = [];
+  #places: { readonly real: Places; readonly control: Places } = { real: {}, control: {} };
+
+  constructor(system: System, stand: Stand, server: ServerUnderAttack, note: (line: string) => void) {
+    this.#system = system;
+    this.#stand = stand;
+    this.#server = server;
+    this.#note = note;
+  }
+
+  get mode(): Mode {
+    return this.#server.mode;
+  }
+
+  result(): ModeResult {
+    return {
+      outcomes: this.#server.attacks.map(({ id }) => ({
+        id,
+        attack: this.#verdicts.get(id) ?? MISSING,
+        control: this.#controls.get(id) ?? MISSING,
+      })),
+      allowed: this.#allowed,
+      sentences: this.#sentences,
+    };
+  }
+
+  /** The hostile app and its victims. */
+  async deploy(): Promise<void> {
+    const token = (name: 'victim' | 'wide' | 'socketed') => this.#stand.token(name);
+    await Promise.all([
+      this.#deploy('hostile', hostileApp()),
+      this.#deploy('victim', victim({ token: token('victim'), listens: 'host' })),
+      this.#deploy('wide', victim({ token: token('wide'), listens: 'wide' })),
+      this.#deploy('socketed', victim({ token: token('socketed'), listens: 'socket' })),
+    ]);
+    const { id } = this.#server;
+    this.#sentences = (await this.#system.servers()).find((one) => one.id === id)?.host.isolationOff ?? [];
+    this.#places = await findPlaces(this.#system, this.#stand, this.#server);
+    this.#note('the apps are live');
+  }
+
+  async attack(): Promise<void> {
+    const { attacks } = this.#server;
+    const wantsBuild = attacks.some(({ args }) =>
+      ['{buildPort}', '{leftoverPort}'].some((port) => Object.values(args).includes(port)),
+    );
+    const listening = wantsBuild ? await this.#beginListeningBuild() : undefined;
+    const simple = attacks.filter((one) => one.meanwhile === undefined && one.from !== 'build' && !floods(one));
+    for (const from of ['app', 'outside'] as const) {
+      const own = simple.filter((attack) => attack.from === from);
+      for (const [id, verdict] of await this.#attemptAll(own, this.#places.real, this.#runner(from)))
+        this.#verdicts.set(id, verdict);
+    }
+    this.#note('attacks of apps and from outside are over');
+    if (listening !== undefined) {
+      await this.#system.product.verbs.cancelDeployment({ deploymentId: listening });
+      await this.#system.finished(listening);
+    }
+    await this.#attackFromBuild();
+    this.#note('attacks of builds are over');
+    const visited = attacks.filter(({ meanwhile }) => meanwhile === 'visit');
+    await Promise.all([
+      this.#attackDuringDeploy(),
+      ...visited.map(async (attack) => {
+        const run = this.#runner(attack.from);
+        this.#verdicts.set(attack.id, await this.#attemptWhileVisited(attack, this.#places.real, run));
+      }),
+    ]);
+    const allowed = await this.#attemptAll(ALLOWED, this.#places.real, this.#inApp);
+    this.#allowed = ALLOWED.map(({ id }) => ({ id, attack: allowed.get(id) ?? MISSING }));
+    this.#note('all attacks are over');
+  }
+
+  /** Plain processes make the same attempts. */
+  async control(): Promise<void> {
+    const attacks = this.#server.attacks.filter((one) => !floods(one));
+    const kinds = [
+      ['outside', undefined, ({ from }: Attack) => from === 'outside'],
+      ['server', undefined, ({ from, control }: Attack) => from !== 'outside' && control.as === 'root'],
+      ['server', PLAIN_USER, ({ from, control }: Attack) => from !== 'outside' && control.as === 'user'],
+    ] as const;
+    await Promise.all(
+      kinds.map(async ([where, user, isOf]) => {
+        const own = attacks.filter((attack) => isOf(attack)).map(asControl);
+        const run: Run = (attempts) => this.#stand.attempt(where, user, attempts);
+        const simple = own.filter(({ meanwhile }) => meanwhile === undefined);
+        for (const [id, verdict] of await this.#attemptAll(simple, this.#places.control, run))
+          this.#controls.set(id, verdict);
+        const visited = own.filter(({ meanwhile }) => meanwhile !== undefined);
+        const visit = async (attack: Attack) => {
+          this.#controls.set(attack.id, await this.#attemptWhileVisited(attack, this.#places.control, run));
+        };
+        await Promise.all(visited.map(visit));
+      }),
+    );
+    this.#note('all controls are over');
+  }
+
+  /** Attacks that count connections, and their controls. */
+  async flood(): Promise<void> {
+    for (const attack of this.#server.attacks.filter(floods)) {
+      this.#verdicts.set(attack.id, await this.#attempt(attack, this.#places.real, this.#runner(attack.from)));
+      const run: Run = (attempts) => this.#stand.attempt('server', PLAIN_USER, attempts);
+      this.#controls.set(attack.id, await this.#attempt(asControl(attack), this.#places.control, run));
+    }
+  }
+
+  async #deploy(name: string, files: Readonly<Record<string, string>>): Promise<void> {
+    const deploymentId = await this.#begin(name, files, name === 'socketed' ? '' : '/');
+    const { state, failureMessage } = await this.#system.finished(deploymentId, BUILD_TIMEOUT_MS);
+    if (state !== 'live') throw new Error(`${name} could not be deployed: ${failureMessage}`);
+  }
+
+  async #begin(name: string, files: Readonly<Record<string, string>>, healthPath = '') {
+    const { slug, id } = this.#server;
+    const repository = await this.#system.repositories.create(slug(name), files);
+    return this.#system.beginApp(slug(name), repository, healthPath, id);
+  }
+
+  async #beginListeningBuild() {
+    const { buildPort: own, leftoverPort: leftover } = this.#server;
+    const files = listeningBuild({ own, leftover }, this.#stand.token('build'));
+    const deploymentId = await this.#begin('building', files);
+    const isListening = async () =>
+      (await this.#system.log(deploymentId)).some((line) => line.includes(`${REPORT}listening`));
+    await waitFor(isListening, { what: 'the build that listens', timeoutMs: BUILD_TIMEOUT_MS });
+    return deploymentId;
+  }
+
+  async #attempt(attack: Tried, places: Places, run: Run): Promise<Verdict> {
+    return (await this.#attemptAll([attack], places, run)).get(attack.id) ?? MISSING;
+  }
+
+  async #attemptAll(attacks: readonly Tried[], places: Places, run: Run): Promise<ReadonlyMap<string, Verdict>> {
+    const verdicts = new Map<string, Verdict>();
+    for (let at = 0; at < attacks.length; at += BATCH) {
+      const batch = attacks.slice(at, at + BATCH);
+      const before = this.#stand.recorded;
+      const nonceOf = (id: string) => `${this.mode}/${places === this.#places.control ? 'control' : 'attack'}/${id}/`;
+      const broken = (error: unknown) => ({ broken: error instanceof Error ? error.message : String(error) });
+      const attempts: Attempt[] = [];
+      let answers: readonly Answer[] = [];
+      let failure: Answer = { broken: 'it said nothing' };
+      for (const { id, technique, args } of batch) {
+        try {
+          attempts.push({ id, technique, args: fill(args, { ...places, ...this.#ownPlaces(id), nonce: nonceOf(id) }) });
+        } catch (error) {
+          verdicts.set(id, { verdict: 'could not run', detail: broken(error).broken });
+        }
+      }
+      try {
+        if (attempts.length > 0) answers = await run(attempts);
+      } catch (error) {
+        failure = broken(error);
+      }
+      for (const { id, proof } of batch.filter((each) => !verdicts.has(each.id))) {
+        const answer = answers.find((each) => each.id === id) ?? failure;
+        const arrivals = await this.#stand.arrivals(before, nonceOf(id), proof);
+        verdicts.set(id, judge(proof, answer, { tokens: this.#stand.tokens, nonce: nonceOf(id), arrivals }));
+      }
+    }
+    return verdicts;
+  }
+
+  /** A port that no other attack uses. */
+  #ownPlaces(id: string): Places {
+    return { ownPort: this.#server.ownPorts + ATTACKS.findIndex((attack) => attack.id === id) };
+  }
+
+  #runner(from: Attack['from']): Run {
+    return from === 'outside' ? (attempts) => this.#stand.attempt('outside', undefined, attempts) : this.#inApp;
+  }
+
+  readonly #inApp: Run = async (attempts) => {
+    const given = Buffer.from(JSON.stringify(attempts)).toString('base64url');
+    const { status, body } = await this.#get('hostile', `/run?attack=${given}`, ATTEMPT_TIMEOUT_MS);
+    if (status !== 200) throw new Error(`the hostile app answered ${status}: ${body.slice(0, 200)}`);
+    const { stdout, failure } = JSON.parse(body) as { stdout: string; failure: string };
+    return readAnswers(stdout, failure);
+  };
+
+  #get(name: string, path: string, timeoutMs: number) {
+    const { slug, httpsPort: port, folder } = this.#server;
+    return requestPinned({ host: `${slug(name)}.localhost`, port, path, caFile: join(folder, 'ca/ca.pem'), timeoutMs });
+  }
+
+  /** All attempts of builds are made by one. */
+  async #attackFromBuild(): Promise<void> {
+    const attacks = this.#server.attacks.filter(({ from }) => from === 'build');
+    if (attacks.length === 0) return;
+    const places = this.#places.real;
+    const attempts = attacks.map(({ id, technique, args }) => ({ id, technique, args: fill(args, places) }));
+    const ended = await this.#system.finished(
+      await this.#begin('attacking', attackingBuild(attempts)),
+      BUILD_TIMEOUT_MS,
+    );
+    const lines = (await this.#system.log(ended.id)).filter((line) => line.includes(REPORT));
+    const reports = lines.map(
+      (line) => JSON.parse(line.slice(line.indexOf(REPORT) + REPORT.length)) as Answer & { readonly id: string },
+    );
+    for (const { id, proof } of attacks) {
+      const broken = { broken: `the build said nothing of it: ${ended.failureMessage}` };
+      const answer = reports.find((report) => report.id === id) ?? broken;
+      this.#verdicts.set(id, judge(proof, answer, { tokens: this.#stand.tokens, nonce: id, arrivals: [] }));
+    }
+  }
+
+  /** Deploys apps that listen late, while the attacks wait for their traffic on their ports. */
+  async #attackDuringDeploy(): Promise<void> {
+    const attacks = this.#server.attacks.filter(({ meanwhile }) => meanwhile === 'deploy');
+    const token = this.#stand.token('slow');
+    const during = async (attack: Attack, at: number) => {
+      const name = `slow-${at}`;
+      const deploymentId = await this.#begin(name, victim({ token, listens: 'late' }), '/');
+      const { pid, port } = await waitFor(
+        () => instanceOf(this.#system, this.#server.slug(name)).catch(() => undefined),
+        { what: `the instance of ${name}`, timeoutMs: BUILD_TIMEOUT_MS, everyMs: 20 },
+      );
+      const attempt = this.#attempt(attack, { ...this.#places.real, slowPort: port }, this.#inApp);
+      // Its owner comes after the thief had time to answer health checks.
+      await new Promise((resolve) => setTimeout(resolve, DEPLOY_WINDOW_MS));
+      // Before it waits for the signal, the signal would end it.
+      await waitFor(() => catchesUserSignal(pid), { what: `the wait of ${name}`, timeoutMs: 30_000 }).catch(
+        () => undefined,
+      );
+      if (catchesUserSignal(pid)) process.kill(pid, 'SIGUSR2');
+      const [verdict, ended] = await Promise.all([attempt, this.#system.finished(deploymentId, BUILD_TIMEOUT_MS)]);
+      const { body } = await this.#get(name, '/', 5000).catch((error: Error) => ({ body: error.message }));
+      const isServed = ended.state === 'live' && body.includes(token);
+      const detail = `the app it was after is not served: ${ended.state}, ${ended.failureMessage}, ${body}`;
+      const denied: Verdict = { verdict: 'succeeded', detail };
+      this.#verdicts.set(attack.id, verdict.verdict === 'stopped' && !isServed ? denied : verdict);
+    };
+    await Promise.all(attacks.map(during));
+  }
+
+  /** Asks on the attacked port, from outside and on the server itself, while the attack waits there. */
+  async #attemptWhileVisited(attack: Attack, places: Places, run: Run): Promise<Verdict> {
+    const filled = fill(attack.args, { ...places, ...this.#ownPlaces(attack.id) });
+    const { host, port, seconds } = filled as { host: string; port: number; seconds: number };
+    const isV6 = host.includes(':');
+    const kind = attack.technique === 'receive' ? 'udp' : 'tcp';
+    const ends = [
+      ['outside', isV6 ? SERVER.v6 : SERVER.v4],
+      ['server', isV6 ? '::1' : '127.0.0.1'],
+    ] as const;
+    const visits = ends.map(([where, to]) =>
+      this.#stand.attempt(where, undefined, [
+        { id: 'visit', technique: 'visit', args: { host: to, port, seconds, kind } },
+      ]),
+    );
+    const [verdict, ...seen] = await Promise.all([this.#attempt(attack, places, run), ...visits]);
+    if (verdict.verdict !== 'succeeded' || kind === 'udp' || seen.some(([visit]) => visit?.got === 'thief'))
+      return verdict;
+    return { verdict: 'stopped', detail: 'no visitor got to it' };
+  }
+}
+
+/** Whether SIGUSR2 is in the process's mask of caught signals (proc_pid_status(5)). */
+function catchesUserSignal(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}/status`)) return false;
+  const caught = /^SigCgt:\t([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return (BigInt(`0x${caught}`) & (1n << 11n)) !== 0n;
+}
+
+function floods({ proof }: Attack): boolean {
+  return 'floods' in proof;
+}
+
+/** The attack as a plain process makes it. */
+function asControl(attack: Attack): Attack {
+  const waits = attack.meanwhile === undefined ? {} : { port: '{ownPort}', seconds: CONTROL_SECONDS };
+  return { ...attack, args: { ...(attack.control.args ?? attack.args), ...waits } };
+}

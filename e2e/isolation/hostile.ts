@@ -1,0 +1,94 @@
+// The apps and builds of the check: one that runs any attack from inside and reports it, its victims, and builds of both sorts.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Files } from '../system/harness/repository.ts';
+
+export const PYTHON = '/usr/bin/python3';
+export const ATTACK_PROGRAM = join(import.meta.dirname, 'attack.py');
+/** Before each line of a build's log that is a report. */
+export const REPORT = 'attack-report ';
+
+const manifest = (scripts: Readonly<Record<string, string>>) =>
+  JSON.stringify({ name: 'app', version: '1.0.0', private: true, type: 'module', scripts });
+const attackProgram = () => readFileSync(ATTACK_PROGRAM, 'utf8');
+
+/** Runs the attack that the path names as base64url of JSON, and answers what attack.py printed. */
+export function hostileApp(): Files {
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    'attack.py': attackProgram(),
+    'server.js': [
+      "import { execFile } from 'node:child_process';",
+      "import { createServer } from 'node:http';",
+      'const server = createServer((request, response) => {',
+      "  const asked = request.url.split('?attack=')[1];",
+      "  if (asked === undefined) return response.end('ready');",
+      "  const given = Buffer.from(asked, 'base64url').toString();",
+      `  execFile(${JSON.stringify(PYTHON)}, ['attack.py', given], { timeout: 15_000 }, (error, stdout, stderr) =>`,
+      '    response.end(JSON.stringify({ stdout, failure: error === null ? "" : String(error) + stderr })));',
+      '});',
+      'server.listen(Number(process.env.PORT), process.env.HOST);',
+      '',
+    ].join('\n'),
+  };
+}
+
+export interface VictimOptions {
+  readonly token: string;
+  /** `host`: where HOST says; `wide`: on all addresses; `socket`: on its Unix socket; `late`: once SIGUSR2 comes. */
+  readonly listens: 'host' | 'wide' | 'socket' | 'late';
+}
+
+/** Answers everybody with its token and what it was told of the visitor. */
+export function victim({ token, listens }: VictimOptions): Files {
+  const listen = {
+    host: 'server.listen({ port: Number(process.env.PORT), host: process.env.HOST, reusePort: process.env.HOST !== undefined });',
+    wide: "server.listen({ port: Number(process.env.PORT), host: '::' });",
+    socket: 'server.listen(process.env.FAIRLEAD_SOCKET);',
+    late: "process.once('SIGUSR2', () => server.listen({ port: Number(process.env.PORT), host: process.env.HOST }));\nsetInterval(() => undefined, 60_000);",
+  }[listens];
+  return {
+    'package.json': manifest({ start: 'node server.js' }),
+    ...(listens === 'socket' ? { 'fairlead.toml': '[run]\nhealth = "/"\nlisten = "socket"\n' } : {}),
+    'server.js': [
+      "import { createServer } from 'node:http';",
+      'const server = createServer((request, response) =>',
+      `  response.end(JSON.stringify({ token: ${JSON.stringify(token)}, forwardedFor: request.headers['x-forwarded-for'] })));`,
+      listen,
+      '',
+    ].join('\n'),
+  };
+}
+
+/** Its build makes these attempts and reports each as a line of its log. */
+export function attackingBuild(attempts: readonly unknown[]): Files {
+  return {
+    'package.json': manifest({ build: 'node build.js', start: 'node server.js' }),
+    'attack.py': attackProgram(),
+    'attempts.json': JSON.stringify(attempts),
+    'build.js': [
+      "import { execFileSync } from 'node:child_process';",
+      `const printed = execFileSync(${JSON.stringify(PYTHON)}, ['attack.py', 'attempts.json'], { encoding: 'utf8' });`,
+      `for (const line of printed.trim().split('\\n')) console.log(${JSON.stringify(REPORT)} + line);`,
+      '',
+    ].join('\n'),
+    'server.js':
+      "import { createServer } from 'node:http';\ncreateServer((request, response) => response.end('built')).listen(Number(process.env.PORT), process.env.HOST);\n",
+  };
+}
+
+/** Its build and a process that it leaves behind listen on all addresses; it says so in its log, and goes on until it is cancelled. */
+export function listeningBuild(ports: { readonly own: number; readonly leftover: number }, token: string): Files {
+  return {
+    'package.json': manifest({ build: `node build.js ${ports.own}`, start: 'node build.js' }),
+    'build.js': [
+      "import { spawn } from 'node:child_process';",
+      "import { createServer } from 'node:http';",
+      `if (process.argv[2] === '${ports.own}')`,
+      `  spawn(process.execPath, ['build.js', '${ports.leftover}'], { detached: true, stdio: 'ignore' }).unref();`,
+      `const server = createServer((request, response) => response.end(${JSON.stringify(token)}));`,
+      `server.listen({ port: Number(process.argv[2]), host: '::' }, () => console.log(${JSON.stringify(REPORT)} + 'listening'));`,
+      '',
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,68 @@
+// Judges what an attack brought back. Anything that neither reached its aim nor was stopped counts as not run.
+import type { Proof } from './attack.ts';
+import type { Arrival } from './targets.ts';
+
+/** One attempt, as attack.py takes it. */
+export interface Attempt {
+  readonly id: string;
+  readonly technique: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** What attack.py says of one attempt. */
+export interface Answer {
+  readonly id?: string;
+  readonly got?: string;
+  readonly stopped?: string;
+  readonly broken?: string;
+}
+
+export interface Verdict {
+  readonly verdict: 'succeeded' | 'stopped' | 'could not run';
+  readonly detail: string;
+}
+
+export interface Evidence {
+  /** By the names of targets. */
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly arrivals: readonly Arrival[];
+  /** What this attempt sent, if it sends something to be recognized by. */
+  readonly nonce: string;
+}
+
+export function judge(proof: Proof, answer: Answer, evidence: Evidence): Verdict {
+  if (answer.broken !== undefined) return { verdict: 'could not run', detail: answer.broken };
+  const found = prove(proof, answer, evidence);
+  if (found !== undefined) return { verdict: 'succeeded', detail: found };
+  if (answer.stopped !== undefined) return { verdict: 'stopped', detail: answer.stopped };
+  if (answer.got === undefined) return { verdict: 'could not run', detail: 'no word of the attack' };
+  return { verdict: 'stopped', detail: `got something else: ${brief(answer.got)}` };
+}
+
+/** What proves that it succeeded; undefined when nothing does. */
+function prove(proof: Proof, { got }: Answer, { tokens, arrivals, nonce }: Evidence): string | undefined {
+  if ('floods' in proof) {
+    const open = Math.max(0, ...arrivals.filter(({ token }) => token === tokens[proof.floods]).map((one) => one.open));
+    return open > proof.above ? `${open} connections at once` : undefined;
+  }
+  if ('arrivesAt' in proof) {
+    const found = arrivals.find(
+      ({ token, text, from }) =>
+        token === tokens[proof.arrivesAt] && text.includes(nonce) && (proof.as === undefined || from === proof.as),
+    );
+    return found === undefined ? undefined : `arrived from ${found.from}`;
+  }
+  if (got === undefined) return undefined;
+  if ('token' in proof) return got.includes(required(tokens, proof.token)) ? `reached ${proof.token}` : undefined;
+  return proof.matches.test(got) ? brief(got) : undefined;
+}
+
+function required(tokens: Readonly<Record<string, string>>, name: string): string {
+  const token = tokens[name];
+  if (token === undefined) throw new Error(`no target is called ${name}`);
+  return token;
+}
+
+function brief(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}

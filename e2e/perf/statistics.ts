@@ -1,0 +1,28 @@
+// Medians and their intervals. Pure.
+
+export interface Interval {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** z of a 95 % interval. */
+const Z = 1.96;
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
+}
+
+/** Median with its 95 % interval by order statistics (binomial, normal approximation): no distribution is assumed. */
+export function medianInterval(values: readonly number[]): Interval {
+  const sorted = values.toSorted((a, b) => a - b);
+  const spread = (Z * Math.sqrt(sorted.length)) / 2;
+  const at = (rank: number) => sorted[Math.min(sorted.length - 1, Math.max(0, rank))] ?? Number.NaN;
+  return {
+    median: median(sorted),
+    low: at(Math.floor(sorted.length / 2 - spread)),
+    high: at(Math.ceil(sorted.length / 2 + spread) - 1),
+  };
+}

@@ -1,0 +1,83 @@
+// The network settings of an app in a browser: an owner opens its servers to it, a developer sees them and changes other
+// settings. Runs after product.spec.ts, which leaves an app.
+import { expect, type Page, test } from '@playwright/test';
+import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
+import { look } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const LIN = { name: 'Lin Example', email: 'lin@example.com', password: 'a block turns the line' };
+const CONFIG = '/my-organization/apps/hello/config';
+
+let owner: Page;
+let developer: Page;
+
+test.beforeAll(async ({ browser }) => {
+  const url = process.env.FAIRLEAD_E2E_URL ?? '';
+  owner = await openSignedIn(browser);
+  const ada = await signIn(url, ADA);
+  const invitation = await ada.call<{ url: string }>('invitation.create', { role: 'developer' }, 'my-organization');
+  const [, token] = invitation.url.split('#token=');
+  await ada.call('invitation.claim', { token, ...LIN });
+  developer = await openSignedIn(browser, {}, LIN);
+});
+test.afterAll(async () => {
+  await owner.context().close();
+  await developer.context().close();
+});
+
+const network = (page: Page) => page.locator('section').filter({ has: page.getByRole('heading', { name: 'Network' }) });
+const ports = (page: Page) => network(page).getByRole('textbox', { name: 'Address and port' });
+const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true });
+
+test('a server port that is no address is refused beside it, and a port alone is one of the loopback', async () => {
+  await owner.goto(CONFIG);
+  await network(owner).getByRole('checkbox', { name: 'Private network access' }).check();
+  await network(owner).getByRole('button', { name: 'Add server port' }).click();
+  await ports(owner).fill('localhost:5432');
+  await save(owner).click();
+  await expect(network(owner)).toContainText('Enter an IP address in place of the name');
+  await look(owner);
+  await ports(owner).fill('5432');
+  await save(owner).click();
+  await expect(ports(owner)).toHaveValue('127.0.0.1:5432');
+  await expect(owner.getByText('privateNetwork, serverPorts').first()).toBeVisible();
+});
+
+test('a server port is in the list once', async () => {
+  await network(owner).getByRole('button', { name: 'Add server port' }).click();
+  await ports(owner).nth(1).fill('127.0.0.1:5432');
+  await save(owner).click();
+  await expect(network(owner)).toContainText('127.0.0.1:5432 is in the list already.');
+  await ports(owner).nth(1).fill('[::1]:6379');
+  await save(owner).click();
+  await expect(save(owner)).toBeDisabled();
+  await expect(ports(owner)).toHaveCount(2);
+});
+
+test('who may not change servers sees why these settings are read-only, and saves others', async () => {
+  await developer.goto(CONFIG);
+  const isPrivate = network(developer).getByRole('checkbox', { name: 'Private network access' });
+  await expect(isPrivate).toBeChecked();
+  await expect(isPrivate).toBeDisabled();
+  await expect(ports(developer)).toHaveCount(2);
+  for (const port of await ports(developer).all()) await expect(port).toBeDisabled();
+  await expect(network(developer)).toContainText('Changing them needs the right to change servers.');
+  await look(developer);
+  await developer.getByLabel('Time to stop').fill('7');
+  await save(developer).click();
+  await expect(save(developer)).toBeDisabled();
+  await expect(developer.getByLabel('Time to stop')).toHaveValue('7');
+});
+
+test('the owner closes both again', async () => {
+  await owner.goto(CONFIG);
+  await network(owner).getByRole('checkbox', { name: 'Private network access' }).uncheck();
+  await network(owner).getByRole('button', { name: 'Remove 127.0.0.1:5432' }).click();
+  await network(owner).getByRole('button', { name: 'Remove [::1]:6379' }).click();
+  await owner.getByLabel('Time to stop').fill('10');
+  await save(owner).click();
+  await expect(save(owner)).toBeDisabled();
+  await expect(ports(owner)).toHaveCount(0);
+});
