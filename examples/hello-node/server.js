@@ -70,4 +70,4 @@ process.once('SIGINT', stop);
 
 // Longer than any proxy keeps an idle connection, so that it is the proxy that closes first.
 server.keepAliveTimeout = 75_000;
-server.listen(port, '0.0.0.0', () => console.log(`hello-node listens on port ${port}`));
+server.listen(port, process.env.HOST ?? '0.0.0.0', () => console.log(`hello-node listens on port ${port}`));
