@@ -1,7 +1,9 @@
 // What the visitors of an app notice when one of our processes dies or goes away: nothing, or exactly what was under way.
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { run } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
+import { NFTABLES } from '../../tools/test/debian.ts';
 import { answering } from './harness/apps.ts';
 import type { Repository } from './harness/repository.ts';
 import { System } from './harness/system.ts';
@@ -91,4 +93,31 @@ test('the control plane is stopped: the app serves, also through restarts of the
   expect(await system.finished(deploymentId)).toMatchObject({ state: 'live' });
   expect(await system.get('steady')).toEqual({ status: 200, body: 'third' });
   await waitFor(async () => (await system.server()).inSync, { what: 'the server in sync', timeoutMs: 30_000 });
+});
+
+/** The agent's table of nftables; its comment names the data folder. */
+async function ownTable(): Promise<string | undefined> {
+  const { stdout } = await run(NFTABLES.file, ['list', 'tables', 'inet']);
+  const tables = stdout.split('\n').flatMap((line) => /^table inet (fairlead_\w+)$/.exec(line)?.[1] ?? []);
+  for (const table of tables) {
+    const listed = await run(NFTABLES.file, ['list', 'table', 'inet', table]);
+    if (listed.stdout.includes(`comment "${system.agentFolder}"`)) return table;
+  }
+  return undefined;
+}
+
+test('a firewall reload drops the rules of apps: they come back, and the server’s page says so', async () => {
+  expect((await system.serverDetail()).network).toEqual({ warnings: [], repair: null });
+  const table = (await ownTable()) ?? '';
+  expect(await run(NFTABLES.file, ['delete', 'table', 'inet', table])).toMatchObject({ code: 0 });
+  const network = await waitFor(
+    async () => {
+      const found = (await system.serverDetail()).network;
+      return found?.repair === null ? undefined : found;
+    },
+    { what: 'the word of the repair', timeoutMs: 60_000 },
+  );
+  expect(network?.repair?.text).toContain('It was put back.');
+  expect(network?.warnings).toEqual([]);
+  expect(await ownTable()).toBe(table);
 });

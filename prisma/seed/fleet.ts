@@ -98,6 +98,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     capabilities: [...capabilities],
     host_info: JSON.stringify(host),
     disk: JSON.stringify(makeDisk(random, machine, wish)),
+    network: JSON.stringify(makeNetwork(wish)),
     connected_gateway: wish.isOnline ? 'seed' : null,
     connected_at: wish.isOnline ? new Date(wish.now.getTime() - random.int(1, 40) * dayMs) : null,
     last_seen_at: lastSeenAt,
@@ -130,6 +131,11 @@ const capabilities = [
   'volume',
   'worker',
 ];
+
+function makeNetwork({ isTroubled, now }: MachineWish): object {
+  const text = 'Another program changed the firewall of apps. It was put back.';
+  return { warnings: [], repair: isTroubled === true ? { text, unixMs: now.getTime() - 3 * 3_600_000 } : null };
+}
 
 function makeDisk(random: Random, { diskBytes, name }: Machine, { isTroubled, now }: MachineWish): object {
   const freeBytes = Math.round(diskBytes * (isTroubled === true ? 0.04 : random.between(0.4, 0.7)));

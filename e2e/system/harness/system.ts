@@ -18,7 +18,13 @@ import {
   type UpdateSecretsInput,
   updateSecrets,
 } from '@fairlead/core/secret';
-import { type ServerSummary, type UpgradeView, upgradeServer } from '@fairlead/core/server';
+import {
+  getServer,
+  type ServerDetail,
+  type ServerSummary,
+  type UpgradeView,
+  upgradeServer,
+} from '@fairlead/core/server';
 import { registryHost } from '@fairlead/core/source';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { type Backup, backUp } from '../../../tools/backup/backup.ts';
@@ -170,6 +176,12 @@ export class System {
     return waitFor(() => findServer(this.product), { what: 'the server', timeoutMs: 5000 });
   }
 
+  /** What the page of the local server shows. */
+  async serverDetail(): Promise<ServerDetail> {
+    const serverId = await this.serverId();
+    return this.#act((ctx) => getServer(ctx, { serverId }));
+  }
+
   async serverId(): Promise<ServerId> {
     return (await this.server()).id;
   }
@@ -294,12 +306,12 @@ export class System {
   }
 
   /** What only somebody who is signed in does. */
-  async #act(work: (ctx: Ctx, keys: SecretKeys) => Promise<void>): Promise<void> {
+  async #act<T>(work: (ctx: Ctx, keys: SecretKeys) => Promise<T>): Promise<T> {
     const { product, folders } = this.#parts;
     const { database, organizationId } = product;
     const keys = createSecretKeys(await openMasterKeyFile(join(folders.secrets, 'master-key')));
     const actor = { kind: 'system', reason: 'a test' } as const;
-    await database.tenant(organizationId, (tx) =>
+    return database.tenant(organizationId, (tx) =>
       work({ tx, organizationId, actor, clock: systemClock, log: quiet }, keys),
     );
   }

@@ -122,7 +122,10 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
             Network::Shared => Err("the agent was started with --network shared".to_owned()),
         },
     );
-    let firewall = isolation.network().map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports)));
+    let (network_end, network_report) = watch::channel(None);
+    let firewall = isolation
+        .network()
+        .map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports, network_end)));
     let host = host_info::read(&folders, &isolation)?;
     let (host_memory_bytes, build_groups) = (host.memory_bytes, isolation.groups().clone());
     let build_network = isolation.network().map(|network| (network.clone(), args.builds_reach_private_networks));
@@ -281,6 +284,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         build_events,
         benchmark_events,
         disk: disk_report,
+        network: network_report,
         agent,
     };
     reconciler.run(sources, shutdown.clone(), hand_over.clone()).await;

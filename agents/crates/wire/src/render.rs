@@ -25,6 +25,8 @@ pub struct ReportParts<'a> {
     pub disk: Option<agent::DiskStatus>,
     /// The agent's own program, once it is known.
     pub agent: Option<model::AgentStatus>,
+    /// The firewall of apps, where they have networks of their own.
+    pub network: Option<agent::NetworkStatus>,
 }
 
 /// A report as it is sent; `report_id` is given by the link.
@@ -40,6 +42,7 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         volumes: parts.volumes.into_iter().map(volume).collect(),
         disk: parts.disk,
         agent: parts.agent.map(agent_status),
+        network: parts.network,
     }
 }
 

@@ -126,6 +126,21 @@ test('a report tells which version is applied and why one was refused', async ()
   expect(await server()).toMatchObject({ refusedReason: null });
 });
 
+test('a report tells what the agent found at the firewall of apps', async () => {
+  const send = (parts: object) =>
+    world.system((ctx) => recordReport(ctx, { serverId: world.serverId, report: create(ReportSchema, parts) }));
+  const network = async () => (await world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }))).network;
+  await send({ network: { warnings: ['Apps may lack the internet.'] } });
+  expect(await network()).toEqual({ warnings: ['Apps may lack the internet.'], repair: null });
+  await send({ network: { repair: 'The firewall was put back.', repairedUnixMs: 5n } });
+  expect(await network()).toEqual({ warnings: [], repair: { text: 'The firewall was put back.', unixMs: 5 } });
+  await send({ network: { warnings: Array.from({ length: 50 }, () => 'x'.repeat(5000)) } });
+  expect(await network()).toMatchObject({ warnings: Array.from({ length: 10 }, () => expect.any(String)) });
+  // The agent was started with --network shared.
+  await send({});
+  expect(await network()).toBeNull();
+});
+
 test('a benchmark is handed to the server, its rows are kept once, and its best row is told', async () => {
   const runId = await startRun();
   expect((await world.desired()).benchmarks).toMatchObject([

@@ -1,6 +1,14 @@
 // Owns what becomes of an agent's report: what it applied, what runs, and how far its builds, roll-outs and benchmarks are.
-import { type DiskStatus, InstanceState, type InstanceStatus, type Report } from '@fairlead/contract/agent';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type DiskStatus,
+  InstanceState,
+  type InstanceStatus,
+  type NetworkStatus,
+  type Report,
+} from '@fairlead/contract/agent';
 import { isId, parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
 import { recordBenchmarks } from '../benchmark/index.ts';
 import { recordWork } from '../deployment/index.ts';
 import {
@@ -11,7 +19,7 @@ import {
   type OrganizationCtx,
   type SystemCtx,
 } from '../kernel/index.ts';
-import { type DiskView, recordAgent } from '../server/index.ts';
+import { type DiskView, recordAgent, type ServerNetwork, serverNetworkSchema } from '../server/index.ts';
 import { recordVolumes } from '../volume/index.ts';
 
 export interface RecordReportInput {
@@ -42,6 +50,7 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
       desiredEpoch: true,
       desiredNumber: true,
       refusedReason: true,
+      network: true,
     },
   });
   if (server === null) throw new AppError('link.server_unknown', { serverId });
@@ -56,6 +65,9 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
 
   const applied = report.applied ?? { epoch: server.appliedEpoch, number: server.appliedNumber };
   const refusedReason = report.refused === undefined ? null : refusal(report.refused);
+  const network = report.network === undefined ? null : networkOf(report.network);
+  const before = serverNetworkSchema.safeParse(server.network).data ?? null;
+  const networkChanged = !isDeepStrictEqual(network, before);
   await ctx.tx.server.update({
     where: { id: serverId },
     data: {
@@ -64,13 +76,15 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
       appliedNumber: applied.number,
       refusedReason,
       ...(report.disk === undefined ? {} : { disk: diskOf(report.disk) }),
+      ...(networkChanged ? { network: network ?? Prisma.DbNull } : {}),
     },
     select: { id: true },
   });
   const moved =
     applied.epoch !== server.appliedEpoch ||
     applied.number !== server.appliedNumber ||
-    refusedReason !== server.refusedReason;
+    refusedReason !== server.refusedReason ||
+    networkChanged;
   if (moved) await notifyChange(scope, { kind: 'server', id: serverId });
 }
 
@@ -86,6 +100,15 @@ function diskOf(disk: DiskStatus): DiskView {
     volumesBytes: bytes(disk.volumesBytes),
     fullUnixMs: bytes(disk.fullUnixMs),
     warning: clipText(disk.warning, 500),
+  };
+}
+
+const WARNINGS_MAX = 10;
+
+function networkOf({ warnings, repair, repairedUnixMs }: NetworkStatus): ServerNetwork {
+  return {
+    warnings: warnings.slice(0, WARNINGS_MAX).map((warning) => clipText(warning, 500)),
+    repair: repair === '' ? null : { text: clipText(repair, 500), unixMs: Number(BigInt.asUintN(53, repairedUnixMs)) },
   };
 }
 

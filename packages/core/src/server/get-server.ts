@@ -2,7 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { proxySettingsSchema } from '../traffic/index.ts';
-import { type AgentOffer, diskSchema, type GetServerInput, type ServerDetail } from './schema.ts';
+import { type AgentOffer, diskSchema, type GetServerInput, type ServerDetail, serverNetworkSchema } from './schema.ts';
 import { loadServers } from './store.ts';
 
 interface AppRow {
@@ -24,6 +24,7 @@ export async function getServer(
     where: { id: input.serverId, organizationId },
     select: {
       disk: true,
+      network: true,
       proxy: true,
       desiredEpoch: true,
       desiredNumber: true,
@@ -42,6 +43,7 @@ export async function getServer(
   return {
     ...summary,
     disk: diskSchema.safeParse(row.disk).data ?? null,
+    network: serverNetworkSchema.safeParse(row.network).data ?? null,
     proxy: proxySettingsSchema.parse(row.proxy),
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,

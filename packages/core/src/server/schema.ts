@@ -43,6 +43,15 @@ export const diskSchema = z.object({
 });
 export type DiskView = z.infer<typeof diskSchema>;
 
+/** What the agent found when it last looked at the firewall of apps. */
+export const serverNetworkSchema = z.object({
+  /** Whole sentences on what keeps apps from what they may reach, or lets them reach more. */
+  warnings: z.array(z.string()),
+  /** What the agent set right last, a whole sentence; null: nothing since it started. */
+  repair: z.object({ text: z.string(), unixMs: z.number() }).nullable(),
+});
+export type ServerNetwork = z.infer<typeof serverNetworkSchema>;
+
 export const agentTargetSchema = z.enum(['linux-x64', 'linux-arm64']);
 export type AgentTarget = z.infer<typeof agentTargetSchema>;
 
@@ -118,6 +127,8 @@ export type ServerSummary = z.infer<typeof serverSummarySchema>;
 
 export const serverDetailSchema = serverSummarySchema.extend({
   disk: diskSchema.nullable(),
+  /** Null where apps share the server's network. */
+  network: serverNetworkSchema.nullable(),
   proxy: proxySettingsSchema,
   /** "epoch.number" */
   desiredVersion: z.string(),

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use fairlead_network::{Firewall, FirewallError, PublicPorts, remote_resolvers};
+use fairlead_base::clock::unix_ms;
+use fairlead_network::{Firewall, PublicPorts, remote_resolvers};
+use fairlead_wire::agent;
+use tokio::sync::watch;
 
 use crate::cli::ListenArgs;
 
@@ -26,50 +29,79 @@ struct Installed {
     resolvers: BTreeSet<IpAddr>,
 }
 
+/// What one look left: the rules as they stand, and what is told in the report.
+struct Look {
+    installed: Option<Installed>,
+    status: agent::NetworkStatus,
+}
+
 /// Reinstalls the rules whenever they differ from what was installed or the server's resolvers have changed, and forwarding whenever
 /// it is off. Runs for ever.
-pub(crate) async fn keep(firewall: Firewall, ports: PublicPorts) {
+pub(crate) async fn keep(firewall: Firewall, ports: PublicPorts, report: watch::Sender<Option<agent::NetworkStatus>>) {
     let mut installed = None;
     loop {
         let (firewall, ports, before) = (firewall.clone(), ports.clone(), installed.take());
-        let kept = tokio::task::spawn_blocking(move || keep_once(&firewall, &ports, before)).await;
-        installed = match kept {
-            Ok(Ok(installed)) => Some(installed),
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the firewall of apps can't be kept; they may lack the internet");
-                None
+        let told = report.borrow().clone().unwrap_or_default();
+        match tokio::task::spawn_blocking(move || look(&firewall, &ports, before, told)).await {
+            Ok(look) => {
+                installed = look.installed;
+                let status = Some(look.status);
+                report.send_if_modified(|told| std::mem::replace(told, status.clone()) != status);
             }
-            Err(error) => {
-                tracing::error!(%error, "the firewall of apps can't be looked at");
-                None
-            }
-        };
+            Err(error) => tracing::error!(%error, "the firewall of apps can't be looked at"),
+        }
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
-fn keep_once(
-    firewall: &Firewall,
-    ports: &PublicPorts,
-    installed: Option<Installed>,
-) -> Result<Installed, FirewallError> {
+/// Keeps the last repair of the status that was told; its warnings are found anew.
+fn look(firewall: &Firewall, ports: &PublicPorts, before: Option<Installed>, told: agent::NetworkStatus) -> Look {
+    let known = told.warnings;
+    let mut status = agent::NetworkStatus { warnings: Vec::new(), ..told };
+    let warn = |status: &mut agent::NetworkStatus, sentence: String| {
+        // The next look would log it again.
+        if !known.contains(&sentence) {
+            tracing::warn!("{sentence}");
+        }
+        status.warnings.push(sentence);
+    };
     if let Err(error) = firewall.enable_forwarding() {
-        tracing::warn!(%error, "the server can't forward what apps send");
+        warn(&mut status, format!("Apps may lack the internet, because this server does not forward what they send: {error}."));
     }
     match firewall.open_other_firewalls() {
         Ok(opened) if opened.is_empty() => {}
         Ok(opened) => {
-            tracing::info!(chains = opened.join(", "), "another firewall drops what is forwarded; apps pass it now")
+            let chains = opened.join(", ");
+            repaired(&mut status, format!("Another firewall dropped what apps send ({chains}). They pass it now."));
         }
-        Err(error) => tracing::warn!(%error, "another firewall may drop what apps send"),
+        Err(error) => {
+            warn(&mut status, format!("Another firewall of this server may drop what apps send, and can't be changed: {error}."));
+        }
     }
     let resolvers = remote_resolvers();
-    if let Some(installed) = installed {
+    if let Some(before) = before {
         match firewall.list() {
-            Ok(listed) if listed == installed.listed && resolvers == installed.resolvers => return Ok(installed),
-            Ok(listed) if listed == installed.listed => tracing::info!("the server has other resolvers now"),
-            _ => tracing::warn!("another program changed the firewall of apps; it is installed again"),
+            Ok(listed) if listed == before.listed && resolvers == before.resolvers => {
+                return Look { installed: Some(before), status };
+            }
+            Ok(listed) if listed == before.listed => tracing::info!("the server has other resolvers now"),
+            _ => repaired(&mut status, "Another program changed the firewall of apps. It was put back.".to_owned()),
         }
     }
-    Ok(Installed { listed: firewall.install_with(ports, &resolvers)?, resolvers })
+    let installed = match firewall.install_with(ports, &resolvers) {
+        Ok(listed) => Some(Installed { listed, resolvers }),
+        Err(error) => {
+            warn(
+                &mut status,
+                format!("The firewall of apps can't be put in place: {error}. Until it is, apps may lack the internet, or reach more than they should."),
+            );
+            None
+        }
+    };
+    Look { installed, status }
+}
+
+fn repaired(status: &mut agent::NetworkStatus, sentence: String) {
+    tracing::warn!("{sentence}");
+    (status.repair, status.repaired_unix_ms) = (sentence, unix_ms());
 }

@@ -49,6 +49,7 @@ pub(crate) struct Sources {
     pub(crate) build_events: mpsc::UnboundedReceiver<BuildEvent>,
     pub(crate) benchmark_events: mpsc::UnboundedReceiver<BenchmarkEvent>,
     pub(crate) disk: watch::Receiver<DiskReport>,
+    pub(crate) network: watch::Receiver<Option<agent::NetworkStatus>>,
     pub(crate) agent: watch::Receiver<Option<AgentStatus>>,
 }
 
@@ -89,6 +90,7 @@ impl Reconciler {
                 Ok(()) = from.view.changed() => true,
                 Ok(()) = from.routed.changed() => true,
                 Ok(()) = from.disk.changed() => true,
+                Ok(()) = from.network.changed() => true,
                 Ok(()) = from.agent.changed() => true,
                 Some(stats) = from.stats.recv() => {
                     proxy_speaks = true;
@@ -239,6 +241,7 @@ impl Reconciler {
             instances: self.samples.with_uses(&view.instances),
             rollouts: view.rollouts.clone(),
             agent: from.agent.borrow().clone(),
+            network: from.network.borrow().clone(),
             ..ReportParts::default()
         };
         if let Some(state) = &desired.state {

@@ -644,6 +644,21 @@ pub struct Report {
     pub disk: ::core::option::Option<DiskStatus>,
     #[prost(message, optional, tag = "10")]
     pub agent: ::core::option::Option<AgentStatus>,
+    /// Absent where apps share the server's network.
+    #[prost(message, optional, tag = "11")]
+    pub network: ::core::option::Option<NetworkStatus>,
+}
+/// What the agent found when it last looked at the firewall of apps.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NetworkStatus {
+    /// What keeps apps from what they may reach, or lets them reach more, in whole sentences; empty: nothing.
+    #[prost(string, repeated, tag = "1")]
+    pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What the agent set right last, in a whole sentence; empty: nothing since it started.
+    #[prost(string, tag = "2")]
+    pub repair: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub repaired_unix_ms: u64,
 }
 /// The agent's own program, and what becomes of the one that desired state names.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -65,6 +65,7 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
               term: 'Last seen',
               value: server.lastSeenAt === null ? 'Never' : <RelativeTime at={server.lastSeenAt} />,
             },
+            { term: 'Firewall of apps', value: <AppFirewall network={server.network} /> },
             { term: 'Host name', value: <Mono text={host.hostname} /> },
             { term: 'System', value: host.os || '–' },
             { term: 'Kernel', value: <Mono text={host.kernel} /> },
@@ -87,6 +88,17 @@ export function ServerFacts({ server }: { readonly server: ServerDetail }) {
         )}
       </Card>
     </div>
+  );
+}
+
+function AppFirewall({ network }: { readonly network: ServerDetail['network'] }) {
+  if (network === null) return 'None: apps share the network';
+  if (network.warnings.length > 0) return <StateText tone="warn">Needs attention</StateText>;
+  if (network.repair === null) return 'In place';
+  return (
+    <>
+      {network.repair.text} <RelativeTime at={new Date(network.repair.unixMs)} />
+    </>
   );
 }
 

@@ -108,6 +108,7 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
       : [],
     // Whole sentences, each with its reason.
     server.host.isolationOff,
+    server.network?.warnings ?? [],
   ].flat();
   if (warnings.length === 0) return null;
   return (
