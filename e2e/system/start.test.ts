@@ -1,6 +1,6 @@
 // `npm start` as a user sees it: the first start, a second one with all data, one after the supervisor was killed, and the
 // lines it says when it cannot start.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { pidsListeningOn } from '../../tools/lib/listeners.ts';
 import { requestPinned } from '../../tools/lib/pinned-request.ts';
 import { type ProductOptions, type RunningProduct, startProduct } from '../../tools/lib/running-product.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
+import { CONTROL_HOST } from '../../tools/start/control-plane.ts';
 import { PORTS } from '../../tools/start/options.mjs';
 import { AGENT_BINARY } from './harness/assemble.ts';
 import { pasteEnrolment } from './harness/second-server.ts';
@@ -80,6 +81,30 @@ test('the built product stores, sniffs and resizes nothing, and names a refused 
   const dashboard = await signIn(url, ADA);
   const input = { repositoryUrl: 'https://127.0.0.1/private.git' };
   await expect(dashboard.query('source.branches', 'my-organization', input)).rejects.toThrow('source.address_refused');
+});
+
+test('the proxy reaches dashboard and gateway by Unix sockets that only it may enter', async () => {
+  if (product === undefined) throw new Error('nothing runs');
+  const { url, ports, caFile, data } = product;
+  const sockets = join(data, 'agent/control');
+  const statusOf = async (path: string) => {
+    const { status } = await requestPinned({ host: CONTROL_HOST, port: ports.https, path, caFile });
+    return status;
+  };
+  expect(statSync(sockets).mode & 0o777).toBe(0o710);
+  expect([await statusOf('/sign-in'), await statusOf('/agent')]).toEqual([200, 426]);
+  // Whoever listens on their TCP ports in their place is never asked.
+  for (const [name, path, open] of [
+    ['web', '/sign-in', 200],
+    ['gateway', '/agent', 426],
+  ] as const) {
+    const [socket, away] = [join(sockets, `${name}.sock`), join(sockets, 'away')];
+    renameSync(socket, away);
+    await waitFor(async () => (await statusOf(path)) === 502, { what: `${name} out of reach`, timeoutMs: 30_000 });
+    renameSync(away, socket);
+    await waitFor(async () => (await statusOf(path)) === open, { what: `${name} in reach`, timeoutMs: 30_000 });
+  }
+  expect((await fetch(`${url}/sign-in`)).status).toBe(200);
 });
 
 test('a second server joins by the line that the dashboard shows, once', async () => {

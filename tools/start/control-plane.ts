@@ -2,6 +2,7 @@
 // by `npm start` and by the system tests, so that both run the same thing.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { startEmbedded } from '@fairlead/db/embedded';
 import { migrate } from '@fairlead/db/migrate';
 import { ROOT } from '../lib/command.ts';
@@ -120,9 +121,18 @@ export class ControlPlane {
       name,
       command: nodeOf(ROOT),
       // A small young generation: these processes wait more than they compute, and memory is what they would hold.
-      args: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2', resolve(ROOT, script)],
+      args: [
+        '--disable-warning=ExperimentalWarning',
+        '--max-semi-space-size=2',
+        '--import',
+        pathToFileURL(join(ROOT, 'tools/start/control-socket.ts')).href,
+        resolve(ROOT, script),
+      ],
       cwd: ROOT,
-      env: this.#environment,
+      env: {
+        ...this.#environment,
+        FAIRLEAD_CONTROL_SOCKET: join(this.#options.folders.controlSockets, `${name}.sock`),
+      },
       ready,
       readyTimeoutMs: READY_TIMEOUT_MS,
       stopTimeoutMs: STOP_TIMEOUT_MS,
@@ -146,7 +156,6 @@ export class ControlPlane {
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_GATEWAY_HOST: '127.0.0.1',
       FAIRLEAD_GATEWAY_PORT: String(ports.gateway),
-      FAIRLEAD_WEB_PORT: String(ports.web),
       FAIRLEAD_HTTPS_PORT: String(ports.https),
       FAIRLEAD_CONTROL_HOST: CONTROL_HOST,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,

@@ -12,6 +12,8 @@ export interface Folders {
   readonly logs: string;
   readonly logStore: string;
   readonly agent: string;
+  /** Unix sockets of gateway and web, in the folder of the local agent, which lets its proxy in. */
+  readonly controlSockets: string;
   readonly bin: string;
   readonly runtime: string;
   readonly source: string;
@@ -57,6 +59,7 @@ export function layOut(data: string): Folders {
     logs: join(data, 'logs'),
     logStore: join(data, 'log-store'),
     agent: join(data, 'agent'),
+    controlSockets: join(data, 'agent/control'),
     bin: join(data, 'bin'),
     runtime: join(data, 'runtime'),
     source: join(data, 'source'),
@@ -95,6 +98,7 @@ export function openData(folders: Folders): void {
     }
     for (const folder of [folders.agent, folders.bin, folders.runtime])
       mkdirSync(folder, { recursive: true, mode: 0o711 });
+    mkdirSync(folders.controlSockets, { recursive: true, mode: 0o700 });
     if (!existsSync(mark)) writeFileSync(mark, `${JSON.stringify({ format: 1 })}\n`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 const schema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  // An address, not a name: it becomes a route of the local server.
   FAIRLEAD_GATEWAY_HOST: z.union([z.ipv4(), z.ipv6()]).default('127.0.0.1'),
   FAIRLEAD_GATEWAY_PORT: z.coerce.number().int().min(0).max(65535).default(4401),
   FAIRLEAD_INTERNAL_TOKEN_FILE: z.string().min(1),
@@ -13,7 +12,6 @@ const schema = z.object({
   // Without it, beside the logs.
   FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_CONTROL_HOST: z.string().default(''),
-  FAIRLEAD_WEB_PORT: z.coerce.number().int().min(1).max(65535).default(4400),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

@@ -31,9 +31,8 @@ export interface GatewayOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** Where the local server sends requests for the control plane; the gateway's own address is added. */
+  /** Host under which the local server's proxy serves the control plane; empty: it does not. */
   readonly controlHost: string;
-  readonly webAddress: string;
   readonly log: Log;
   readonly clock?: Clock;
   /** How long the body of a request may take that is no artifact. */
@@ -66,14 +65,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const hub = createLiveHub();
   const registry = createSessionRegistry((serverId) => queries.drop(serverId));
   const queries = createLogQueries();
-  const controlRoutes: ControlRoute[] = [];
   const control = createControl({
     database,
     store: options.store,
     secretKeys: options.secretKeys,
     key,
     pinnedKeys,
-    controlRoutes,
+    controlRoutes: routesOf(options),
     connectionPrefix,
     clock,
     log,
@@ -131,7 +129,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const port = await server.listen(options.host, options.port);
-  controlRoutes.push(...routesOf(options, port));
   const ticker = setInterval(registry.tick, tickMs);
   log.info({ port, host: options.host, gateway: options.name }, 'ready');
 
@@ -149,16 +146,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** The local server's proxy fronts the dashboard and, on the same host, this gateway. */
-function routesOf({ controlHost, webAddress, host }: GatewayOptions, port: number): ControlRoute[] {
-  if (controlHost === '') return [];
+function routesOf({ controlHost: host }: GatewayOptions): ControlRoute[] {
+  if (host === '') return [];
   return [
-    { host: controlHost, pathPrefix: '/', address: webAddress },
-    { host: controlHost, pathPrefix: '/agent', address: addressOf(host, port) },
+    { host, pathPrefix: '/', socket: 'web' },
+    { host, pathPrefix: '/agent', socket: 'gateway' },
   ];
-}
-
-/** Where a process on this machine reaches what listens on `host`. */
-function addressOf(host: string, port: number): string {
-  if (host === '0.0.0.0' || host === '::') return `127.0.0.1:${port}`;
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

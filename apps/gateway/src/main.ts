@@ -32,7 +32,6 @@ const gateway = await startGateway({
   host: env.FAIRLEAD_GATEWAY_HOST,
   port: env.FAIRLEAD_GATEWAY_PORT,
   controlHost: env.FAIRLEAD_CONTROL_HOST,
-  webAddress: `127.0.0.1:${env.FAIRLEAD_WEB_PORT}`,
   log,
 });
 

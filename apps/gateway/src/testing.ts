@@ -59,7 +59,6 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
       host: '127.0.0.1',
       port,
       controlHost: '',
-      webAddress: '127.0.0.1:4400',
       log,
       ...change,
     });

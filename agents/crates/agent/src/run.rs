@@ -114,6 +114,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let shutdown = shutdown::on_signal()?;
     let config: AgentConfig = config::read(&folders.config())?;
     let (control_url, ca_file) = (config.control_url.clone(), config.control_ca_file.clone());
+    folders.let_proxy_enter_control()?;
     let ports = network::public_ports(&args.listen);
     let isolation = Isolation::detect(
         &folders,
@@ -249,6 +250,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         routed: routed_end,
         certificates: Certificates::default(),
         access_log: folders.logs().join("access.log"),
+        control_sockets: folders.control(),
     };
     let router = tokio::spawn(router.run());
     // An agent on trial proves itself only from here on, where a proxy and all apps are its own.

@@ -2,8 +2,10 @@
 
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+
+use crate::accounts;
 
 /// Returns a number that differs between data folders, so that two agents on one server don't meet (FNV-1a).
 pub fn fingerprint(root: &Path) -> u64 {
@@ -41,6 +43,7 @@ impl Folders {
             (self.agents(), 0o711),
             (self.authority(), 0o700),
             (self.run(), 0o700),
+            (self.control(), 0o710),
             (self.logs(), 0o700),
             (self.app_logs(), 0o700),
         ] {
@@ -162,6 +165,19 @@ impl Folders {
         self.root.join("run")
     }
 
+    /// Unix sockets of a control plane on this server, `web.sock` and `gateway.sock`: the proxy serves it by them.
+    pub fn control(&self) -> PathBuf {
+        self.root.join("control")
+    }
+
+    /// Lets the proxy's user enter the folder of the control plane's sockets, which no other user may. Without root all is one user.
+    pub fn let_proxy_enter_control(&self) -> io::Result<()> {
+        if rustix::process::geteuid().is_root() {
+            chown(self.control(), Some(0), Some(accounts::proxy_user()?.gid))?;
+        }
+        Ok(())
+    }
+
     /// The proxy's access log and its closed segments.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
@@ -195,6 +211,8 @@ impl Folders {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[test]
@@ -215,6 +233,12 @@ mod tests {
             [folders.trash(), folders.state(), folders.authority(), folders.run(), folders.spool(), folders.logs()]
         {
             assert_eq!(mode(&private), 0o700, "{}", private.display());
+        }
+        folders.let_proxy_enter_control().unwrap();
+        assert_eq!(mode(&folders.control()), 0o710);
+        if rustix::process::geteuid().is_root() {
+            let group = std::fs::metadata(folders.control()).unwrap().gid();
+            assert_eq!(group, accounts::proxy_user().unwrap().gid);
         }
     }
 }

@@ -294,8 +294,8 @@ pub struct Route {
 pub enum RouteTarget {
     /// An app on this server.
     App(AppKey),
-    /// A fixed address, used for the control plane itself.
-    Address(SocketAddr),
+    /// The control plane on this server, by the name of its Unix socket: `web` or `gateway`.
+    ControlSocket(String),
     /// Somewhere else.
     Redirect(Redirect),
 }

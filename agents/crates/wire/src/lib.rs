@@ -75,9 +75,9 @@ pub fn app_key(key: &fairlead_model::AppKey) -> String {
     key.to_string()
 }
 
-/// The proxy's key of a fixed upstream.
-pub fn address_key(address: std::net::SocketAddr) -> String {
-    format!("address/{address}")
+/// The proxy's key of a part of the control plane.
+pub fn control_key(socket: &str) -> String {
+    format!("control/{socket}")
 }
 
 impl From<agent::Version> for fairlead_model::Version {

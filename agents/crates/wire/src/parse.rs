@@ -330,8 +330,8 @@ fn server_ports(at: &str, values: &[String]) -> Result<Vec<SocketAddr>, StateErr
     Ok(ports)
 }
 
-/// Reason why an instance may not have this port of the server. Only unicast addresses of the server itself or its networks
-/// pass: none of another instance, of the metadata service or of the link.
+/// Reason why an instance may not have this port of the server. Refuses wildcard, link-local and multicast addresses, those of
+/// other instances, and IPv4 addresses written as IPv6.
 fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
     if port.port() == 0 {
         return Some("has port 0");
@@ -351,7 +351,7 @@ fn refused_server_port(port: SocketAddr) -> Option<&'static str> {
             ip if ip.is_unspecified() => Some("is a wildcard address"),
             ip if ip.is_unicast_link_local() || v6.scope_id() != 0 => Some("is a link-local address"),
             ip if ip.is_multicast() => Some("is no unicast address"),
-            // It would pass by every rule for IPv4.
+            // It would evade the rules for IPv4.
             ip if ip.to_ipv4().is_some() && !ip.is_loopback() => Some("is an IPv4 address written as IPv6"),
             _ => None,
         },
@@ -370,9 +370,13 @@ fn route(at: &str, spec: agent::RouteSpec) -> Result<Route, StateError> {
     path(&format!("{at}.path_prefix"), &spec.path_prefix)?;
     let target = match spec.target {
         Some(agent::route_spec::Target::App(app)) => RouteTarget::App(key(at, &app.app_id, &app.environment_id)?),
-        Some(agent::route_spec::Target::Address(address)) => RouteTarget::Address(
-            address.parse().map_err(|_| wrong(&format!("{at}.address"), "is not an IP address and port"))?,
-        ),
+        Some(agent::route_spec::Target::ControlSocket(name)) => {
+            // It becomes the name of a file.
+            if name != "web" && name != "gateway" {
+                return Err(wrong(&format!("{at}.control_socket"), "is neither web nor gateway"));
+            }
+            RouteTarget::ControlSocket(name)
+        }
         Some(agent::route_spec::Target::Redirect(to)) => RouteTarget::Redirect(traffic(at, "redirect", redirect(&to))?),
         None => return Err(wrong(&format!("{at}.target"), "is missing")),
     };

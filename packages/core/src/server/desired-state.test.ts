@@ -95,14 +95,14 @@ test('no app takes the host of the control plane', () => {
       },
     ],
     controlRoutes: [
-      { host: 'fairlead.localhost', pathPrefix: '/', address: '127.0.0.1:4400' },
-      { host: 'fairlead.localhost', pathPrefix: '/agent', address: '127.0.0.1:4401' },
+      { host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' },
+      { host: 'fairlead.localhost', pathPrefix: '/agent', socket: 'gateway' },
     ],
   });
   expect(state.routes.map(({ host, pathPrefix, target }) => [host, pathPrefix, target.case])).toEqual([
     ['sly.test', '/', 'app'],
-    ['fairlead.localhost', '/', 'address'],
-    ['fairlead.localhost', '/agent', 'address'],
+    ['fairlead.localhost', '/', 'controlSocket'],
+    ['fairlead.localhost', '/agent', 'controlSocket'],
   ]);
 });
 
@@ -168,7 +168,7 @@ test('a route comes and goes with its domain, an app with its deletion, each as 
 });
 
 test('only the local server fronts the control plane', async () => {
-  const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', address: '127.0.0.1:4400' }];
+  const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' as const }];
   const { serverId } = world;
   const sealer = createSecretSealer(world.keys);
   const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes, sealer }));

@@ -112,8 +112,8 @@ export interface BenchmarkPlanRow {
 export interface ControlRoute {
   readonly host: string;
   readonly pathPrefix: string;
-  /** IP address and port on that server. */
-  readonly address: string;
+  /** Which part of the control plane answers. */
+  readonly socket: 'web' | 'gateway';
 }
 
 export interface AgentRow {
@@ -352,6 +352,6 @@ function appRoutes(row: PlacementRow): RouteSpec[] {
   });
 }
 
-function controlRoute({ host, pathPrefix, address }: ControlRoute): RouteSpec {
-  return create(RouteSpecSchema, { host, pathPrefix, target: { case: 'address', value: address } });
+function controlRoute({ host, pathPrefix, socket }: ControlRoute): RouteSpec {
+  return create(RouteSpecSchema, { host, pathPrefix, target: { case: 'controlSocket', value: socket } });
 }

@@ -92,6 +92,8 @@ pub(crate) struct Router {
     pub(crate) certificates: Certificates,
     /// Where the proxy writes its access log.
     pub(crate) access_log: PathBuf,
+    /// Folder of the control plane's Unix sockets, where it runs on this server.
+    pub(crate) control_sockets: PathBuf,
 }
 
 impl Router {
@@ -126,7 +128,7 @@ impl Router {
         let hosts = routes::local_hosts(state);
         let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
         let access_log_path = self.access_log.to_string_lossy().into_owned();
-        let snapshot = ProxySnapshot { access_log_path, ..routes::snapshot(state, &view.upstreams, certificates) };
+        let snapshot = ProxySnapshot { access_log_path, ..routes::snapshot(state, &view.upstreams, certificates, &self.control_sockets) };
         let outcome = self.offer(&snapshot).await;
         let accepted = outcome.is_ok();
         let problem = match outcome {

@@ -1,10 +1,10 @@
 //! Desired routes and running instances to the proxy's snapshot: pure. The proxy gets the whole table each time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
-use fairlead_model::{AppKey, DesiredState, RouteTarget};
+use fairlead_model::{AppKey, DesiredState, RouteTarget, UpstreamAddress};
 use fairlead_runtime::rollout::Upstream;
 use fairlead_wire::local::{ProxyApp, ProxyCertificate, ProxyRoute, ProxySnapshot, ProxyUpstream};
 use fairlead_wire::{app_traffic_message, proxy_settings_message, redirect_message, route_policy_message};
@@ -20,6 +20,7 @@ pub(crate) fn snapshot(
     state: &DesiredState,
     upstreams: &BTreeMap<AppKey, Vec<Upstream>>,
     certificates: Vec<ProxyCertificate>,
+    control_sockets: &Path,
 ) -> ProxySnapshot {
     let mut apps: BTreeMap<String, ProxyApp> = BTreeMap::new();
     let mut routes = Vec::with_capacity(state.routes.len());
@@ -32,12 +33,12 @@ pub(crate) fn snapshot(
                 let wake_timeout_ms = sleepy.map_or(0, |scale| milliseconds(scale.wake_timeout));
                 Some(ProxyApp { traffic, wake_timeout_ms, ..app(key, upstreams.get(key).map_or(&[], Vec::as_slice)) })
             }
-            RouteTarget::Address(address) => Some(fixed(*address)),
+            RouteTarget::ControlSocket(name) => Some(control(name, control_sockets)),
             RouteTarget::Redirect(_) => None,
         };
         let redirect = match &route.target {
             RouteTarget::Redirect(redirect) => Some(redirect_message(redirect)),
-            RouteTarget::App(_) | RouteTarget::Address(_) => None,
+            RouteTarget::App(_) | RouteTarget::ControlSocket(_) => None,
         };
         routes.push(ProxyRoute {
             host: route.host.clone(),
@@ -76,8 +77,10 @@ fn milliseconds(time: Duration) -> u32 {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
-fn fixed(address: SocketAddr) -> ProxyApp {
-    let app_key = fairlead_wire::address_key(address);
+/// Nobody but the proxy's user enters the folder of its socket, so no other program can answer in its place.
+fn control(name: &str, sockets: &Path) -> ProxyApp {
+    let app_key = fairlead_wire::control_key(name);
+    let address = UpstreamAddress::Unix { path: sockets.join(format!("{name}.sock")), owner: None };
     let upstream = ProxyUpstream {
         instance_id: app_key.clone(),
         address: address.to_string(),
@@ -89,6 +92,7 @@ fn fixed(address: SocketAddr) -> ProxyApp {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
     use std::time::Duration;
 
     use fairlead_model::{AppId, EnvironmentId, InstanceId, Route};
@@ -104,17 +108,21 @@ mod tests {
             target,
             policy: Default::default(),
         };
-        let address = "127.0.0.1:4400".parse().unwrap();
+        let sockets = Path::new("/data/control");
         let mut state = super::super::empty_state();
         state.routes = vec![
             route("a.localhost", RouteTarget::App(key.clone())),
             route("a.example.com", RouteTarget::App(key.clone())),
-            route("fairlead.localhost", RouteTarget::Address(address)),
+            route("fairlead.localhost", RouteTarget::ControlSocket("web".into())),
         ];
-        let made = snapshot(&state, &BTreeMap::new(), Vec::new());
+        let made = snapshot(&state, &BTreeMap::new(), Vec::new(), sockets);
         assert_eq!((made.routes.len(), made.apps.len()), (3, 2));
         assert!(made.apps.iter().any(|app| app.upstreams.is_empty() && app.measured));
+        let control: Vec<&str> =
+            made.apps.iter().flat_map(|app| &app.upstreams).map(|one| one.address.as_str()).collect();
+        assert_eq!(control, ["unix:/data/control/web.sock"]);
         let instance = InstanceId::parse("ins_1").unwrap();
+        let address: SocketAddr = "127.0.0.1:4400".parse().unwrap();
         let upstreams = BTreeMap::from([(
             key.clone(),
             vec![Upstream {
@@ -126,7 +134,7 @@ mod tests {
                 side: "dep_1/new".into(),
             }],
         )]);
-        let made = snapshot(&state, &upstreams, Vec::new());
+        let made = snapshot(&state, &upstreams, Vec::new(), sockets);
         let upstreams: Vec<&ProxyUpstream> = made.apps.iter().flat_map(|app| &app.upstreams).collect();
         assert!(upstreams.iter().any(|one| one.draining && one.weight == Some(7) && one.side == "dep_1/new"));
         assert!(made.apps.iter().all(|app| app.wake_timeout_ms == 0));
@@ -149,7 +157,7 @@ mod tests {
                 scale: Some(scale),
             };
             state.apps.insert(key.clone(), spec);
-            let made = snapshot(&state, &BTreeMap::new(), Vec::new());
+            let made = snapshot(&state, &BTreeMap::new(), Vec::new(), sockets);
             assert!(made.apps.iter().any(|app| app.measured && app.wake_timeout_ms == waits));
         }
         assert_eq!(local_hosts(&state).into_iter().collect::<Vec<_>>(), ["a.localhost", "fairlead.localhost"]);

@@ -515,7 +515,7 @@ pub struct RouteSpec {
     pub path_prefix: ::prost::alloc::string::String,
     #[prost(message, optional, tag = "5")]
     pub policy: ::core::option::Option<crate::traffic::RoutePolicy>,
-    #[prost(oneof = "route_spec::Target", tags = "3, 4, 6")]
+    #[prost(oneof = "route_spec::Target", tags = "3, 6, 7")]
     pub target: ::core::option::Option<route_spec::Target>,
 }
 /// Nested message and enum types in `RouteSpec`.
@@ -524,11 +524,12 @@ pub mod route_spec {
     pub enum Target {
         #[prost(message, tag = "3")]
         App(super::AppTarget),
-        /// A fixed address on this server, used for the control plane itself.
-        #[prost(string, tag = "4")]
-        Address(::prost::alloc::string::String),
         #[prost(message, tag = "6")]
         Redirect(crate::traffic::Redirect),
+        /// The control plane, where it runs on this server: the name of a Unix socket, "web" or "gateway", in the folder `control` of the
+        /// agent's data folder, which only the proxy's user enters.
+        #[prost(string, tag = "7")]
+        ControlSocket(::prost::alloc::string::String),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
