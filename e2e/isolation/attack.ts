@@ -18,15 +18,15 @@ export type Mode = 'full' | 'weaker';
 export type From = 'app' | 'build' | 'outside';
 type Value = string | number | boolean | readonly string[];
 
-/** What shows that an attack succeeded. */
+/** Evidence that an attack succeeded. */
 export type Proof =
   /** It brought back the token of this target. */
   | { readonly token: string }
-  /** It brought back something like this. */
+  /** It brought back a text that matches this. */
   | { readonly matches: RegExp }
   /** This target received what it sent, from that address if one is named. */
   | { readonly arrivesAt: string; readonly as?: string }
-  /** So many connections were open at this target at once. */
+  /** More connections than this were open at this target at once. */
   | { readonly floods: string; readonly above: number };
 
 export interface Attack {
@@ -35,19 +35,19 @@ export interface Attack {
   readonly family: 'v4' | 'v6' | '-';
   readonly from: From;
   readonly what: string;
-  /** Wall that stops it in the full mode. */
+  /** Protection that stops it in the full mode. */
   readonly wall: string;
-  /** In the weaker mode. */
+  /** Sentence that admits it in the weaker mode, or `closed` if that mode stops it too. */
   readonly weaker: 'closed' | Sentence;
   /** Function of attack.py. Words in braces are placeholders, which have other values for the control. */
   readonly technique: string;
   readonly args: Readonly<Record<string, Value>>;
   readonly proof: Proof;
-  /** As a plain process without any wall: whose, and with what other arguments. */
+  /** Positive control, a process without isolation: its user, and arguments that differ. */
   readonly control: { readonly as: 'user' | 'root'; readonly args?: Readonly<Record<string, Value>> };
-  /** Traffic that the check makes while the attack lasts; the control takes a port of its own for it. */
+  /** Traffic that the check makes during the attack; the control uses another port. */
   readonly meanwhile?: 'deploy' | 'visit';
-  /** There is nothing to attack in the other mode. */
+  /** Mode in which alone there is something to attack. */
   readonly only?: 'full';
   /** Belongs to the short form in `npm test`. */
   readonly short?: true;

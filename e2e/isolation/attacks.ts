@@ -1,5 +1,5 @@
-// The attacks of `npm run check:isolation`, as data: who tries what, which wall stops it, and whether the weaker mode lacks that
-// wall. A row that is open in the weaker mode names the sentence by which the server's page tells so.
+// Table of the attacks of `npm run check:isolation`: who tries what, which protection stops it (`wall`), and whether the weaker
+// mode lacks it. A row that is open in the weaker mode names the sentence of the server's page that says so.
 import { APP_ATTACKS } from './app-attacks.ts';
 import { type Attack, datagram, get, PORTS } from './attack.ts';
 import { BUILD_ATTACKS } from './build-attacks.ts';
@@ -8,7 +8,7 @@ import { NETWORK_ATTACKS } from './network-attacks.ts';
 
 export const ATTACKS: readonly Attack[] = [...APP_ATTACKS, ...NETWORK_ATTACKS, ...BUILD_ATTACKS];
 
-/** What apps may do in both modes: a wall that stops these is too high. */
+/** Attempts that must succeed in both modes. */
 export const ALLOWED: readonly Pick<Attack, 'id' | 'what' | 'technique' | 'args' | 'proof'>[] = [
   {
     id: 'allowed-internet-v4',

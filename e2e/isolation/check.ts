@@ -57,7 +57,7 @@ export async function checkIsolation({ modes, note }: CheckOptions): Promise<Par
   }
 }
 
-/** The full mode is what an agent of root chooses by itself. */
+/** An agent that runs as root chooses the full mode by itself. */
 async function argsOf(mode: Mode): Promise<readonly string[]> {
   if (mode === 'full') return [];
   const { output } = await run(AGENT_BINARY, ['run', '--help']);
@@ -87,13 +87,13 @@ export function problemsOfSentences(full: readonly string[], weaker: readonly st
   const named = new Set(ATTACKS.flatMap(({ weaker }) => (weaker === 'closed' ? [] : [weaker])));
   for (const key of Object.keys(SENTENCES) as Sentence[]) {
     const shown = weaker.filter((sentence) => SENTENCES[key].test(sentence)).length;
-    if (!named.has(key)) problems.push(`no attack proves the sentence ${key}`);
+    if (!named.has(key)) problems.push(`no attack covers the sentence ${key}`);
     if (shown !== 1) problems.push(`the weaker mode's page shows the sentence ${key} ${shown} times`);
     if (full.some((sentence) => SENTENCES[key].test(sentence))) problems.push(`the full mode's page shows ${key}`);
   }
   for (const sentence of weaker.filter((each) => !full.includes(each) && !REASON.test(each))) {
     if (!Object.values(SENTENCES).some((known) => known.test(sentence)))
-      problems.push(`no attack proves what the weaker mode's page says: ${sentence}`);
+      problems.push(`no attack covers what the weaker mode's page says: ${sentence}`);
   }
   return problems;
 }

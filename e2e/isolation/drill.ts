@@ -19,15 +19,15 @@ import { type Answer, type Attempt, judge, type Verdict } from './verdict.ts';
 export interface Outcome {
   readonly id: string;
   readonly attack: Verdict;
-  /** The same without any wall, which has to succeed. */
+  /** The same attempt without isolation, which has to succeed. */
   readonly control: Verdict;
 }
 
 export interface ModeResult {
   readonly outcomes: readonly Outcome[];
-  /** What apps may do, and whether they can. */
+  /** Results of the attempts that apps may make. */
   readonly allowed: readonly { readonly id: string; readonly attack: Verdict }[];
-  /** As the server's page shows them. */
+  /** Sentences of the server's page about reduced isolation. */
   readonly sentences: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface DrillMode {
 /** A server in one mode. */
 export interface ServerUnderAttack extends DrillMode {
   readonly id: ServerId;
-  /** Of its agent. */
+  /** Ports of its agent. */
   readonly folder: string;
   readonly httpsPort: number;
   readonly metricsPort: number;
@@ -57,11 +57,11 @@ type Run = (attempts: readonly Attempt[]) => Promise<readonly Answer[]>;
 
 /** A user that no app and no service has. */
 const PLAIN_USER = 61_616;
-/** So many that they fit into the path of a request. */
+/** Most attempts that fit into the path of a request. */
 const BATCH = 12;
-/** How long an app that was attacked while it is deployed does not listen. */
+/** Time that an attacked app waits before it listens. */
 const DEPLOY_WINDOW_MS = 4000;
-/** How long a control waits for visitors. */
+/** Time that a control waits for visitors. */
 const CONTROL_SECONDS = 3;
 const BUILD_TIMEOUT_MS = 120_000;
 const MISSING: Verdict = { verdict: 'could not run', detail: 'it was not tried' };
@@ -393,7 +393,7 @@ class Drill {
   }
 }
 
-/** Whether SIGUSR2 is in the process's mask of caught signals (proc_pid_status(5)). */
+/** Reports whether SIGUSR2 is in the process's mask of caught signals (proc_pid_status(5)). */
 function catchesUserSignal(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/status`)) return false;
   const caught = /^SigCgt:\t([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';

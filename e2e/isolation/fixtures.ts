@@ -46,7 +46,7 @@ export class Stand {
     this.tokens = Object.fromEntries(TOKENS.map((name) => [name, `${name}-${randomBytes(8).toString('hex')}`]));
   }
 
-  /** `outside`: what a command begins with to run outside of the server. */
+  /** `outside`: prefix of a command that runs outside of the server. */
   static async open(outside: readonly string[]): Promise<Stand> {
     const stand = new Stand(outside);
     try {
@@ -103,7 +103,7 @@ export class Stand {
     });
   }
 
-  /** What arrived since the record was that long. Datagrams that were sent are given a moment. */
+  /** Returns the arrivals after that length of the record. Waits a moment for datagrams that were sent. */
   async arrivals(before: number, nonce: string, proof: Attack['proof']): Promise<readonly Arrival[]> {
     const read = () =>
       readFileSync(this.#record)
@@ -210,7 +210,7 @@ export class Stand {
   }
 }
 
-/** What attack.py printed. */
+/** Parses the output of attack.py. */
 export function readAnswers(stdout: string, failure: string): readonly Answer[] {
   const lines = stdout.split('\n').filter((line) => line.startsWith('{"id"'));
   if (lines.length === 0) throw new Error(`the attacks said nothing: ${failure}`);

@@ -5,7 +5,7 @@ import type { Files } from '../system/harness/repository.ts';
 
 export const PYTHON = '/usr/bin/python3';
 export const ATTACK_PROGRAM = join(import.meta.dirname, 'attack.py');
-/** Before each line of a build's log that is a report. */
+/** Prefix of the lines of a build's log that are reports. */
 export const REPORT = 'attack-report ';
 
 const manifest = (scripts: Readonly<Record<string, string>>) =>
@@ -35,11 +35,11 @@ export function hostileApp(): Files {
 
 export interface VictimOptions {
   readonly token: string;
-  /** `host`: where HOST says; `wide`: on all addresses; `socket`: on its Unix socket; `late`: once SIGUSR2 comes. */
+  /** `host`: on the address in HOST; `wide`: on all addresses; `socket`: on its Unix socket; `late`: after SIGUSR2. */
   readonly listens: 'host' | 'wide' | 'socket' | 'late';
 }
 
-/** Answers everybody with its token and what it was told of the visitor. */
+/** Answers each request with its token and its X-Forwarded-For header. */
 export function victim({ token, listens }: VictimOptions): Files {
   const listen = {
     host: 'server.listen({ port: Number(process.env.PORT), host: process.env.HOST, reusePort: process.env.HOST !== undefined });',

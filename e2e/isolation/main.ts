@@ -2,8 +2,8 @@
 // service, in the full and in the weaker mode. `-- --mode weaker` runs one mode, `-- ID…` some attacks, `-- --short` what `npm
 // test` does. Needs root.
 //
-// succeeded: an attack brought back what it was after, or could not run. Each attack is made again by a plain process without any
-// wall, and has to succeed there. In the weaker mode exactly the rows marked open may succeed, and the server's page has to say so.
+// `succeeded` counts attacks that reached their aim or could not run. A process without isolation repeats each attack as a
+// control, and has to succeed. In the weaker mode exactly the rows marked open may succeed, and the server's page has to say so.
 import { parseArgs } from 'node:util';
 import { IP, NFTABLES, PYTHON, requirePrograms } from '../../tools/test/debian.ts';
 import type { Mode } from './attack.ts';

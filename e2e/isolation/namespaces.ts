@@ -31,7 +31,7 @@ export const HOSTS = {
 export const DEVICE = 'wan0';
 
 export interface World {
-  /** What a command begins with to run on the server or outside of it. Not `ip netns exec`: that hides the control groups. */
+  /** Prefixes of commands that run on the server or outside of it. Not `ip netns exec`: that hides the control groups. */
   readonly onServer: readonly string[];
   readonly outside: readonly string[];
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export async function openWorld(): Promise<World> {
     for (const host of Object.values(HOSTS)) {
       await world(`ip address add ${host}/${host.includes(':') ? '128 nodad' : '32'} dev lo`);
     }
-    // The world takes every packet, so that walls are the server's.
+    // The world accepts every packet, so that only the server stops any.
     await world(
       'sysctl -qw net.ipv4.conf.all.accept_source_route=1 net.ipv4.conf.wan0.accept_source_route=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_forward=1',
     );

@@ -98,7 +98,7 @@ function addressOf(link: Link | undefined, family: string): string | undefined {
   return link?.addr_info.find((one) => one.family === family && one.scope === 'global')?.local;
 }
 
-/** Of the server's end of this link, or of its own link to the world, as it is named from there. */
+/** Link-local address of the server's end of this link, or of its own link to the world, with the interface to reach it. */
 async function linkLocalOf(link: Link | undefined): Promise<string> {
   const end = (await linksOf([])).find((one) =>
     link === undefined ? one.ifname === DEVICE : one.ifindex === link.link_index,

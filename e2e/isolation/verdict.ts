@@ -1,4 +1,4 @@
-// Judges what an attack brought back. Anything that neither reached its aim nor was stopped counts as not run.
+// Judges the answers of attacks. An attack that neither reached its aim nor was stopped counts as one that could not run.
 import type { Proof } from './attack.ts';
 import type { Arrival } from './targets.ts';
 
@@ -9,7 +9,7 @@ export interface Attempt {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** What attack.py says of one attempt. */
+/** Answer of attack.py to one attempt. */
 export interface Answer {
   readonly id?: string;
   readonly got?: string;
@@ -23,10 +23,10 @@ export interface Verdict {
 }
 
 export interface Evidence {
-  /** By the names of targets. */
+  /** Tokens by the names of targets. */
   readonly tokens: Readonly<Record<string, string>>;
   readonly arrivals: readonly Arrival[];
-  /** What this attempt sent, if it sends something to be recognized by. */
+  /** Nonce by which a target recognizes this attempt, if it sends one. */
   readonly nonce: string;
 }
 
@@ -39,7 +39,7 @@ export function judge(proof: Proof, answer: Answer, evidence: Evidence): Verdict
   return { verdict: 'stopped', detail: `got something else: ${brief(answer.got)}` };
 }
 
-/** What proves that it succeeded; undefined when nothing does. */
+/** Returns the evidence that it succeeded; undefined if there is none. */
 function prove(proof: Proof, { got }: Answer, { tokens, arrivals, nonce }: Evidence): string | undefined {
   if ('floods' in proof) {
     const open = Math.max(0, ...arrivals.filter(({ token }) => token === tokens[proof.floods]).map((one) => one.open));

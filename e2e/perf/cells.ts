@@ -108,7 +108,7 @@ export const CELLS: readonly Cell[] = [
     what: 'plain HTTP/1.1 keepalive, 200 clients, 13 B',
     secure: false,
     clients: 200,
-    // Rows of different paths are in no ratio: with its app on a Unix socket, Fairlead is set against nginx that has one too.
+    // A ratio compares rows of the same path only: Fairlead with its app on a Unix socket against nginx with one.
     also: ['fairlead_unix', 'nginx_unix'],
     targets: [cpu(0.7), { ...cpu(0.7, 0.6), of: 'fairlead_unix', against: 'nginx_unix' }, noErrors],
   },

@@ -1,5 +1,6 @@
-// `npm run check:network-scale`: a thousand instances on one server, each in a network of its own, all reached; then none, and
-// nothing of them is left. Needs root, nftables, and about 10 MB of memory an instance. `-- --count N` for fewer.
+// `npm run check:network-scale`: starts a thousand instances on one server, each in its own network, and reaches all of them.
+// Then it stops them and checks that nothing of them is left. Needs root, nftables, and about 10 MB of memory an instance.
+// `-- --count N` for fewer.
 // Last line: `networks N, left L`: devices, routes, rules and namespaces of the machine beyond those from before.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -56,7 +57,7 @@ function left(now: Readonly<Record<string, number>>): number {
   return Object.entries(now).reduce((sum, [what, count]) => sum + Math.max(0, count - (before[what] ?? 0)), 0);
 }
 
-/** What the whole machine has now. */
+/** Counts on the whole machine now. */
 function counts(): Record<string, number> {
   const lineCount = (text: string) => text.split('\n').filter((line) => line.trim() !== '').length;
   return {

@@ -1,5 +1,5 @@
-// `npm run perf:network`: what a network of its own costs an app: its start, and new connections to it, beside an app that shares
-// the server's network. Pairs are interleaved; prints medians with 95 % intervals, judges none. It repeats a test of the runtime, so
+// `npm run perf:network`: the cost of an app's own network for its start and for new connections, beside an app that shares the
+// server's network. Pairs are interleaved; prints medians with 95 % intervals, judges none. It repeats a test of the runtime, so
 // shims and hand-over are the agent's own. Needs root and nftables. `-- --rounds N`, `-- --profile dev` for what tests have built.
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '30' },
     profile: { type: 'string', default: PROFILE },
-    /** After so long it is ended. */
+    /** Time limit of the test. */
     minutes: { type: 'string', default: '10' },
   },
 });

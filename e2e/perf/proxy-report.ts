@@ -6,7 +6,7 @@ import type { Failure } from './measure.ts';
 const BASELINES: Readonly<Record<AppPath, string>> = { loopback: 'nginx', 'unix-socket': 'nginx_unix' };
 const KIB = 1024;
 
-/** Rows of different paths are in no ratio. */
+/** Path of a proxy to its app. A ratio compares rows of the same path only. */
 export type AppPath = 'loopback' | 'unix-socket';
 
 /** One round of one proxy in one cell. */
@@ -14,7 +14,7 @@ export interface Row {
   readonly cell: string;
   readonly name: string;
   readonly mode: string;
-  /** How its proxy reaches the app. */
+  /** Path of its proxy to the app. */
   readonly app_path: AppPath;
   readonly clients: number;
   readonly requests: number;

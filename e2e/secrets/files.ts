@@ -30,7 +30,7 @@ async function pathsIn(root: string): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** What runs meanwhile removes files of its own. */
+/** Returns null for a file that its program has removed meanwhile. */
 function unlessGone(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;

@@ -146,7 +146,7 @@ export function loaded(text: string): Files {
   };
 }
 
-/** The same with so many random bytes that its build adds; ends at once where the proxy has that address, which no other server's app reaches. */
+/** The same with so many random bytes that its build adds. Ends at once on the server whose proxy has the address `failsAt`. */
 export function loadedFor(text: string, { ballastBytes = 0, failsAt = '' }): Files {
   const [host, port] = failsAt.split(':');
   const head =

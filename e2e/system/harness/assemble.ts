@@ -22,7 +22,7 @@ export interface SystemOptions {
   readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
   /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
   readonly durable?: boolean;
-  /** Where the agent's proxy listens; loopback unless it says otherwise. */
+  /** Address that the agent's proxy listens on. Default: loopback. */
   readonly address?: string;
   /** Options of the agent's `run`. */
   readonly agentArgs?: readonly string[];

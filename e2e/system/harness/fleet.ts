@@ -21,7 +21,7 @@ export interface FleetServer {
   readonly folder: string;
   /** Its own address; `cut` and `mend` are its cable. */
   readonly namespace: Namespace;
-  /** Where its proxy serves HTTPS. */
+  /** Address at which its proxy serves HTTPS. */
   readonly httpsAddress: string;
   summary(): Promise<ServerSummary>;
   /** One request from outside, over its link. */

@@ -19,7 +19,7 @@ export interface Gates {
   close(): Promise<void>;
 }
 
-/** For an agent whose apps and builds ask at gates: from networks of their own they reach no port of the server. */
+/** Options of an agent whose apps and builds ask at gates, which are ports of the server: own networks would refuse them. */
 export const GATES_ARGS = ['--network', 'shared'] as const;
 
 const ARRIVAL_TIMEOUT_MS = 120_000;

@@ -1,5 +1,5 @@
-// Opening a server's network to an app: needs `server.write` and a fresh session on every way to it, and each refusal has a
-// positive control.
+// Tests that each procedure that opens a server's network to an app needs `server.write` and a fresh session. Each refusal has
+// a positive control.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';

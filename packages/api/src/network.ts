@@ -1,4 +1,4 @@
-// Permission to open a server's network to an app: `server.write` in the organization, because it concerns everything on the
+// Requires `server.write` in the organization to open a server's network to an app, because that concerns everything on the
 // server. Each `find` locks the app, so that the settings it compares are those that the resolver finds.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type { AppId, DeploymentId, EnvironmentId, ReleaseId } from '@fairlead/contract/ids';
@@ -41,7 +41,7 @@ function needsServerWrite<Input>(
   };
 }
 
-/** Settings that stay the same need nothing: a form may send all of them. */
+/** Settings that stay the same need no permission: a form may send all of them. */
 export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `privateNetwork` or `serverPorts`', {
   reads: ['appId', 'environmentId'],
   denied: 'config.network_closed',
@@ -61,7 +61,7 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
 
 const wider = 'if the release opens more of the network than the settings do now';
 
-/** A release brings its own settings along, also those that were taken back since. */
+/** A release brings its own settings along, also those that were closed since. */
 export const reopensNetwork = needsServerWrite<PlaceInput & { readonly releaseId: ReleaseId }>(wider, {
   reads: ['appId', 'environmentId', 'releaseId'],
   denied: 'release.network_closed',
@@ -86,7 +86,7 @@ export const retriesReopening = needsServerWrite<{ readonly deploymentId: Deploy
   },
 });
 
-/** The server that is added runs the newest settings or, before the next build, those of what is live. */
+/** The added server runs the newest settings or, before the next build, those of the live release. */
 export const opensAnotherServer = needsServerWrite<PlaceInput>(
   'for an app with private network access or server ports',
   {
@@ -131,7 +131,7 @@ async function opensMore(
   return !isWithinNetwork(await loadSettings(core, release.configId), settings);
 }
 
-/** Placement that verbs take: in the named environment, else the oldest. */
+/** Returns the placement in the named environment, else the oldest. */
 function findPlace({ tx, organizationId }: OrganizationCtx, { appId, environmentId }: PlaceInput) {
   return tx.placement.findFirst({
     where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },

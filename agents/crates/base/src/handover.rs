@@ -16,11 +16,11 @@ use rustix::net::{
 };
 use tokio::io::{AsyncWriteExt, Interest};
 
-/// Most sockets of one request.
+/// Limit of sockets per request.
 pub const SOCKETS_MAX: u8 = 16;
-/// Limit of an answer to a caller that blocks.
+/// Time limit of `ask_blocking`.
 const ANSWER_TIMEOUT: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
-/// Number of an error that has none of its own (errno(3)).
+/// Code of an error without a number of its own (errno(3)).
 const EIO: u8 = 5;
 /// Bytes of a request.
 pub const REQUEST_BYTES: usize = 2;
@@ -39,7 +39,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Asks for sockets that can connect to this address.
+    /// Request for sockets that can connect to this address.
     pub fn sockets_for(address: SocketAddr, count: u8) -> Self {
         if address.is_ipv4() { Self::Ipv4(count) } else { Self::Ipv6(count) }
     }
@@ -54,7 +54,7 @@ impl Request {
         }
     }
 
-    /// Decodes it; `None`: it is none.
+    /// Decodes it; `None`: the bytes are no request.
     pub fn read(bytes: [u8; REQUEST_BYTES]) -> Option<Self> {
         match bytes {
             [b'4', count @ 1..=SOCKETS_MAX] => Some(Self::Ipv4(count)),
@@ -66,7 +66,7 @@ impl Request {
     }
 }
 
-/// Answers a request. Never blocks on a socket that doesn't.
+/// Answers a request. Never blocks.
 pub fn answer(to: impl AsFd, result: Result<&[BorrowedFd<'_>], &io::Error>) -> io::Result<()> {
     // An error number fits: those of Linux end at 133.
     let code = match result {
@@ -108,14 +108,14 @@ pub fn receive(from: impl AsFd) -> io::Result<Vec<OwnedFd>> {
     }
 }
 
-/// Asks the shim that listens at `path`, and waits for its answer. For callers with tokio; a time limit is theirs.
+/// Asks the shim that listens at `path`, and waits for its answer. The caller sets the time limit.
 pub async fn ask(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
     let mut stream = tokio::net::UnixStream::connect(path).await?;
     stream.write_all(&request.bytes()).await?;
     stream.async_io(Interest::READABLE, || receive(&stream)).await
 }
 
-/// The same for callers that may block.
+/// Does the same as `ask`, but blocks the calling thread.
 pub fn ask_blocking(path: &Path, request: Request) -> io::Result<Vec<OwnedFd>> {
     let mut stream = UnixStream::connect(path)?;
     stream.write_all(&request.bytes())?;

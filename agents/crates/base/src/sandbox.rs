@@ -1,5 +1,5 @@
-//! Sandbox of files and TCP ports (Landlock) and system calls (seccomp) that a process and its children can't leave. Apps and builds share this
-//! definition. A sandbox is made before the fork; entering it makes system calls only.
+//! Sandbox of files and TCP ports (Landlock) and system calls (seccomp) that a process and its children can't leave. Apps and
+//! builds share this definition. A sandbox is made before the fork; entering it makes system calls only.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -293,8 +293,8 @@ fn programs() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     Ok(programs)
 }
 
-/// Refuses the sockets that Landlock's rules of TCP ports miss. Programs take the error for a kernel without the protocol, and
-/// use TCP.
+/// Refuses the sockets that Landlock's rules for TCP ports miss. The error means a kernel without the protocol, so programs
+/// use TCP instead.
 fn twins() -> Result<BpfProgram, seccompiler::BackendError> {
     let one = |argument, value: libc::c_int| {
         let value = u64::from(value.cast_unsigned());

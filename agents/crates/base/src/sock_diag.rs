@@ -33,7 +33,7 @@ const ESTABLISHED: u8 = 1;
 const SYN_RECEIVED: u8 = 3;
 const LISTEN: u8 = 10;
 
-/// Socket for such queries. Its namespace is that of the thread that opened it.
+/// Socket for queries to the kernel. Its namespace is that of the thread that opened it.
 #[derive(Debug)]
 pub struct SocketDiagnostics {
     socket: OwnedFd,
@@ -74,14 +74,14 @@ impl TcpSocket {
         }
         match self.state {
             ESTABLISHED | SYN_RECEIVED => None,
-            // Accepted and closed again, by a process that nobody can name any more.
+            // A process accepted and closed it. The kernel no longer names its user.
             _ => Some(false),
         }
     }
 }
 
 impl SocketDiagnostics {
-    /// Opens one.
+    /// Opens a socket in the namespace of the calling thread.
     pub fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG))?;
@@ -124,7 +124,7 @@ impl SocketDiagnostics {
         Ok(found)
     }
 
-    /// Reports whether `user` serves a connection within this machine. `client` is this process's end, `address` where it leads.
+    /// Reports whether `user` serves a connection within this machine. `client` is this process's end, `address` the server's.
     ///
     /// The server's end of this very connection counts: a listener says nothing about connections that an earlier one took.
     pub fn is_served_by(&self, client: impl AsFd, address: SocketAddr, user: u32) -> io::Result<bool> {

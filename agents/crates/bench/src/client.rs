@@ -159,7 +159,7 @@ impl Shared {
         }
     }
 
-    /// Asks for sockets to spare before measuring begins, for servers that close connections.
+    /// Asks for spare sockets before measuring begins, for servers that close connections.
     pub(crate) async fn prepare(&self) {
         self.announced().await;
         if let Err(error) = self.sockets.fill(&self.destination.address).await {

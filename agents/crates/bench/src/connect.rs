@@ -1,5 +1,5 @@
-//! Connections to what is measured. An app in a network of its own is reached as the proxy reaches it: with sockets that the
-//! instance's shim hands over.
+//! Connections to the measured app or proxy. An app in its own network is reached as the proxy reaches it: with sockets that
+//! the instance's shim hands over.
 
 use std::io;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ impl SocketPool {
             }
             UpstreamAddress::Unix { path, owner } => {
                 let stream = UnixStream::connect(path).await?;
-                // The folder is the app's: a link in it could lead the agent, who may do more, to another program's socket.
+                // The app owns the folder: a link in it could lead the agent, which has more rights, to another program's socket.
                 if let Some(owner) = owner
                     && stream.peer_cred()?.uid() != *owner
                 {

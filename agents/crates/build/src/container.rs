@@ -88,8 +88,8 @@ pub(crate) async fn build(
     }
 }
 
-/// Makes the network of the build's containers, which the server's firewall denies what it denies other builds. `None`: builds share
-/// the server's network, and their containers the engine's.
+/// Makes the network of the build's containers, for which the firewall has the rules of other builds. `None`: builds share the
+/// server's network, and their containers use the engine's default network.
 async fn make_network(workshop: &Workshop<'_>, engine: &Engine) -> Result<Option<String>, BuildError> {
     let Some((own, private)) = &workshop.options.network else { return Ok(None) };
     let (owner, link) = (&workshop.options.image_owner, own.link(*private));

@@ -59,7 +59,7 @@ impl Places {
             .map(|(from, at)| Bind { from: from.clone(), at: at.into() })
     }
 
-    /// Mounts of the build's commands, in namespaces of their own. In a network of their own they ask another resolver.
+    /// Mounts of the build's commands, in namespaces of their own. In their own network they get another resolv.conf.
     pub(crate) fn binds(&self, own_network: bool) -> Vec<Bind> {
         let passwd = Bind { from: self.folder.join("passwd"), at: "/etc/passwd".into() };
         let resolver = Bind { from: self.resolv_conf(), at: "/etc/resolv.conf".into() };

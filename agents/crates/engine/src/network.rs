@@ -1,5 +1,5 @@
-//! Networks of containers: bridges of which each has one container, or one that is closed within for a server whose apps share its
-//! network. Never touches a network that somebody else made.
+//! Networks of containers: a bridge for each container, or closed bridges on a server whose apps share its network. Never
+//! touches a network that another program made.
 
 use std::collections::HashMap;
 
@@ -17,9 +17,9 @@ const CLOSED_WITHIN: (&str, &str) = ("com.docker.network.bridge.enable_icc", "fa
 /// Docker's name for the option that names the bridge's device.
 const BRIDGE_NAME: &str = "com.docker.network.bridge.name";
 /// First bytes of the addresses of bridges: the upper half of 198.18.0.0/15, which is set aside for networks within one lab
-/// (RFC 2544, RFC 6890), so that no network of a provider has it. Network namespaces of processes have the lower half.
+/// (RFC 2544, RFC 6890), so that no provider's network uses it. Network namespaces of processes have the lower half.
 const SUBNETS: [u8; 2] = [198, 19];
-/// Attempts to find a free subnet and name; so many can't all be taken.
+/// Attempts to find a free subnet and device name.
 const DRAWS: usize = 64;
 
 /// A network of one container's own.
@@ -29,13 +29,13 @@ pub struct OwnBridge<'a> {
     pub name: &'a str,
     /// Value of `OWNER_LABEL`.
     pub owner: &'a str,
-    /// Prefix of the name of its device, at most seven bytes: the server's firewall knows it by that from the first packet.
+    /// Prefix of the name of its device, at most seven bytes: the server's firewall matches it from the first packet.
     pub device_prefix: &'a str,
 }
 
 impl Engine {
-    /// Makes a network of one container's own, instead of one that has its name; returns the name of its device. With Podman that
-    /// device comes with the container's start.
+    /// Makes a network for one container and replaces one of the same name. Returns the name of its device, which Podman makes as
+    /// the container starts.
     pub async fn make_own_bridge(&self, order: OwnBridge<'_>) -> Result<String, EngineError> {
         self.remove_network(order.name).await?;
         let is_podman = self.is_podman().await?;

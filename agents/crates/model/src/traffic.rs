@@ -364,7 +364,7 @@ pub enum UpstreamAddress {
     Tcp {
         /// Address at which it listens.
         address: SocketAddr,
-        /// User that must listen there, on this machine; none: any. Ports are free to whoever binds them first.
+        /// User that must listen there, on this machine; none: any. Any program can bind a free port first.
         owner: Option<u32>,
     },
     /// `unix:/run/app.sock`, or `unix:2001@/run/app.sock`.

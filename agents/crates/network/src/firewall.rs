@@ -13,29 +13,29 @@ use fairlead_base::folders::fingerprint;
 use crate::netlink::Netlink;
 use crate::resolvers::remote_resolvers;
 
-/// Names of all devices of Fairlead begin so, those of other data folders too.
+/// Prefix of the names of all Fairlead devices, also of those of other data folders.
 const DEVICE_PREFIX: &str = "fl";
-/// Group of devices that reach the internet only; the next one also reaches private networks.
+/// Group of devices without private network access. The next number is the group of those with it.
 const GROUP: u32 = 0x666c_0000;
 /// Folders of `nft` beside those of `PATH`.
 const SYSTEM_PROGRAMS: [&str; 2] = ["/usr/sbin", "/sbin"];
 const CONNECTIONS_TRACKED: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
-/// Connections of a namespace where the kernel does not say how many it tracks, and the least.
+/// Limit of a namespace's connections if the kernel does not say how many it tracks, and the lowest limit.
 const FLOWS: u32 = 8192;
 const FLOWS_MIN: u32 = 1024;
 const IPV6_FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
 const IPV6_DEVICES: &str = "/proc/sys/net/ipv6/conf";
 
-/// Addresses that no app reaches: this server's neighbours on the wire, loopback, multicast, and the metadata services of clouds
-/// that have other addresses (Azure, Oracle and Alibaba; Amazon and Google over IPv6).
+/// Addresses that no app reaches: link-local, loopback, multicast, other apps, and metadata services of clouds that are not
+/// link-local (Azure, Oracle and Alibaba; Amazon and Google over IPv6).
 const DENIED: &str =
     "0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 198.18.0.0/15, 224.0.0.0/3, 168.63.129.16, 192.0.0.192, 100.100.100.200";
 const DENIED_V6: &str = "::/128, ::1/128, fe80::/10, ff00::/8, fd00:ec2::254, fd20:ce::254, fd66:6c64::/32";
-/// Addresses of private networks (RFC 1918, RFC 6598, RFC 4193) and IPv4 addresses in disguise (RFC 6052, RFC 4291, RFC 3056).
+/// Addresses of private networks (RFC 1918, RFC 6598, RFC 4193) and IPv6 forms of IPv4 addresses (RFC 6052, RFC 4291, RFC 3056).
 const PRIVATE: &str = "10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, 192.168.0.0/16, 192.0.0.0/24";
 const PRIVATE_V6: &str = "fc00::/7, fec0::/10, ::ffff:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16";
 
-/// Ports of the server that apps may use, as the internet may: those of the proxy.
+/// Public ports of the proxy, which apps may use too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PublicPorts {
     /// TCP ports.
@@ -44,7 +44,7 @@ pub struct PublicPorts {
     pub udp: BTreeSet<u16>,
 }
 
-/// Why the firewall does not stand.
+/// Reason why the firewall could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum FirewallError {
     /// The program is missing.
@@ -93,7 +93,7 @@ impl Firewall {
         GROUP + u32::from(private)
     }
 
-    /// Installs the rules, or replaces those that are there. Returns how the kernel lists them.
+    /// Installs or replaces the rules. Returns the kernel's listing of them.
     pub fn install(&self, ports: &PublicPorts) -> Result<String, FirewallError> {
         self.install_with(ports, &remote_resolvers())
     }
@@ -124,7 +124,7 @@ impl Firewall {
         enable_forwarding(&self.prefix)
     }
 
-    /// Lets packets of its devices past other firewalls of the server that drop what is forwarded. Returns their chains that got a rule.
+    /// Adds rules to other firewalls of the server that would drop packets of its devices. Returns the changed chains.
     pub fn open_other_firewalls(&self) -> Result<Vec<String>, FirewallError> {
         crate::other_firewalls::open(self)
     }
@@ -145,7 +145,7 @@ impl Firewall {
         Ok(())
     }
 
-    /// Runs `nft` with these arguments and this input; what it prints.
+    /// Runs `nft` with these arguments and this input. Returns its output.
     pub(crate) fn nft(&self, arguments: &[&str], input: &str) -> Result<String, FirewallError> {
         let mut child = Command::new(&self.program)
             .args(arguments)
@@ -262,7 +262,7 @@ table inet {table} {{
 }
 
 /// Lets the server route the packets of namespaces: over IPv4 on the devices of its default route, which leaves other devices as they
-/// are; over IPv6 as a whole, because the kernel has no setting a device. Returns whether it routes IPv6.
+/// are; over IPv6 on all devices, because the kernel has no setting per device. Returns whether it routes IPv6.
 fn enable_forwarding(prefix: &str) -> io::Result<bool> {
     let mut netlink = Netlink::open()?;
     // Its own devices forward from the beginning, but a change of the server's setting changes all devices.
@@ -294,8 +294,8 @@ fn enable_ipv6_forwarding(netlink: &Netlink, devices: &[u32]) -> io::Result<()> 
     std::fs::write(IPV6_FORWARDING, "1")
 }
 
-/// Returns the connections that one namespace may have at once: an eighth of what the kernel tracks, so that one app can't use up the
-/// place of the server's own.
+/// Returns the connections that one namespace may have at once: an eighth of what the kernel tracks, so that one app can't use up
+/// all of them.
 fn flows_max() -> u32 {
     let tracked = std::fs::read_to_string(CONNECTIONS_TRACKED).ok().and_then(|text| text.trim().parse().ok());
     tracked.map_or(FLOWS, |tracked: u32| (tracked / 8).max(FLOWS_MIN))

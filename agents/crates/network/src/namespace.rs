@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::netlink::{HardwareAddress, LOOPBACK, Netlink, VethPair};
 
 /// First bytes of all addresses inside: 198.18.0.0/15 is set aside for networks within one lab (RFC 2544, RFC 6890), so that no
-/// network of a provider has it. Bridges of containers have the upper half.
+/// provider's network uses it. Bridges of containers have the upper half.
 const NETWORK: [u8; 2] = [198, 18];
 /// Prefix of all IPv6 addresses inside (a unique local one, RFC 4193).
 const NETWORK_V6: [u16; 2] = [0xfd66, 0x6c64];
@@ -24,7 +24,7 @@ const GATEWAY_V6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 /// The device inside, and its index there.
 const DEVICE: &str = "eth0";
 const DEVICE_INDEX: u32 = 2;
-/// Names and addresses are drawn by lot; so many draws can't all be taken.
+/// Attempts to find a free random name or address.
 const DRAWS: usize = 64;
 /// Ports below this number need a capability, unless a namespace says otherwise (ip(7)).
 const UNPRIVILEGED_PORTS: &str = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
@@ -41,7 +41,7 @@ pub struct Link {
     pub ipv6: bool,
 }
 
-/// Why there is no namespace.
+/// Reason why a namespace could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("{step} failed: {source}")]
 pub struct NamespaceError {
@@ -88,7 +88,7 @@ impl Namespace {
         join(self.host.as_fd())
     }
 
-    /// The namespace's descriptor. The namespace lives for as long as it is open.
+    /// The namespace's descriptor. The namespace lives as long as the descriptor is open.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.own.as_fd()
     }
@@ -187,7 +187,7 @@ fn unshare() -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?)
 }
 
-/// Tries until nobody has what was drawn.
+/// Repeats a random attempt until its name or address is free.
 fn draw<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..DRAWS {
         match attempt() {

@@ -93,12 +93,12 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewLink(message), 0)
     }
 
-    /// Takes a device up.
+    /// Brings a device up.
     pub(crate) fn set_up(&mut self, index: u32) -> io::Result<()> {
         self.request(RouteNetlinkMessage::NewLink(up(index)), 0)
     }
 
-    /// Takes the outer end of a pair up: it forwards IPv4, and refuses sources that are not behind it.
+    /// Brings the outer end of a pair up. It forwards IPv4 and refuses sources that are not behind it.
     pub(crate) fn set_up_outside(&mut self, index: u32, ipv6: bool) -> io::Result<()> {
         let mut message = up(index);
         let mut settings = vec![AfSpecUnspec::Inet(vec![device_settings(&[
@@ -151,7 +151,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Sets the hardware address of a neighbour, so that nobody is asked for it.
+    /// Sets the hardware address of a neighbour, so that no ARP or neighbour discovery is needed.
     pub(crate) fn add_neighbour(&mut self, index: u32, address: IpAddr, hardware: HardwareAddress) -> io::Result<()> {
         let mut message = NeighbourMessage::default();
         message.header.family = family(address);
@@ -173,7 +173,7 @@ impl Netlink {
         self.request(RouteNetlinkMessage::DelLink(message), 0)
     }
 
-    /// Returns the devices whose names begin so.
+    /// Returns the devices with this prefix in their names.
     pub(crate) fn devices_named(&mut self, prefix: &str) -> io::Result<Vec<u32>> {
         let mut found = Vec::new();
         self.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |answer| {

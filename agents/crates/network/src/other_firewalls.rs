@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::firewall::{Firewall, FirewallError};
 
-/// Table of firewalld, which refuses by rules at the end of its chain instead of by a policy.
+/// Table of firewalld, which refuses by a last rule of its chain instead of by a policy.
 const FIREWALLD: &str = "firewalld";
 /// Tables of the old interface, which nftables does not list, and their programs.
 const LEGACY: [(&str, &str); 2] =
@@ -34,7 +34,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Reports whether it may drop what the devices of this firewall send or receive.
+    /// Reports whether it may drop packets that the server forwards.
     fn stops_forwarding(&self) -> bool {
         self.hook.as_deref() == Some("forward")
             && matches!(self.family.as_str(), "ip" | "ip6" | "inet")

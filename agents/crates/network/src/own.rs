@@ -1,4 +1,4 @@
-//! Networks of their own for apps and builds, as this server can give them.
+//! Factory of the networks of apps and builds, and the check that this server can make them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use crate::{Firewall, Link, Namespace, PublicPorts, Relay};
 
-/// Networks of apps' own, as this server can give them.
+/// Factory of networks of apps' own. Exists only on a server that can make them.
 #[derive(Debug, Clone)]
 pub struct OwnNetwork {
     firewall: Firewall,
@@ -18,7 +18,7 @@ pub struct OwnNetwork {
 impl OwnNetwork {
     /// Installs the firewall and lets the server forward. The error ends a sentence after "because".
     pub fn open(folders: &Folders, ports: &PublicPorts) -> Result<Self, String> {
-        // First without a trace: where it fails, apps share the server's network.
+        // The probe changes nothing: if it fails, apps share the server's network.
         let Self { firewall, .. } = Self::probe(folders)?;
         if let Err(error) = firewall.remove_abandoned() {
             tracing::warn!(%error, "rules of data folders that are gone stay");
@@ -29,7 +29,7 @@ impl OwnNetwork {
         Ok(Self { firewall, ipv6 })
     }
 
-    /// Reports whether `open` would succeed, and changes nothing.
+    /// Checks that this server can make networks, and changes nothing.
     pub fn probe(folders: &Folders) -> Result<Self, String> {
         let firewall = firewall(folders)?;
         firewall.check().map_err(|error| error.to_string())?;

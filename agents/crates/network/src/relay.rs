@@ -1,5 +1,5 @@
 //! Relay between a namespace and the server: DNS to the server's own resolvers, whatever their addresses, and connections to the
-//! ports of the server that an app may use. Listens inside, connects outside, reads nothing of what it passes on.
+//! ports of the server that an app may use. Listens inside and connects outside. Never changes what it relays.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -82,7 +82,7 @@ impl Relay {
     /// Serves from the namespace of the calling thread, for ever.
     pub async fn serve(self) -> io::Result<()> {
         let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        // Dropped with this future, and all sockets with it: one would keep the namespace.
+        // Drops with this future and closes all sockets: an open one would keep the namespace.
         let mut listeners = JoinSet::new();
         for (address, listener) in self.ports {
             let listener = TcpListener::from_std(listener)?;
@@ -104,7 +104,7 @@ impl Relay {
     }
 }
 
-/// Listens on an address of the server's. The namespace gets it, unless each namespace has it.
+/// Listens on an address of the server. Adds the address to the namespace, unless it is a loopback address.
 fn listen_as_server(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     if !address.ip().is_loopback() {
         match Netlink::open()?.add_address(LOOPBACK, address.ip()) {
@@ -129,7 +129,7 @@ async fn accept<F: Future<Output = ()> + Send + 'static>(
 ) {
     let mut connections = JoinSet::new();
     while let Ok(permit) = permits.clone().acquire_owned().await {
-        // Results of those that ended.
+        // Collects the results of ended connections.
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -155,7 +155,7 @@ async fn relay(mut inside: TcpStream, address: SocketAddr) {
             if let Err(error) = inside_nodelay.and(outside_nodelay) {
                 tracing::debug!(%error, "small writes may wait");
             }
-            // An end without a farewell is passed on as one.
+            // After an error both sides are closed.
             copy_bidirectional(&mut inside, &mut outside).await.ok();
         }
         Ok(Err(error)) => tracing::debug!(%address, %error, "the server's port refused"),

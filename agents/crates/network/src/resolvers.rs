@@ -10,7 +10,7 @@ use rustix::net::netdevice::name_to_index;
 use crate::relay::RESOLVER;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
-/// Resolvers behind systemd-resolved, which container engines give to containers where the server has only its stub.
+/// Resolvers behind systemd-resolved. Container engines use these if the server's list has only the stub.
 const BEHIND_STUB: &str = "/run/systemd/resolve/resolv.conf";
 /// Interval after which the server's list of resolvers is read again.
 const RESOLVERS_AGE: Duration = Duration::from_secs(5);
@@ -37,8 +37,8 @@ fn read_resolv_conf() -> String {
     std::fs::read_to_string(Path::new(RESOLV_CONF)).unwrap_or_default()
 }
 
-/// Lists the resolvers that a container asks from its own network: all of the server's but those on its loopback. Containers ask
-/// these by the packet, because the engine's resolver and not a relay serves them.
+/// Lists the resolvers that a container asks from its own network: all of the server's but those on its loopback. No relay
+/// serves containers: the engine's resolver asks these from the container's network.
 pub fn remote_resolvers() -> BTreeSet<IpAddr> {
     let behind = std::fs::read_to_string(BEHIND_STUB).unwrap_or_default();
     remote(&read_resolv_conf(), &behind)

@@ -35,7 +35,7 @@ pub struct HealthTarget {
     pub pid: u32,
     /// Where a container is; `None`: a process, on this server's loopback.
     pub host: Option<IpAddr>,
-    /// Owner of the listener that counts; `None`: any program's counts.
+    /// Required owner of the listener; `None`: any.
     pub owner: Option<Owner>,
     /// The port it was given.
     pub port: u16,
@@ -56,7 +56,7 @@ pub struct HealthTarget {
 pub struct NetworkTarget {
     /// Unix socket at which its shim hands sockets over.
     pub handover: PathBuf,
-    /// Port that it listens on instead of the one it was given; zero: none is known.
+    /// Port that it listens on instead of the given one; zero: none is known.
     pub found: Arc<AtomicU16>,
 }
 
@@ -171,8 +171,8 @@ async fn answers_at(target: &HealthTarget, address: UpstreamAddress) -> Option<R
     judge(timeout(target.timeout, check(&address, &target.path)).await, &address)
 }
 
-/// Checks an address of the loopback, where every program can listen. Looks at the listeners before, so that only the app hears
-/// the question, and afterwards, so that only the app's answer counts.
+/// Checks an address of the loopback, where every program can listen. Looks up the listeners before, so that only the app gets
+/// the request, and afterwards, so that only the app's answer counts.
 async fn answers_itself(
     target: &HealthTarget,
     owner: &Owner,
@@ -206,8 +206,8 @@ const COMMON_PORTS: [u16; 10] = [3000, 8080, 8000, 5000, 4000, 80, 8888, 1337, 4
 /// Ports of debuggers (Node.js, Java).
 const DEBUG_PORTS: [u16; 4] = [9229, 9230, 5005, 5858];
 
-/// Returns the port to try of those that an app listens on, none of which is the one it was given; `None`: there is none. Each further
-/// attempt gets the next one.
+/// Chooses among the ports that an app listens on instead of the given one; `None`: there is none to try. Each further attempt
+/// gets the next port.
 pub(crate) fn port_to_try(listening: &[u16], attempt: usize) -> Option<u16> {
     let mut ports: Vec<u16> = listening.iter().copied().filter(|port| !DEBUG_PORTS.contains(port)).collect();
     ports.sort_by_key(|port| COMMON_PORTS.iter().position(|common| common == port).unwrap_or(COMMON_PORTS.len()));

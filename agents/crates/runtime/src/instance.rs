@@ -90,7 +90,7 @@ impl InstanceSpec {
         })
     }
 
-    /// Returns where it is reached as long as no check has said otherwise. A container has its own port. Where it shares the server's
+    /// Returns its address until a health check finds another one. A container passes its own port. If it shares the server's
     /// network, `owner` must listen there.
     pub(crate) fn assumed_address(&self, port: u16, owner: Option<u32>) -> UpstreamAddress {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));

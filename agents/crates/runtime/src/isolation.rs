@@ -38,8 +38,8 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Looks at the rights of this process and at the kernel; makes the parent of the control groups. Apps get networks of their
-    /// own, or share the server's for the reason that is given.
+    /// Looks at the rights of this process and at the kernel; makes the parent of the control groups. `network` makes
+    /// networks of apps' own, or is the reason why apps share the server's.
     pub fn detect(folders: &Folders, network: Result<OwnNetwork, String>) -> Self {
         let root = rustix::process::geteuid().is_root();
         let cgroups = Cgroups::detect(&group_name(folders.root()));
@@ -131,7 +131,7 @@ impl Isolation {
         &self.cgroups
     }
 
-    /// Networks of apps' own; `None`: they share the server's.
+    /// Factory of networks of apps' own; `None`: they share the server's.
     pub fn network(&self) -> Option<&OwnNetwork> {
         self.network.as_ref()
     }

@@ -1,5 +1,5 @@
-//! Identity of the listeners at an address of this server: an instance's own, or another program's. Ports of the loopback are
-//! free to whoever binds them first, so an answer alone says nothing about who gave it.
+//! Identity of the listeners at an address of this server: an instance's own, or another program's. Any program can
+//! bind a free port of the loopback, so an answer alone does not show that the app gave it.
 
 use std::collections::HashSet;
 use std::io;
@@ -20,7 +20,7 @@ pub struct Owner {
     own: OwnSockets,
 }
 
-/// Inodes of sockets that were found among the instance's. The kernel gives none of them to another socket.
+/// Inodes of sockets that the instance's processes have open. The kernel gives an inode to no other open socket.
 type OwnSockets = Arc<Mutex<HashSet<u32>>>;
 
 /// Listeners that take connections to one address.
@@ -42,7 +42,7 @@ impl Listeners {
 }
 
 impl Owner {
-    /// Names a user and a process.
+    /// Takes the user and the first process of an instance.
     pub fn new(user: u32, process: u32) -> Self {
         Self { user, process, own: Arc::default() }
     }
@@ -54,7 +54,7 @@ impl Owner {
         if all.is_empty() {
             return Ok(Listeners::Missing);
         }
-        // Those that are bound to another interface cover the address, but get none of its connections.
+        // A listener that is bound to another interface covers the address, but gets none of its connections.
         let chosen = diagnostics.listener(address)?;
         let is_own_user = all.iter().chain(&chosen).all(|listener| listener.user == self.user);
         let inodes: HashSet<u32> = all.iter().chain(&chosen).map(|listener| listener.inode).collect();
@@ -70,7 +70,7 @@ impl Owner {
             return true;
         }
         match listening::sockets_of(&listening::tree(self.process)) {
-            // The agent may not look into the processes: their user has to do.
+            // The agent may not look into the processes, so the user decides.
             Sockets::Hidden => true,
             Sockets::Seen(seen) => {
                 *own = inodes.iter().filter(|inode| seen.contains(&u64::from(**inode))).copied().collect();

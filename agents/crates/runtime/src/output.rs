@@ -46,7 +46,7 @@ pub(crate) fn names_refused_port(line: &str) -> bool {
     let line = line.to_lowercase();
     let is_refused = ["eacces", "permission denied"].iter().any(|word| line.contains(word));
     let is_port = ["listen", "bind"].iter().any(|word| line.contains(word));
-    // Python names neither the call nor the port; refused files it names.
+    // Python names neither the call nor the port, but it names a refused file.
     is_refused && is_port || line.ends_with("permissionerror: [errno 13] permission denied")
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Ports {
 #[derive(Debug, Default)]
 struct State {
     promised: HashSet<u16>,
-    /// Those given back last, oldest first: a late connection to one must not meet another app.
+    /// Ports given back last, oldest first: a late connection to one must not reach another app.
     recent: VecDeque<u16>,
 }
 

@@ -293,7 +293,7 @@ impl AppState {
         if self.hook.as_ref().is_some_and(|hook| hook.instance == *id) {
             return self.hook_exited(&exit, now, actions);
         }
-        // Its rollout has not asked for it yet, and will hear of its end then.
+        // Its rollout has not claimed it yet, and gets this outcome when it does.
         if let Some(found) = self.found_hooks.iter_mut().find(|found| found.instance == *id) {
             found.outcome = HookOutcome::Ended(exit);
             return;

@@ -2,7 +2,7 @@
 
 use fairlead_base::sandbox::LANDLOCK_PORTS;
 
-/// Abilities of a server that bear on a network that apps share.
+/// Abilities of a server that decide what a shared network leaves open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedNetwork {
     /// Version of the kernel's Landlock.
@@ -24,7 +24,7 @@ pub(crate) fn shared_network_weaknesses(server: SharedNetwork) -> Vec<String> {
         "Builds can listen on any free port, because they share the server's network.".to_owned(),
         "Apps and builds can take any free UDP port, because they share the server's network.".to_owned(),
         "Apps and builds can list the sockets of the server, because they share the server's network.".to_owned(),
-        "Apps and builds can send broadcasts, multicasts and from any address of the server, because they share the server's network.".to_owned(),
+        "Apps and builds can send broadcasts and multicasts, and use any address of the server as the source, because they share the server's network.".to_owned(),
     ];
     if server.landlock < LANDLOCK_PORTS {
         found.push(

@@ -74,13 +74,13 @@ export const appErrors = {
     'A container is reached by its port. Let the app listen on a port, or choose another builder.',
   ),
   'config.network_closed': forbidden(
-    'Private network access and server ports open the servers of the app, so changing them needs the permission server.write. Leave them as they are, or ask an owner or admin.',
+    'Private network access and server ports open the servers of the app, so changing them needs the permission server.write. Leave them as they are, or ask an owner or admin to change them.',
   ),
   'release.network_closed': forbidden(
-    'This release reaches more of the server’s network than the settings of the app allow now, so rolling it out needs the permission server.write. Ask an owner or admin, or deploy its commit again.',
+    'This release opens more of the server’s network than the settings of the app do now, so rolling it out needs the permission server.write. Ask an owner or admin, or deploy its commit again.',
   ),
   'placement.network_closed': forbidden(
-    'The app has private network access or server ports, so another server for it needs the permission server.write. Ask an owner or admin.',
+    'The app has private network access or server ports, so adding a server needs the permission server.write. Ask an owner or admin.',
   ),
   'config.capability_missing': conflict('The agent of the server lacks what these settings need. Upgrade it first.'),
   'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),

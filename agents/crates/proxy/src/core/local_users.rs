@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use fairlead_base::sock_diag::SocketDiagnostics;
 use rustix::net::getsockname;
 
-/// Socket of a core for such queries.
+/// Socket of a core for queries about users of connections.
 #[derive(Debug)]
 pub(crate) struct LocalUsers(Option<SocketDiagnostics>);
 

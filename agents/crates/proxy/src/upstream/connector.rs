@@ -101,7 +101,7 @@ impl Connector {
         self.tls.is_some()
     }
 
-    /// Closes sockets that were kept for connections that did not come.
+    /// Closes sockets that no connection has needed.
     pub(crate) fn sweep(&self) {
         self.sockets.sweep();
     }
@@ -171,8 +171,8 @@ thread_local! {
     static DIAGNOSTICS: OnceCell<SocketDiagnostics> = const { OnceCell::new() };
 }
 
-/// Checks that the app's own user has taken a connection that nothing was sent on yet: ports of the loopback are free to
-/// whoever binds them first.
+/// Checks that the app's own user serves a new connection, before anything is sent: any program can bind a free port of the
+/// loopback.
 fn is_served_by(socket: &Stream, address: SocketAddr, owner: u32) -> io::Result<()> {
     let is_served = DIAGNOSTICS.with(|diagnostics| {
         let diagnostics = match diagnostics.get() {

@@ -1,5 +1,5 @@
-//! Pool of unconnected sockets of one instance's network namespace, which its shim creates and hands over: a few ahead, so that most new
-//! connections need no round trip to the shim. They close with the instance, or when no connection wants them.
+//! Pool of unconnected sockets of one instance's network namespace, which its shim creates and hands over. It asks for some in
+//! advance, so that most new connections need no round trip to the shim. Unused sockets close with the instance or after a time.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use fairlead_reactor::Stream;
 /// Sockets of the first batch; each further one has twice as many.
 const BATCH_MIN: u8 = 2;
 
-/// Shared by all cores: a lock a new connection, none on those that are kept.
+/// Pool that all cores share. Each new connection takes its lock once; reused connections take none.
 #[derive(Debug, Default)]
 pub(super) struct SocketPool(Mutex<Pooled>);
 
@@ -22,9 +22,9 @@ struct Pooled {
     sockets: Vec<OwnedFd>,
     /// Size of the last batch; zero after a time without new connections.
     batch: u8,
-    /// Whether a batch is on its way. Until it is here, others ask for one socket each: in a burst each would bring a batch.
+    /// True while a batch is requested. Other connections then ask for one socket each, or a burst would bring a batch for each.
     is_filling: bool,
-    /// Whether a socket was taken since the last sweep.
+    /// True if a socket was taken since the last sweep.
     is_used: bool,
 }
 
@@ -60,7 +60,7 @@ impl SocketPool {
         Ok(socket)
     }
 
-    /// Closes all if none was taken since the last call.
+    /// Closes all sockets if none was taken since the last call.
     pub(super) fn sweep(&self) {
         let mut pooled = self.lock();
         if !pooled.is_used && !pooled.is_filling {

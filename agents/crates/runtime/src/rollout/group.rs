@@ -13,7 +13,7 @@ use crate::restart::{self, STEADY};
 const FAILURES_MAX: u32 = 3;
 /// Failed checks in a row after which an app that listens on other ports will not listen on its own any more.
 const ELSEWHERE_CHECKS: u32 = 3;
-/// Time that it has at least: some open a port for metrics first.
+/// Least time that it has: some apps open a port for metrics first.
 const ELSEWHERE_LEAST: Duration = Duration::from_secs(5);
 /// Pauses between restarts in a rollout, where someone waits for the verdict.
 const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
@@ -39,7 +39,7 @@ pub(super) struct Slot {
     pub(super) process: Process,
     pub(super) pid: u32,
     pub(super) port: u16,
-    /// The port that it was told to listen on.
+    /// Value of `PORT`.
     pub(super) assigned_port: u16,
     pub(super) address: Option<UpstreamAddress>,
     pub(super) started_unix_ms: u64,
@@ -284,7 +284,7 @@ impl Slot {
         match result {
             Ok(address) => {
                 *health = Health::Healthy { failures: 0 };
-                // Its own choice counts where it may have one.
+                // In its own network an app may choose another port.
                 self.port = port_of(&address).unwrap_or(self.port);
                 (self.address, self.last_probe) = (Some(address), None);
                 self.detail.clear();

@@ -112,7 +112,7 @@ pub(super) fn probe(probe: &ProbeFailure, port: u16) -> String {
     }
 }
 
-/// Nothing is sent to a port that others listen on.
+/// The proxy sends nothing to a port that another program listens on.
 fn taken(port: u16) -> String {
     format!(
         "Another program on this server listens on the app's port {port}. Nothing is sent to it. Find it with `ss -ltnp`, then deploy again: the app gets another port."

@@ -167,8 +167,8 @@ impl Driver {
         });
     }
 
-    /// The port an instance had, if it is still free, so that its address stays; else another. In a network of its own each has the
-    /// same.
+    /// The port an instance had, if it is still free, so that its address stays; else another. In its own network it always gets the
+    /// same port.
     fn port_for(&self, instance: &InstanceId, release: &ReleaseSpec) -> Option<u16> {
         if self.options.isolation.network.is_some() {
             return Some(own_port(release));
@@ -308,7 +308,7 @@ impl Driver {
         }
     }
 
-    /// Reports whether an app's last words say that it was refused a port. The kernel tells nobody but the app.
+    /// Reports whether an app's last lines of output say that it was refused a port. The kernel reports that to the app only.
     pub(super) fn was_port_refused(&self, managed: &Managed, exit: &Exit) -> bool {
         let Some(spec) = managed.spec.as_ref().filter(|spec| spec.sandbox.tcp_ports.is_some()) else { return false };
         if !self.options.isolation.ports || exit.code.is_none_or(|code| code == 0) || exit.start_error.is_some() {
@@ -436,7 +436,7 @@ impl Readiness {
         loop {
             let mut result = health::probe(&self.target).await;
             if let (Err(ProbeFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) {
-                // Twice the same: an app that is still starting may open its own port last.
+                // Requires the same ports twice: an app that is still starting may open the given port last.
                 if *listening == elsewhere
                     && let Some(port) = health::port_to_try(listening, attempts)
                 {

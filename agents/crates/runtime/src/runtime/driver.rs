@@ -71,7 +71,7 @@ pub(super) struct Driver {
     origin: Instant,
     /// Instances whose checks begin with the first state: before it, nobody would listen.
     pub(super) adopted: Vec<Event>,
-    /// Ends that came before the first state: decided before it, an app's record could be dropped with its last process.
+    /// Exits that came before the first desired state. Handling them earlier could drop an app's record with its last process.
     ended_early: Vec<(AppKey, Event)>,
     applied: bool,
     pub(super) stopping: bool,

@@ -26,7 +26,7 @@ use crate::{app_logs, container};
 /// Where an app finds the path of its socket.
 const SOCKET_VARIABLE: &str = "FAIRLEAD_SOCKET";
 
-/// Address that frameworks listen on unless told otherwise: Next.js reads the second, most others the first.
+/// Variables that tell frameworks the address to listen on: Next.js reads the second, most others the first.
 const HOST_VARIABLES: [&str; 2] = ["HOST", "HOSTNAME"];
 
 /// Only root can make a file system that one app alone sees.
@@ -187,7 +187,7 @@ fn build(
     Ok((folder, spec))
 }
 
-/// Describes the network of an instance's own; `None`: this server has none to give.
+/// Describes the instance's own network; `None`: this server can't make one.
 fn own_network(
     options: &RuntimeOptions,
     order: &Order,

@@ -40,8 +40,8 @@ const SHIM_TIMEOUT: Duration = Duration::from_secs(20);
 /// A check is ended by whoever asked for it at its limit; its command inside must have ended before.
 const CHECK_SLACK: Duration = Duration::from_millis(100);
 
-/// Runs the container to its end; the code it ended with. The error is a sentence. The parent on the other end of `parent` is given
-/// the container's network, if it has one of its own.
+/// Runs the container to its end; the code it ended with. The error is a sentence. Passes the container's
+/// network, if it has one of its own, to the shim at the other end of `parent`.
 pub(super) fn run(
     folder: &InstanceFolder,
     spec: &InstanceSpec,
@@ -160,7 +160,7 @@ async fn start(
     let order = order(spec, container, secrets, port);
     let (network, bridge) = match &spec.network {
         Some(own) => {
-            // An older one would hold the network of its name.
+            // An older container would still use the network of this name.
             engine.remove_container(&order.name).await.map_err(failed)?;
             let bridge = OwnBridge { name: &order.name, owner: &container.owner, device_prefix: &own.link.prefix };
             let device = engine.make_own_bridge(bridge).await.map_err(failed)?;
@@ -201,14 +201,14 @@ async fn start(
     Ok(Started { engine, name: order.name, stop_signal: state.stop_signal, words })
 }
 
-/// Device of a container's own network, and the group that lets it reach what it may reach.
+/// Device of a container's own network, and the group by which the firewall knows what it may reach.
 struct Bridge {
     device: String,
     group: u32,
 }
 
 impl Bridge {
-    /// Moves it to its group. False: it is not there, as with Podman before the container starts.
+    /// Moves it to its group. False: the device does not exist yet, as with Podman before the container starts.
     fn join_group(&self) -> io::Result<bool> {
         match set_group(&self.device, self.group) {
             Ok(()) => Ok(true),
@@ -218,8 +218,8 @@ impl Bridge {
     }
 }
 
-/// Gives the shim the network of a container that runs, and waits until it is served there. A container that has ended meanwhile
-/// needs none.
+/// Passes the network of a running container to the shim, and waits until the shim serves in it. Does nothing if the container
+/// has ended meanwhile.
 fn give_network(mut parent: &UnixStream, state: &ContainerState) -> Result<(), String> {
     let failed = |error: io::Error| format!("The app could not be started: entering its network failed ({error}).");
     let Some(namespace) = network_of(state).map_err(failed)? else { return Ok(()) };
@@ -230,8 +230,8 @@ fn give_network(mut parent: &UnixStream, state: &ContainerState) -> Result<(), S
     if answer == READY { Ok(()) } else { Err(format!("The app could not be started: {answer}.")) }
 }
 
-/// Opens the network namespace of a container's first process; `None`: that has ended. Never opens another one: its number may be
-/// another process' by now, whose folder in /proc is another one than the opened one.
+/// Opens the network namespace of a container's first process; `None`: it has ended. The kernel may have given its number to
+/// another process, so both files are opened below one folder of /proc, and the control group must be the container's.
 fn network_of(state: &ContainerState) -> io::Result<Option<OwnedFd>> {
     let open = || -> io::Result<(OwnedFd, String)> {
         let process = openat(CWD, format!("/proc/{}", state.pid), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;

@@ -13,7 +13,7 @@ use fairlead_base::handover::{REQUEST_BYTES, Request, answer};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
-/// Clients whose request has not come yet. A client sends it as it connects, so more are no clients.
+/// Limit of clients whose request has not come yet. Agent and proxy send it as they connect.
 const CLIENTS_MAX: usize = 64;
 
 pub(super) struct Handover {
@@ -80,7 +80,7 @@ impl Handover {
         }
     }
 
-    /// Answers a client; false when its request has not come yet.
+    /// Answers a client. False: its request has not come yet.
     fn answered(&self, client: &mut UnixStream) -> bool {
         let mut bytes = [0; REQUEST_BYTES];
         match client.read(&mut bytes) {
@@ -116,7 +116,7 @@ impl Handover {
         }
     }
 
-    /// Connects to the app's Unix socket. Its folder is the app's, which could put a link to another program's socket there.
+    /// Connects to the app's Unix socket. The app owns its folder and could put a link to another program's socket there.
     fn connect(&self) -> io::Result<OwnedFd> {
         let (path, owner) = self.app.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let (folder, name) = path.parent().zip(path.file_name()).ok_or(io::ErrorKind::InvalidInput)?;

@@ -83,8 +83,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
     setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
-    // From here on this process is in the instance's network, and so is all that it starts.
-    // A container's network comes from its launcher.
+    // After this, the shim and all that it starts are in the instance's network. A container's network comes from its launcher.
     let of_process = spec.network.as_ref().filter(|_| spec.container.is_none());
     let handover = of_process.map(|network| enter_network(&spec, network)).transpose()?;
     let of_container = spec.network.clone().filter(|_| spec.container.is_some());
@@ -299,7 +298,7 @@ impl Parent {
         let (pipes, rest) = ready.split_at(pipes);
         let (sources, rest) = rest.split_at(sources);
         let (launcher, handover) = rest.split_at(launcher);
-        // First: requests of visitors wait for it.
+        // This comes first, because requests of visitors wait for it.
         if let Some(server) = &mut self.handover {
             server.serve(handover);
         }

@@ -95,7 +95,7 @@ async fn recorded_exit(server: &Server) {
     }
 }
 
-/// Returns when so many shims are left that an agent could talk to.
+/// Returns when this number of shims is left that an agent could talk to.
 async fn sockets(server: &Server, count: usize) {
     let left = || std::fs::read_dir(server.folders.run()).unwrap().count();
     while left() > count {

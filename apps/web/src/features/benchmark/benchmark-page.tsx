@@ -60,7 +60,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               <Card>
                 <CardHeader
                   title="Every cell"
-                  detail="Medians over rounds; the ratio is against direct by the same network path, over HTTP/1.1 where that is all there is"
+                  detail="Medians over rounds. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none."
                 />
                 <ResultTable rows={run.rows} />
               </Card>

@@ -1,4 +1,4 @@
-// Every measured cell as a line, with the ratio to the direct one by the same network path.
+// Table of measured cells, each with its ratio to the direct cell of the same network path.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { formatFixed, formatInteger, formatRatio } from '@fairlead/ui/lib/format';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';

@@ -53,7 +53,7 @@ export interface ResultLine {
   readonly concurrency: number;
   readonly repeats: number;
   readonly requestsPerSecond: number;
-  /** Against direct by the same path at the same concurrency, over the same protocol or else HTTP/1.1; null without either. */
+  /** Ratio to direct by the same path and concurrency, over the same protocol or else HTTP/1.1; null without either. */
   readonly ratio: number | null;
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
@@ -63,7 +63,7 @@ export interface ResultLine {
   readonly memoryBytes: number | null;
 }
 
-/** One line a cell of the plan and path, medians over its repeats; the proxy's line stands before the direct one. */
+/** Returns a line per cell and network path, medians over its repeats; the proxy's line comes before the direct one. */
 export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
   const cells = new Map<string, ResultRow[]>();
   for (const row of rows) {

@@ -1,5 +1,5 @@
 'use client';
-// Network settings of the app: private addresses and ports of its servers. They open the servers, so they need `server.write`.
+// Network settings of the app: private addresses and ports of its servers. Changing them needs `server.write`.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox } from '@fairlead/ui/input';
@@ -13,10 +13,10 @@ import type { Draft } from './draft.ts';
 
 export function NetworkSection({ draft }: { readonly draft: Draft }) {
   const { can } = useMe();
-  // A grant in one environment is not enough: the server is everybody's.
+  // A grant in one environment is not enough: the server belongs to the whole organization.
   const readOnly = !can('server.write', {});
   return (
-    <Section title="Network" detail="By default, the app reaches the internet only">
+    <Section title="Network" detail="By default, the app reaches only the internet and the proxy">
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-5 sm:col-span-2">
         <PrivateNetwork draft={draft} />
         <ServerPorts draft={draft} />
@@ -61,7 +61,7 @@ function ServerPorts({ draft: { settings, set, problem } }: { readonly draft: Dr
         </h3>
         <p id={hintId} className="text-ink-faint text-sm">
           TCP ports of the server that the app reaches at the same address, such as a database on the server's loopback.
-          A port alone means 127.0.0.1.
+          A port without an address means 127.0.0.1.
         </p>
       </div>
       {rows.map(({ key, item }, at) => (

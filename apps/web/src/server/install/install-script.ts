@@ -105,7 +105,7 @@ main() {
   start_agent
 }
 
-# The firewall of apps' own networks. Without it the agent lets apps share the server's network, and the dashboard says so.
+# Installs the firewall of apps' own networks. Without it apps share the server's network, and the dashboard says so.
 need_nftables() {
   PATH="$PATH:/usr/sbin:/sbin" command -v nft >/dev/null 2>&1 && return
   say "installing nftables, the firewall between apps"

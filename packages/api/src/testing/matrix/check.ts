@@ -184,7 +184,7 @@ export async function checkMatrix(
     await checkMember(procedure, { ...stage.custom, name: `a role of all but ${permission}` }, false, samples);
   }
 
-  /** Only who lacks a further permission is refused for it. */
+  /** Checks that only a person without the further permission is refused for it. */
   async function checkFurther(procedure: DeclaredProcedure, samples: readonly Sample[]): Promise<void> {
     const { permissions = [], denials = [] } = procedure.alsoNeeds ?? {};
     if (denials.length === 0) return;
