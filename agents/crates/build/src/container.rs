@@ -15,7 +15,7 @@ use crate::build::{artifact, not_packed};
 use crate::command::Workshop;
 use crate::lines::LineCutter;
 use crate::plan::Plan;
-use crate::{BuildError, context, pack, secrets};
+use crate::{BuildError, context, dockerfile, pack, secrets};
 
 /// How long what a build left is kept for the next one of the same app.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
@@ -46,6 +46,7 @@ pub(crate) async fn build(
     packed
         .unwrap_or_else(|error| Err(io::Error::other(error).into()))
         .map_err(|error| not_packed(error, workshop.limit, "packed the context of the Dockerfile"))?;
+    refuse_remote_sources(&context, file)?;
     let (repository, tag) = name(&workshop.options.image_owner, spec);
     let name = format!("{repository}:{tag}");
     if !workshop.secrets.is_empty() {
@@ -65,13 +66,26 @@ pub(crate) async fn build(
         without_cache: spec.without_cache,
         network: network.as_deref(),
     };
-    let (deadline, cancel) = (workshop.deadline, workshop.cancel.clone());
+    let (deadline, cancel) = (workshop.deadline, workshop.cancel.child_token());
+    let mut remote_step = false;
     let built = {
-        let mut say = |text: String| workshop.said(Step::Build, &text);
+        let mut say = |text: String| {
+            // The engine would fetch it next. Docker starts no program in less than a tenth of a second after it.
+            if dockerfile::is_remote_step(&text) {
+                remote_step = true;
+                cancel.cancel();
+            }
+            workshop.said(Step::Build, &text);
+        };
         tokio::time::timeout_at(deadline, engine.build(order, &mut say, &cancel)).await
     };
     if let Some(network) = &network {
         remove_network(&engine, network).await;
+    }
+    if remote_step {
+        return Err(BuildError::Container(format!(
+            "The base image of {file} has ONBUILD instructions, which builds don't follow. Copy them into {file}, and base it on an image without them."
+        )));
     }
     let doing = || format!("built {file}");
     match built {
@@ -88,11 +102,24 @@ pub(crate) async fn build(
     }
 }
 
+/// The engine would fetch them over the server's network.
+fn refuse_remote_sources(context: &Path, file: &str) -> Result<(), BuildError> {
+    let dockerfile = dockerfile::read(context, file).map_err(|error| {
+        BuildError::Container(format!("{file} can't be read: {error}. Commit it as a regular file."))
+    })?;
+    match dockerfile::remote_source(&dockerfile) {
+        None => Ok(()),
+        Some(source) => Err(BuildError::Container(format!(
+            "{file} has an ADD from `{source}`, which the container engine would fetch over the server's own network. Download it with RUN, or use COPY for files of the repository."
+        ))),
+    }
+}
+
 /// Makes the network of the build's containers, for which the firewall has the rules of other builds. `None`: builds share the
 /// server's network, and their containers use the engine's default network.
 async fn make_network(workshop: &Workshop<'_>, engine: &Engine) -> Result<Option<String>, BuildError> {
     let Some((own, private)) = &workshop.options.network else { return Ok(None) };
-    let (owner, link) = (&workshop.options.image_owner, own.link(*private));
+    let (owner, link) = (&workshop.options.image_owner, own.link(*private, workshop.deployment.as_str()));
     let name = format!("fairlead-{owner}-build-{}", tag(workshop.deployment));
     let bridge = OwnBridge { name: &name, owner, device_prefix: &link.prefix };
     let device = engine.make_own_bridge(bridge).await;

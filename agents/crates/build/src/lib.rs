@@ -8,6 +8,7 @@ mod command;
 mod confine;
 mod container;
 mod context;
+mod dockerfile;
 mod error;
 mod git;
 mod leftover;
