@@ -55,7 +55,8 @@ impl Instance {
         let (ready, started) = mpsc::channel();
         let (path, count) = (handover.clone(), asked.clone());
         std::thread::spawn(move || {
-            let link = Link { prefix: format!("fb{:04x}", std::process::id() & 0xffff), group: 0, ipv6: false };
+            let prefix = format!("fb{:04x}", std::process::id() & 0xffff);
+            let link = Link { prefix, group: 0, alias: "app".to_owned(), ipv6: false };
             let _namespace = Namespace::enter_new(&link).unwrap();
             // Threads of the app begin inside.
             let listener = TcpListener::bind(address).unwrap();

@@ -27,10 +27,13 @@ const IPV6_FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
 const IPV6_DEVICES: &str = "/proc/sys/net/ipv6/conf";
 
 /// Addresses that no app reaches: link-local, loopback, multicast, other apps, and metadata services of clouds that are not
-/// link-local (Azure, Oracle and Alibaba; Amazon and Google over IPv6).
+/// link-local: Azure, Oracle and Alibaba; over IPv6 Amazon, Google, Scaleway, Akamai, Oracle and Alibaba, and the link-local one and
+/// those of IPv4 through a translator (RFC 6052).
 const DENIED: &str =
     "0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 198.18.0.0/15, 224.0.0.0/3, 168.63.129.16, 192.0.0.192, 100.100.100.200";
-const DENIED_V6: &str = "::/128, ::1/128, fe80::/10, ff00::/8, fd00:ec2::254, fd20:ce::254, fd66:6c64::/32";
+const DENIED_V6: &str = "::/128, ::1/128, fe80::/10, ff00::/8, fd66:6c64::/32, fd00:ec2::/32, fd20:ce::254, fd00:42::42, \
+    fd00:a9fe:a9fe::1, fd00:c1::a9fe:a9fe, fd00:100::100:200, 64:ff9b::a9fe:0/112, 64:ff9b::a83f:8110, 64:ff9b::c000:c0, \
+    64:ff9b::6464:64c8";
 /// Addresses of private networks (RFC 1918, RFC 6598, RFC 4193) and IPv6 forms of IPv4 addresses (RFC 6052, RFC 4291, RFC 3056).
 const PRIVATE: &str = "10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, 192.168.0.0/16, 192.0.0.0/24";
 const PRIVATE_V6: &str = "fc00::/7, fec0::/10, ::ffff:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16";
@@ -253,6 +256,7 @@ table inet {table} {{
 	}}
 	chain postrouting {{
 		type nat hook postrouting priority 100; policy accept;
+		iifname "{prefix}*" meta l4proto {{ tcp, udp }} masquerade to :1024-65535
 		iifname "{prefix}*" masquerade
 	}}
 }}
@@ -266,7 +270,8 @@ table inet {table} {{
 fn enable_forwarding(prefix: &str) -> io::Result<bool> {
     let mut netlink = Netlink::open()?;
     // Its own devices forward from the beginning, but a change of the server's setting changes all devices.
-    for index in netlink.default_devices(false)?.into_iter().chain(netlink.devices_named(prefix)?) {
+    let own = netlink.devices_named(prefix)?.into_iter().map(|(index, _)| index);
+    for index in netlink.default_devices(false)?.into_iter().chain(own) {
         netlink.forward(index)?;
     }
     let devices = netlink.default_devices(true)?;
@@ -294,9 +299,9 @@ fn enable_ipv6_forwarding(netlink: &Netlink, devices: &[u32]) -> io::Result<()> 
     std::fs::write(IPV6_FORWARDING, "1")
 }
 
-/// Returns the connections that one namespace may have at once: an eighth of what the kernel tracks, so that one app can't use up
-/// all of them.
+/// Returns the connections that one namespace may have at once over each of IPv4 and IPv6: a sixteenth of what the kernel tracks, so
+/// that one instance can't use up all of them.
 fn flows_max() -> u32 {
     let tracked = std::fs::read_to_string(CONNECTIONS_TRACKED).ok().and_then(|text| text.trim().parse().ok());
-    tracked.map_or(FLOWS, |tracked: u32| (tracked / 8).max(FLOWS_MIN))
+    tracked.map_or(FLOWS, |tracked: u32| (tracked / 16).max(FLOWS_MIN))
 }

@@ -1,5 +1,5 @@
 //! Network namespaces of apps and builds: devices and addresses, firewall, and the relay to the server's resolver and ports.
-//! Invariant: a namespace leaves nothing behind. Its devices, addresses and routes go with its last process and socket.
+//! Invariant: a namespace leaves nothing behind. Its devices, addresses and routes go when its instance or build ends.
 
 mod firewall;
 mod namespace;
@@ -10,7 +10,7 @@ mod relay;
 mod resolvers;
 
 pub use firewall::{Firewall, FirewallError, PublicPorts};
-pub use namespace::{Link, Namespace, NamespaceError, current, join, set_group};
+pub use namespace::{Link, Namespace, NamespaceError, current, join, remove_devices, set_group};
 pub use own::{OwnNetwork, ServedNamespace};
 pub use relay::{RESOLVER, Relay};
 pub use resolvers::{remote_resolvers, resolv_conf};

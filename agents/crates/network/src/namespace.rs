@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use fairlead_base::random;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ pub struct Link {
     pub prefix: String,
     /// Group of the device: `Firewall::device_group`.
     pub group: u32,
+    /// Alias of the device, by which `remove_devices` finds it: the instance or build.
+    pub alias: String,
     /// Gives it an IPv6 address too.
     pub ipv6: bool,
 }
@@ -54,11 +57,13 @@ fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
     move |source| NamespaceError { step, source }
 }
 
-/// A namespace, held open.
+/// A namespace, held open. Its way out goes with this value, even where a socket that an app passed on keeps the namespace.
 #[derive(Debug)]
 pub struct Namespace {
     own: OwnedFd,
     host: OwnedFd,
+    outside: Netlink,
+    device: u32,
 }
 
 impl Namespace {
@@ -68,9 +73,8 @@ impl Namespace {
         let mut outside = Netlink::open().map_err(failed("opening the server's routing"))?;
         unshare().map_err(failed("making a network namespace"))?;
         let own = current().map_err(failed("opening the network namespace"))?;
-        let namespace = Self { own, host };
-        namespace.connect(&mut outside, link)?;
-        Ok(namespace)
+        let device = connect(own.as_fd(), &mut outside, link)?;
+        Ok(Self { own, host, outside, device })
     }
 
     /// Creates a namespace without moving the calling thread. Runs `inside` in it, on a thread of its own.
@@ -97,71 +101,98 @@ impl Namespace {
     pub fn host_descriptor(&self) -> BorrowedFd<'_> {
         self.host.as_fd()
     }
+}
 
-    fn connect(&self, outside: &mut Netlink, link: &Link) -> Result<(), NamespaceError> {
-        let mut inside = Netlink::open().map_err(failed("opening its routing"))?;
-        inside.set_up(LOOPBACK).map_err(failed("taking its loopback up"))?;
-        if let Err(error) = std::fs::write(UNPRIVILEGED_PORTS, "0") {
-            tracing::debug!(%error, "ports below 1024 need a capability");
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        if let Err(error) = self.outside.remove(self.device) {
+            tracing::debug!(%error, "the device of a namespace has gone already");
         }
-        let (mac, mac_inside) = (hardware_address(), hardware_address());
-        let name = draw(|| {
-            let name = format!("{}{:08x}", link.prefix, random::number() as u32);
-            let pair = VethPair {
-                name: &name,
-                group: link.group,
-                hardware_address: mac,
-                peer_name: DEVICE,
-                peer_index: DEVICE_INDEX,
-                peer_hardware_address: mac_inside,
-                peer_namespace: self.own.as_fd(),
-            };
-            outside.add_veth(&pair)?;
-            Ok(name)
-        });
-        let name = name.map_err(failed("making its devices"))?;
-        let index =
-            name_to_index(outside.as_fd(), &name).map_err(|error| failed("finding its device")(error.into()))?;
-        let addressed = self.give_addresses(outside, &mut inside, link, index, mac, mac_inside);
-        if addressed.is_err() {
-            // The namespace may live on with the calling thread.
-            outside.remove(index).ok();
-        }
-        addressed
     }
+}
 
-    fn give_addresses(
-        &self,
-        outside: &mut Netlink,
-        inside: &mut Netlink,
-        link: &Link,
-        index: u32,
-        mac: HardwareAddress,
-        mac_inside: HardwareAddress,
-    ) -> Result<(), NamespaceError> {
-        outside.set_up_outside(index, link.ipv6).map_err(failed("taking its outer device up"))?;
-        inside.set_up(DEVICE_INDEX).map_err(failed("taking its device up"))?;
-        let mut families: Vec<(IpAddr, fn() -> IpAddr)> = vec![(GATEWAY.into(), address)];
-        if link.ipv6 {
-            families.push((GATEWAY_V6.into(), address_v6));
+/// Removes the devices with this prefix whose alias is that of an instance or build that has ended. Returns how many.
+pub fn remove_devices(prefix: &str, has_ended: impl Fn(&str) -> bool) -> io::Result<usize> {
+    let mut netlink = Netlink::open()?;
+    let mut removed = 0;
+    for (index, alias) in netlink.devices_named(prefix)? {
+        if !alias.is_some_and(|alias| has_ended(&alias)) {
+            continue;
         }
-        for (gateway, address) in families {
-            let address = draw(|| {
-                let address = address();
-                outside.add_host_route(index, address)?;
-                Ok(address)
-            });
-            let address = address.map_err(failed("finding it an address"))?;
-            outside.add_neighbour(index, address, mac_inside).map_err(failed("naming it to the server"))?;
-            inside.add_address(DEVICE_INDEX, address).map_err(failed("giving it its address"))?;
-            inside.add_neighbour(DEVICE_INDEX, gateway, mac).map_err(failed("naming its gateway"))?;
-            if gateway.is_ipv4() {
-                inside.add_host_route(DEVICE_INDEX, gateway).map_err(failed("routing to its gateway"))?;
+        match netlink.remove(index) {
+            // Gone meanwhile, with its namespace.
+            Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
+            result => {
+                result?;
+                removed += 1;
             }
-            inside.add_default_route(DEVICE_INDEX, gateway).map_err(failed("routing through its gateway"))?;
         }
-        Ok(())
     }
+    Ok(removed)
+}
+
+/// Gives a namespace its way out. Returns the device outside.
+fn connect(own: BorrowedFd<'_>, outside: &mut Netlink, link: &Link) -> Result<u32, NamespaceError> {
+    let mut inside = Netlink::open().map_err(failed("opening its routing"))?;
+    inside.set_up(LOOPBACK).map_err(failed("taking its loopback up"))?;
+    if let Err(error) = std::fs::write(UNPRIVILEGED_PORTS, "0") {
+        tracing::debug!(%error, "ports below 1024 need a capability");
+    }
+    let (mac, mac_inside) = (hardware_address(), hardware_address());
+    let name = draw(|| {
+        let name = format!("{}{:08x}", link.prefix, random::number() as u32);
+        let pair = VethPair {
+            name: &name,
+            group: link.group,
+            hardware_address: mac,
+            peer_name: DEVICE,
+            peer_index: DEVICE_INDEX,
+            peer_hardware_address: mac_inside,
+            peer_namespace: own,
+        };
+        outside.add_veth(&pair)?;
+        Ok(name)
+    });
+    let name = name.map_err(failed("making its devices"))?;
+    let index = name_to_index(outside.as_fd(), &name).map_err(|error| failed("finding its device")(error.into()))?;
+    let addressed = give_addresses(outside, &mut inside, link, index, mac, mac_inside);
+    if addressed.is_err() {
+        // The namespace may live on with the calling thread.
+        outside.remove(index).ok();
+    }
+    addressed.map(|()| index)
+}
+
+fn give_addresses(
+    outside: &mut Netlink,
+    inside: &mut Netlink,
+    link: &Link,
+    index: u32,
+    mac: HardwareAddress,
+    mac_inside: HardwareAddress,
+) -> Result<(), NamespaceError> {
+    outside.set_up_outside(index, &link.alias, link.ipv6).map_err(failed("taking its outer device up"))?;
+    inside.set_up(DEVICE_INDEX).map_err(failed("taking its device up"))?;
+    let mut families: Vec<(IpAddr, fn() -> IpAddr)> = vec![(GATEWAY.into(), address)];
+    if link.ipv6 {
+        families.push((GATEWAY_V6.into(), address_v6));
+    }
+    for (gateway, address) in families {
+        let address = draw(|| {
+            let address = address();
+            outside.add_host_route(index, address)?;
+            Ok(address)
+        });
+        let address = address.map_err(failed("finding it an address"))?;
+        outside.add_neighbour(index, address, mac_inside).map_err(failed("naming it to the server"))?;
+        inside.add_address(DEVICE_INDEX, address).map_err(failed("giving it its address"))?;
+        inside.add_neighbour(DEVICE_INDEX, gateway, mac).map_err(failed("naming its gateway"))?;
+        if gateway.is_ipv4() {
+            inside.add_host_route(DEVICE_INDEX, gateway).map_err(failed("routing to its gateway"))?;
+        }
+        inside.add_default_route(DEVICE_INDEX, gateway).map_err(failed("routing through its gateway"))?;
+    }
+    Ok(())
 }
 
 /// Moves the calling thread into a network namespace.

@@ -45,6 +45,7 @@ pub(crate) struct VethPair<'a> {
 }
 
 /// A connection to the routing subsystem of one namespace.
+#[derive(Debug)]
 pub(crate) struct Netlink {
     socket: Socket,
     sequence: u32,
@@ -98,8 +99,9 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewLink(up(index)), 0)
     }
 
-    /// Brings the outer end of a pair up. It forwards IPv4 and refuses sources that are not behind it.
-    pub(crate) fn set_up_outside(&mut self, index: u32, ipv6: bool) -> io::Result<()> {
+    /// Brings the outer end of a pair up and gives it an alias, which the kernel does not take with a new device. It forwards IPv4
+    /// and refuses sources that are not behind it.
+    pub(crate) fn set_up_outside(&mut self, index: u32, alias: &str, ipv6: bool) -> io::Result<()> {
         let mut message = up(index);
         let mut settings = vec![AfSpecUnspec::Inet(vec![device_settings(&[
             (IPV4_DEVCONF_FORWARDING, 1),
@@ -108,7 +110,7 @@ impl Netlink {
         if ipv6 {
             settings.push(AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]));
         }
-        message.attributes = vec![LinkAttribute::AfSpecUnspec(settings)];
+        message.attributes = vec![LinkAttribute::IfAlias(alias.to_owned()), LinkAttribute::AfSpecUnspec(settings)];
         self.request(RouteNetlinkMessage::NewLink(message), 0)
     }
 
@@ -173,14 +175,18 @@ impl Netlink {
         self.request(RouteNetlinkMessage::DelLink(message), 0)
     }
 
-    /// Returns the devices with this prefix in their names.
-    pub(crate) fn devices_named(&mut self, prefix: &str) -> io::Result<Vec<u32>> {
+    /// Returns the devices with this prefix in their names, each with its alias.
+    pub(crate) fn devices_named(&mut self, prefix: &str) -> io::Result<Vec<(u32, Option<String>)>> {
         let mut found = Vec::new();
         self.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |answer| {
             let RouteNetlinkMessage::NewLink(link) = answer else { return };
             let is_named = |attribute: &LinkAttribute| matches!(attribute, LinkAttribute::IfName(name) if name.starts_with(prefix));
             if link.attributes.iter().any(is_named) {
-                found.push(link.header.index);
+                let alias = link.attributes.iter().find_map(|attribute| match attribute {
+                    LinkAttribute::IfAlias(alias) => Some(alias.clone()),
+                    _ => None,
+                });
+                found.push((link.header.index, alias));
             }
         })?;
         Ok(found)

@@ -6,7 +6,10 @@ use std::os::fd::BorrowedFd;
 use fairlead_base::Folders;
 use tokio::task::JoinHandle;
 
-use crate::{Firewall, Link, Namespace, PublicPorts, Relay};
+use crate::{Firewall, Link, Namespace, PublicPorts, Relay, remove_devices};
+
+/// Alias of the devices of builds, which end with the agent.
+const BUILD: &str = "build";
 
 /// Factory of networks of apps' own. Exists only on a server that can make them.
 #[derive(Debug, Clone)]
@@ -38,7 +41,7 @@ impl OwnNetwork {
 
     /// Makes one network and drops it.
     fn tried(self) -> Result<Self, String> {
-        let (_, bound) = Namespace::make(&self.link(false), || Relay::bind(&[]).map(drop))
+        let (_, bound) = Namespace::make(&self.link(false, BUILD), || Relay::bind(&[]).map(drop))
             .map_err(|error| format!("a network of their own can't be made here ({error})"))?;
         bound.map_err(|error| format!("their network can't have a resolver ({error})"))?;
         Ok(self)
@@ -46,9 +49,14 @@ impl OwnNetwork {
 
     /// Makes a namespace whose relay runs in the calling runtime.
     pub fn serve(&self, private: bool) -> io::Result<ServedNamespace> {
-        let made = Namespace::make(&self.link(private), || Relay::bind(&[]));
+        let made = Namespace::make(&self.link(private, BUILD), || Relay::bind(&[]));
         let (namespace, relay) = made.map_err(io::Error::other)?;
         Ok(ServedNamespace { namespace, relay: tokio::spawn(relay?.serve()) })
+    }
+
+    /// Removes what a former run of the agent left: devices of builds, and of instances that are not `known`.
+    pub fn remove_abandoned_devices(&self, known: impl Fn(&str) -> bool) -> io::Result<usize> {
+        remove_devices(self.firewall.device_prefix(), |alias| !known(alias))
     }
 
     /// The firewall of these networks.
@@ -56,11 +64,12 @@ impl OwnNetwork {
         &self.firewall
     }
 
-    /// Describes the way out of an app's network.
-    pub fn link(&self, private: bool) -> Link {
+    /// Describes the way out of the network of the instance or build that the alias names.
+    pub fn link(&self, private: bool, alias: &str) -> Link {
         Link {
             prefix: self.firewall.device_prefix().to_owned(),
             group: Firewall::device_group(private),
+            alias: alias.to_owned(),
             ipv6: self.ipv6,
         }
     }

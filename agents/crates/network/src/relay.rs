@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -24,6 +24,9 @@ pub const RESOLVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Queries of one namespace at once; more are dropped, as on a busy network.
 const QUERIES_MAX: usize = 256;
+/// Queries of one namespace in each such interval; more are dropped. The relay works outside the instance's processor limit.
+const QUERIES_PER_INTERVAL: u32 = 100;
+const QUERY_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes of a DNS message over UDP (RFC 6891 recommends 1,232; resolvers use up to 4,096).
 const MESSAGE_BYTES: usize = 4096;
 /// DNS connections of one namespace at once, and their longest time.
@@ -176,6 +179,7 @@ async fn answer_queries(socket: &Arc<UdpSocket>, resolvers: &Resolvers) -> io::R
     let permits = Arc::new(Semaphore::new(QUERIES_MAX));
     let mut message = vec![0; MESSAGE_BYTES];
     let mut queries = JoinSet::new();
+    let (mut interval, mut count) = (Instant::now(), 0);
     loop {
         while queries.try_join_next().is_some() {}
         let (length, client) = match socket.recv_from(&mut message).await {
@@ -186,6 +190,13 @@ async fn answer_queries(socket: &Arc<UdpSocket>, resolvers: &Resolvers) -> io::R
                 continue;
             }
         };
+        if interval.elapsed() >= QUERY_INTERVAL {
+            (interval, count) = (Instant::now(), 0);
+        }
+        count += 1;
+        if count > QUERIES_PER_INTERVAL {
+            continue;
+        }
         let Ok(permit) = permits.clone().try_acquire_owned() else { continue };
         let (socket, query, resolvers) = (socket.clone(), message[..length].to_vec(), resolvers.get());
         queries.spawn(async move {

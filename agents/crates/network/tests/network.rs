@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fairlead_network::{Firewall, Link, Namespace, PublicPorts, RESOLVER, Relay, join};
+use fairlead_network::{Firewall, Link, Namespace, PublicPorts, RESOLVER, Relay, join, remove_devices};
 use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
 
 /// Ports of the server: of its proxy, and of a service of its own.
@@ -103,6 +103,8 @@ impl Lab {
              ip address add 2001:db8:9::9/128 dev lo
              ip address add fd00:9::9/128 dev lo
              ip address add fd00:ec2::254/128 dev lo
+             ip address add fd00:42::42/128 dev lo
+             ip address add 64:ff9b::a9fe:a9fe/128 dev lo
              ip route add 198.18.0.0/15 via 192.0.2.2",
         );
         server.commands(
@@ -132,6 +134,7 @@ impl Lab {
         let link = Link {
             prefix: self.firewall.device_prefix().to_owned(),
             group: Firewall::device_group(private),
+            alias: "app".to_owned(),
             ipv6: true,
         };
         App(self.server.run(move || Namespace::make(&link, || ()).unwrap().0))
@@ -186,7 +189,8 @@ impl App {
 
 const INTERNET: [&str; 2] = ["203.0.113.9:80", "[2001:db8:9::9]:80"];
 const PRIVATE_NETWORKS: [&str; 2] = ["10.9.9.9:80", "[fd00:9::9]:80"];
-const METADATA: [&str; 3] = ["169.254.169.254:80", "168.63.129.16:80", "[fd00:ec2::254]:80"];
+const METADATA: [&str; 5] =
+    ["169.254.169.254:80", "168.63.129.16:80", "[fd00:ec2::254]:80", "[fd00:42::42]:80", "[64:ff9b::a9fe:a9fe]:80"];
 const SERVER: [&str; 2] = ["192.0.2.2", "[2001:db8:1::2]"];
 
 #[test]
@@ -222,6 +226,44 @@ fn an_app_reaches_the_internet_and_the_proxy_and_nothing_else() {
         assert!(lab.world.run(connect), "from outside");
         drop(listener);
     }
+}
+
+#[test]
+fn a_socket_that_outlives_its_namespace_leads_nowhere_and_no_device_stays() {
+    let Some(lab) = Lab::new() else { return };
+    let (app, killed, build) = (lab.app(true), lab.app(false), lab.app(false));
+    let open = |app: &App| app.inside(|| UdpSocket::bind("0.0.0.0:0").unwrap());
+    // What an app can pass to a process of another namespace, by a Unix socket in its home.
+    let [passed, kept] = [open(&app), open(&killed)];
+    passed.connect("10.9.9.9:80").expect("control: it leads out as long as its app runs");
+    assert_eq!(lab.devices(), 3);
+    drop(app);
+    assert_eq!(lab.devices(), 2);
+    assert_eq!(passed.send_to(b"x", "10.9.9.9:80").unwrap_err().kind(), io::ErrorKind::NetworkUnreachable);
+    // A shim that is killed removes nothing; the agent does so by the alias.
+    std::mem::forget(killed);
+    let prefix = lab.firewall.device_prefix().to_owned();
+    assert_eq!(lab.server.run(move || remove_devices(&prefix, |alias| alias != "app").unwrap()), 0);
+    let prefix = lab.firewall.device_prefix().to_owned();
+    assert_eq!(lab.server.run(move || remove_devices(&prefix, |alias| alias == "app").unwrap()), 2);
+    assert_eq!((lab.devices(), kept.connect(INTERNET[0]).is_err()), (0, true));
+    drop(build);
+}
+
+#[test]
+fn a_low_source_port_is_not_the_servers() {
+    let Some(lab) = Lab::new() else { return };
+    let listener = lab.world.run(|| TcpListener::bind("203.0.113.9:81").unwrap());
+    let app = lab.app(false);
+    let stream = app.inside(|| {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.bind(&"0.0.0.0:700".parse::<SocketAddr>().unwrap().into()).unwrap();
+        socket.connect(&"203.0.113.9:81".parse::<SocketAddr>().unwrap().into()).unwrap();
+        socket
+    });
+    assert_eq!(stream.local_addr().unwrap().as_socket().unwrap().port(), 700);
+    // Servers such as NFS trust ports below 1024 as root's.
+    assert!(listener.accept().unwrap().1.port() >= 1024);
 }
 
 #[test]
@@ -348,8 +390,12 @@ fn rules_of_a_data_folder_that_is_gone_are_removed_and_others_stay() {
 #[test]
 fn the_relay_answers_by_the_servers_resolver_and_leads_to_its_ports() {
     let Some(lab) = Lab::new() else { return };
-    let link =
-        Link { prefix: lab.firewall.device_prefix().to_owned(), group: Firewall::device_group(false), ipv6: false };
+    let link = Link {
+        prefix: lab.firewall.device_prefix().to_owned(),
+        group: Firewall::device_group(false),
+        alias: "app".to_owned(),
+        ipv6: false,
+    };
     // A database of the server that listens on its loopback only.
     let database: SocketAddr = "127.0.0.1:6543".parse().unwrap();
     lab.server.run(move || {

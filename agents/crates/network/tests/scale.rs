@@ -38,7 +38,8 @@ async fn many_namespaces_stand_side_by_side_and_leave_nothing() {
         return;
     }
     let prefix = format!("fs{:04x}", std::process::id() & 0xffff);
-    let link = Link { prefix: prefix.clone(), group: Firewall::device_group(false), ipv6: false };
+    let (group, alias) = (Firewall::device_group(false), "app".to_owned());
+    let link = Link { prefix: prefix.clone(), group, alias, ipv6: false };
     assert_eq!(left(&prefix), (0, 0, 0));
     let mut relays = JoinSet::new();
     let mut namespaces = Vec::new();

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use fairlead_model::InstanceId;
+use fairlead_network::remove_devices;
 use fairlead_wire::local::{ShimCommand, ShimEvent, ShimHello, ShimStatus, ShimStatusRequest, ShimStop};
 use fairlead_wire::local::{shim_command, shim_event};
 use fairlead_wire::{LOCAL_PROTOCOL, LocalChannel, local_protocol_accepted};
@@ -231,8 +232,16 @@ impl Supervisor {
         {
             tracing::warn!(instance = %spec.instance, %error, "the socket could not be removed");
         }
-        if let Some(container) = &spec.container {
-            container::clean(spec, container).await;
+        match (&spec.container, &spec.network) {
+            (Some(container), _) => container::clean(spec, container).await,
+            // Its shim removed the device, unless it was killed.
+            (None, Some(network)) => {
+                let removed = remove_devices(&network.link.prefix, |alias| alias == spec.instance.as_str());
+                if let Err(error) = removed {
+                    tracing::warn!(instance = %spec.instance, %error, "the device of its network could not be removed");
+                }
+            }
+            (None, None) => {}
         }
         let Some(cgroup) = &spec.cgroup else { return };
         let until = Instant::now() + CLEAN_TIMEOUT;

@@ -59,8 +59,18 @@ impl Driver {
                 },
             }
         }
+        self.remove_devices();
         self.sweep().await;
         Ok(())
+    }
+
+    /// Removes network devices of builds and instances that ended without an agent.
+    fn remove_devices(&self) {
+        let Some(network) = self.options.isolation.network() else { return };
+        let known = |alias: &str| InstanceId::parse(alias).is_ok_and(|id| self.instances.contains_key(&id));
+        if let Err(error) = network.remove_abandoned_devices(known) {
+            tracing::warn!(%error, "network devices of former instances can't be removed");
+        }
     }
 
     /// Containers that nobody knows. An engine that doesn't answer now is asked at the next start of the agent.

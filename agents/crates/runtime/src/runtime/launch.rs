@@ -201,7 +201,7 @@ fn own_network(
     if let Some(path) = &path {
         fairlead_base::file::replace(path, resolv_conf().as_bytes(), 0o644)?;
     }
-    let link = network.link(order.release.private_network);
+    let link = network.link(order.release.private_network, order.instance.as_str());
     let server_ports = order.release.server_ports.clone();
     Ok(Some(NetworkSpec { link, server_ports, handover, resolv_conf: path }))
 }

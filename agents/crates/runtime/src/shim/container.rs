@@ -152,6 +152,13 @@ async fn start(
     }
     let has_port = spec.process == WEB && spec.hook.is_none();
     let port = if has_port { image.port.unwrap_or(PORT) } else { 0 };
+    let server_ports = spec.network.iter().flat_map(|network| &network.server_ports);
+    if let Some(address) = server_ports.into_iter().find(|address| address.port() == port) {
+        // The relay may listen there before the app does, and the public would reach the server's port.
+        return Err(format!(
+            "The app could not be started: it listens on port {port}, which is also the port of {address} in *Server ports*. Let one of them listen on another port."
+        ));
+    }
     let app = format!("{}-{}", spec.key.app, spec.key.environment);
     // One at a time: Docker makes two networks of one name for two who ask at once, and then starts nothing in either. Until
     // the container is in its network: the agent removes those that are empty.

@@ -85,7 +85,8 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
     // After this, the shim and all that it starts are in the instance's network. A container's network comes from its launcher.
     let of_process = spec.network.as_ref().filter(|_| spec.container.is_none());
-    let handover = of_process.map(|network| enter_network(&spec, network)).transpose()?;
+    let entered = of_process.map(|network| enter_network(&spec, network)).transpose()?;
+    let (namespace, handover) = entered.unzip();
     let of_container = spec.network.clone().filter(|_| spec.container.is_some());
     let (launcher, stdin) = match of_container.map(Launcher::new).transpose().map_err(named("standard input"))? {
         Some((launcher, stdin)) => (Some(launcher), stdin),
@@ -115,6 +116,8 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
         out_of_memory: record.out_of_memory || folder.out_of_memory().exists(),
         ..record
     };
+    // Its way out goes before its end is known: a socket that it passed on to another process leads nowhere then.
+    drop(namespace);
     folder.write_exit(&record).map_err(named("exit.json"))?;
     parent.status.running = false;
     parent.status.exit_code = record.code.unwrap_or_default();
@@ -126,7 +129,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
 }
 
 /// Moves this process into a network of the instance's own, and connects that to the server's resolver and ports.
-fn enter_network(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Handover, String> {
+fn enter_network(spec: &InstanceSpec, network: &NetworkSpec) -> Result<(Namespace, Handover), String> {
     let failed = |what: &str, error: io::Error| format!("its network: {what}: {error}");
     let namespace = Namespace::enter_new(&network.link).map_err(|error| format!("its network: {error}"))?;
     let relay = Relay::bind(&network.server_ports).map_err(|error| failed("listening for it", error))?;
@@ -136,7 +139,8 @@ fn enter_network(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Handover,
         outside.and_then(|outside| Ok((outside, inside?))).map_err(|error| failed("keeping it", error))?;
     relay.spawn(outside).map_err(|error| failed("starting its relay", error))?;
     let app = spec.socket.clone().map(|path| (path, spec.user));
-    Handover::open(&network.handover, inside, app).map_err(|error| failed("the hand-over of its sockets", error))
+    let handover = Handover::open(&network.handover, inside, app);
+    Ok((namespace, handover.map_err(|error| failed("the hand-over of its sockets", error))?))
 }
 
 impl Launcher {
