@@ -124,9 +124,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         },
     );
     let (network_end, network_report) = watch::channel(None);
-    let firewall = isolation
-        .network()
-        .map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports, network_end)));
+    let firewall =
+        isolation.network().map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports, network_end)));
     let host = host_info::read(&folders, &isolation)?;
     let (host_memory_bytes, build_groups) = (host.memory_bytes, isolation.groups().clone());
     let build_network = isolation.network().map(|network| (network.clone(), args.builds_reach_private_networks));

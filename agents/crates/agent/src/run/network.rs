@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use fairlead_base::clock::unix_ms;
-use fairlead_network::{Firewall, PublicPorts, remote_resolvers};
+use fairlead_network::{Firewall, FirewallError, PublicPorts, remote_resolvers};
 use fairlead_wire::agent;
 use tokio::sync::watch;
 
 use crate::cli::ListenArgs;
 
-/// Interval between two looks at the rules.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Interval between two checks of the rules.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Lists the ports that the proxy serves the public on. HTTP/3 has the ports of HTTPS.
 pub(crate) fn public_ports(listen: &ListenArgs) -> PublicPorts {
@@ -29,79 +29,83 @@ struct Installed {
     resolvers: BTreeSet<IpAddr>,
 }
 
-/// What one look left: the rules as they stand, and what is told in the report.
-struct Look {
+/// Checks every few seconds that the rules are as they were installed and that the server forwards, repairs what is not, and reports
+/// it. Runs for ever.
+pub(crate) async fn keep(firewall: Firewall, ports: PublicPorts, report: watch::Sender<Option<agent::NetworkStatus>>) {
+    let mut keeper = Keeper { firewall, ports, installed: None, status: agent::NetworkStatus::default() };
+    loop {
+        let checked = tokio::task::spawn_blocking(move || {
+            keeper.check();
+            keeper
+        });
+        keeper = match checked.await {
+            Ok(keeper) => keeper,
+            Err(error) => return tracing::error!(%error, "the firewall of apps is checked no more"),
+        };
+        let status = Some(keeper.status.clone());
+        report.send_if_modified(|reported| std::mem::replace(reported, status.clone()) != status);
+        tokio::time::sleep(CHECK_INTERVAL).await;
+    }
+}
+
+struct Keeper {
+    firewall: Firewall,
+    ports: PublicPorts,
     installed: Option<Installed>,
     status: agent::NetworkStatus,
 }
 
-/// Reinstalls the rules whenever they differ from what was installed or the server's resolvers have changed, and forwarding whenever
-/// it is off. Runs for ever.
-pub(crate) async fn keep(firewall: Firewall, ports: PublicPorts, report: watch::Sender<Option<agent::NetworkStatus>>) {
-    let mut installed = None;
-    loop {
-        let (firewall, ports, before) = (firewall.clone(), ports.clone(), installed.take());
-        let told = report.borrow().clone().unwrap_or_default();
-        match tokio::task::spawn_blocking(move || look(&firewall, &ports, before, told)).await {
-            Ok(look) => {
-                installed = look.installed;
-                let status = Some(look.status);
-                report.send_if_modified(|told| std::mem::replace(told, status.clone()) != status);
+impl Keeper {
+    fn check(&mut self) {
+        let mut warnings = Vec::new();
+        // First: without the rules, forwarding would open more than it should.
+        if let Err(error) = self.keep_rules() {
+            warnings.push(format!(
+                "The firewall of apps can't be put in place: {error}. Until it is, apps may lack the internet, or reach more than they should."
+            ));
+        }
+        if let Err(error) = self.firewall.enable_forwarding() {
+            warnings.push(format!(
+                "Apps may lack the internet, because this server does not forward what they send: {error}."
+            ));
+        }
+        match self.firewall.open_other_firewalls() {
+            Ok(opened) if opened.is_empty() => {}
+            Ok(opened) => self.repaired(format!(
+                "Another firewall dropped what apps send ({}). They pass it now.",
+                opened.join(", ")
+            )),
+            Err(error) => warnings.push(format!(
+                "Another firewall of this server may drop what apps send, and can't be changed: {error}."
+            )),
+        }
+        for warning in &warnings {
+            if !self.status.warnings.contains(warning) {
+                tracing::warn!("{warning}");
             }
-            Err(error) => tracing::error!(%error, "the firewall of apps can't be looked at"),
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        self.status.warnings = warnings;
     }
-}
 
-/// Keeps the last repair of the status that was told; its warnings are found anew.
-fn look(firewall: &Firewall, ports: &PublicPorts, before: Option<Installed>, told: agent::NetworkStatus) -> Look {
-    let known = told.warnings;
-    let mut status = agent::NetworkStatus { warnings: Vec::new(), ..told };
-    let warn = |status: &mut agent::NetworkStatus, sentence: String| {
-        // The next look would log it again.
-        if !known.contains(&sentence) {
-            tracing::warn!("{sentence}");
-        }
-        status.warnings.push(sentence);
-    };
-    if let Err(error) = firewall.enable_forwarding() {
-        warn(&mut status, format!("Apps may lack the internet, because this server does not forward what they send: {error}."));
-    }
-    match firewall.open_other_firewalls() {
-        Ok(opened) if opened.is_empty() => {}
-        Ok(opened) => {
-            let chains = opened.join(", ");
-            repaired(&mut status, format!("Another firewall dropped what apps send ({chains}). They pass it now."));
-        }
-        Err(error) => {
-            warn(&mut status, format!("Another firewall of this server may drop what apps send, and can't be changed: {error}."));
-        }
-    }
-    let resolvers = remote_resolvers();
-    if let Some(before) = before {
-        match firewall.list() {
-            Ok(listed) if listed == before.listed && resolvers == before.resolvers => {
-                return Look { installed: Some(before), status };
+    fn keep_rules(&mut self) -> Result<(), FirewallError> {
+        let resolvers = remote_resolvers();
+        if let Some(installed) = self.installed.take() {
+            match self.firewall.list() {
+                Ok(listed) if listed == installed.listed && resolvers == installed.resolvers => {
+                    self.installed = Some(installed);
+                    return Ok(());
+                }
+                Ok(listed) if listed == installed.listed => tracing::info!("the server has other resolvers now"),
+                _ => self.repaired("Another program changed the firewall of apps. It was put back.".to_owned()),
             }
-            Ok(listed) if listed == before.listed => tracing::info!("the server has other resolvers now"),
-            _ => repaired(&mut status, "Another program changed the firewall of apps. It was put back.".to_owned()),
         }
+        let listed = self.firewall.install_with(&self.ports, &resolvers)?;
+        self.installed = Some(Installed { listed, resolvers });
+        Ok(())
     }
-    let installed = match firewall.install_with(ports, &resolvers) {
-        Ok(listed) => Some(Installed { listed, resolvers }),
-        Err(error) => {
-            warn(
-                &mut status,
-                format!("The firewall of apps can't be put in place: {error}. Until it is, apps may lack the internet, or reach more than they should."),
-            );
-            None
-        }
-    };
-    Look { installed, status }
-}
 
-fn repaired(status: &mut agent::NetworkStatus, sentence: String) {
-    tracing::warn!("{sentence}");
-    (status.repair, status.repaired_unix_ms) = (sentence, unix_ms());
+    fn repaired(&mut self, sentence: String) {
+        tracing::warn!("{sentence}");
+        (self.status.repair, self.status.repaired_unix_ms) = (sentence, unix_ms());
+    }
 }

@@ -128,7 +128,10 @@ impl Router {
         let hosts = routes::local_hosts(state);
         let (certificates, certificate_problem) = self.certificates.of(&self.authority, &hosts);
         let access_log_path = self.access_log.to_string_lossy().into_owned();
-        let snapshot = ProxySnapshot { access_log_path, ..routes::snapshot(state, &view.upstreams, certificates, &self.control_sockets) };
+        let snapshot = ProxySnapshot {
+            access_log_path,
+            ..routes::snapshot(state, &view.upstreams, certificates, &self.control_sockets)
+        };
         let outcome = self.offer(&snapshot).await;
         let accepted = outcome.is_ok();
         let problem = match outcome {
