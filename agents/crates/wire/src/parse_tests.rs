@@ -47,7 +47,7 @@ fn good() -> agent::DesiredState {
         routes: vec![agent::RouteSpec {
             host: "hello.localhost".into(),
             path_prefix: "/".into(),
-            target: Some(agent::route_spec::Target::Address("127.0.0.1:4400".into())),
+            target: Some(agent::route_spec::Target::ControlSocket("web".into())),
             policy: None,
         }],
         builds: vec![agent::BuildSpec {
@@ -195,8 +195,8 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
             }
         }),
         ("routes[0].target", |s| s.routes[0].target = None),
-        ("routes[0].address", |s| {
-            s.routes[0].target = Some(agent::route_spec::Target::Address("localhost:1".into()));
+        ("routes[0].control_socket", |s| {
+            s.routes[0].target = Some(agent::route_spec::Target::ControlSocket("../run/proxy".into()));
         }),
         ("routes[1]", |s| s.routes.push(s.routes[0].clone())),
         ("routes[0].policy.deny", |s| {
