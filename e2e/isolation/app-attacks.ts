@@ -385,6 +385,16 @@ const sockets = rows({ class: 'sockets', from: 'app', wall: 'modes of folders an
     short: true,
   },
   {
+    id: 'socket-control-plane',
+    what: 'connect to the socket by which the proxy reaches the gateway',
+    technique: 'unix',
+    args: { path: '{controlSocket}', kind: 'stream' },
+    proof: { matches: /^connected/ },
+    control: { as: 'root' },
+    only: 'full',
+    short: true,
+  },
+  {
     id: 'socket-engine',
     what: 'connect to the container engine’s socket',
     technique: 'unix',

@@ -15,7 +15,7 @@ export const SENTENCES = {
 export type Sentence = keyof typeof SENTENCES;
 
 export type Mode = 'full' | 'weaker';
-export type From = 'app' | 'build' | 'outside';
+export type From = 'app' | 'build' | 'container' | 'dockerfile' | 'outside';
 type Value = string | number | boolean | readonly string[];
 
 /** Evidence that an attack succeeded. */

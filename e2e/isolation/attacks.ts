@@ -3,10 +3,11 @@
 import { APP_ATTACKS } from './app-attacks.ts';
 import { type Attack, datagram, get, PORTS } from './attack.ts';
 import { BUILD_ATTACKS } from './build-attacks.ts';
+import { CONTAINER_ATTACKS } from './container-attacks.ts';
 import { HOSTS, SERVER } from './namespaces.ts';
 import { NETWORK_ATTACKS } from './network-attacks.ts';
 
-export const ATTACKS: readonly Attack[] = [...APP_ATTACKS, ...NETWORK_ATTACKS, ...BUILD_ATTACKS];
+export const ATTACKS: readonly Attack[] = [...APP_ATTACKS, ...NETWORK_ATTACKS, ...BUILD_ATTACKS, ...CONTAINER_ATTACKS];
 
 /** Attempts that must succeed in both modes. */
 export const ALLOWED: readonly Pick<Attack, 'id' | 'what' | 'technique' | 'args' | 'proof'>[] = [

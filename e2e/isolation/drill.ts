@@ -7,11 +7,20 @@ import { freePort } from '../../tools/lib/free-ports.ts';
 import { requestPinned } from '../../tools/lib/pinned-request.ts';
 import { type Undo, undoAll } from '../../tools/lib/undo.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
+import { startEngine, startRegistry } from '../system/harness/engine.ts';
 import { System } from '../system/harness/system.ts';
 import { type Attack, type Mode, PORTS } from './attack.ts';
 import { ALLOWED, ATTACKS } from './attacks.ts';
 import { ATTEMPT_TIMEOUT_MS, readAnswers, Stand } from './fixtures.ts';
-import { attackingBuild, hostileApp, listeningBuild, REPORT, victim } from './hostile.ts';
+import {
+  attackingBuild,
+  attackingDockerfile,
+  hostileApp,
+  hostileContainer,
+  listeningBuild,
+  REPORT,
+  victim,
+} from './hostile.ts';
 import { SERVER } from './namespaces.ts';
 import { fill, findPlaces, instanceOf, type Places } from './placeholders.ts';
 import { type Answer, type Attempt, judge, type Verdict } from './verdict.ts';
@@ -77,7 +86,8 @@ export async function drillIsolation(
   try {
     const stand = await Stand.open(outside);
     undo.push(() => stand.close());
-    const system = await System.start({ address: '[::]', agentArgs: argsOf(first) });
+    const agentEnvironment = first.attacks.some(usesContainers) ? await openEngine(undo) : {};
+    const system = await System.start({ address: '[::]', agentArgs: argsOf(first), agentEnvironment });
     undo.push(() => system.stop());
     // The dashboard is not started for this: what listens on its port is enough.
     await stand.serveOnLoopback('web', system.ports.web);
@@ -95,6 +105,16 @@ export async function drillIsolation(
   } finally {
     await undoAll(undo);
   }
+}
+
+/** A container engine in this network, with the one base image that containers of the check have. */
+async function openEngine(undo: Undo[]): Promise<Readonly<Record<string, string>>> {
+  const mirror = await startRegistry([], { username: '', password: '' });
+  undo.push(() => mirror.close());
+  const engine = await startEngine([], mirror);
+  undo.push(() => engine.close());
+  await engine.importBase(mirror);
+  return engine.environment;
 }
 
 type Plan = Omit<ServerUnderAttack, 'id' | 'folder' | 'httpsPort'>;
@@ -169,6 +189,7 @@ class Drill {
       this.#deploy('victim', victim({ token: token('victim'), listens: 'host' })),
       this.#deploy('wide', victim({ token: token('wide'), listens: 'wide' })),
       this.#deploy('socketed', victim({ token: token('socketed'), listens: 'socket' })),
+      ...(this.#server.attacks.some(usesContainers) ? [this.#deploy('container', hostileContainer())] : []),
     ]);
     const { id } = this.#server;
     this.#sentences = (await this.#system.servers()).find((one) => one.id === id)?.host.isolationOff ?? [];
@@ -182,8 +203,8 @@ class Drill {
       ['{buildPort}', '{leftoverPort}'].some((port) => Object.values(args).includes(port)),
     );
     const listening = wantsBuild ? await this.#beginListeningBuild() : undefined;
-    const simple = attacks.filter((one) => one.meanwhile === undefined && one.from !== 'build' && !floods(one));
-    for (const from of ['app', 'outside'] as const) {
+    const simple = attacks.filter((one) => one.meanwhile === undefined && !floods(one));
+    for (const from of ['app', 'container', 'outside'] as const) {
       const own = simple.filter((attack) => attack.from === from);
       for (const [id, verdict] of await this.#attemptAll(own, this.#places.real, this.#runner(from)))
         this.#verdicts.set(id, verdict);
@@ -193,7 +214,8 @@ class Drill {
       await this.#system.product.verbs.cancelDeployment({ deploymentId: listening });
       await this.#system.finished(listening);
     }
-    await this.#attackFromBuild();
+    await this.#attackFromBuild('build', 'attacking', attackingBuild);
+    await this.#attackFromBuild('dockerfile', 'boxed', attackingDockerfile);
     this.#note('attacks of builds are over');
     const visited = attacks.filter(({ meanwhile }) => meanwhile === 'visit');
     await Promise.all([
@@ -305,32 +327,36 @@ class Drill {
   }
 
   #runner(from: Attack['from']): Run {
-    return from === 'outside' ? (attempts) => this.#stand.attempt('outside', undefined, attempts) : this.#inApp;
+    if (from === 'outside') return (attempts) => this.#stand.attempt('outside', undefined, attempts);
+    return from === 'container' ? (attempts) => this.#askHostile('container', attempts) : this.#inApp;
   }
 
-  readonly #inApp: Run = async (attempts) => {
+  readonly #inApp: Run = (attempts) => this.#askHostile('hostile', attempts);
+
+  async #askHostile(name: string, attempts: readonly Attempt[]): Promise<readonly Answer[]> {
     const given = Buffer.from(JSON.stringify(attempts)).toString('base64url');
-    const { status, body } = await this.#get('hostile', `/run?attack=${given}`, ATTEMPT_TIMEOUT_MS);
+    const { status, body } = await this.#get(name, `/run?attack=${given}`, ATTEMPT_TIMEOUT_MS);
     if (status !== 200) throw new Error(`the hostile app answered ${status}: ${body.slice(0, 200)}`);
     const { stdout, failure } = JSON.parse(body) as { stdout: string; failure: string };
     return readAnswers(stdout, failure);
-  };
+  }
 
   #get(name: string, path: string, timeoutMs: number) {
     const { slug, httpsPort: port, folder } = this.#server;
     return requestPinned({ host: `${slug(name)}.localhost`, port, path, caFile: join(folder, 'ca/ca.pem'), timeoutMs });
   }
 
-  /** All attempts of builds are made by one. */
-  async #attackFromBuild(): Promise<void> {
-    const attacks = this.#server.attacks.filter(({ from }) => from === 'build');
+  /** All attempts of builds of one kind are made by one. */
+  async #attackFromBuild(
+    kind: 'build' | 'dockerfile',
+    name: string,
+    filesOf: (attempts: readonly unknown[]) => Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const attacks = this.#server.attacks.filter(({ from }) => from === kind);
     if (attacks.length === 0) return;
     const places = this.#places.real;
     const attempts = attacks.map(({ id, technique, args }) => ({ id, technique, args: fill(args, places) }));
-    const ended = await this.#system.finished(
-      await this.#begin('attacking', attackingBuild(attempts)),
-      BUILD_TIMEOUT_MS,
-    );
+    const ended = await this.#system.finished(await this.#begin(name, filesOf(attempts)), BUILD_TIMEOUT_MS);
     const lines = (await this.#system.log(ended.id)).filter((line) => line.includes(REPORT));
     const reports = lines.map(
       (line) => JSON.parse(line.slice(line.indexOf(REPORT) + REPORT.length)) as Answer & { readonly id: string },
@@ -398,6 +424,10 @@ function catchesUserSignal(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/status`)) return false;
   const caught = /^SigCgt:\t([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
   return (BigInt(`0x${caught}`) & (1n << 11n)) !== 0n;
+}
+
+function usesContainers({ from }: Attack): boolean {
+  return from === 'container' || from === 'dockerfile';
 }
 
 function floods({ proof }: Attack): boolean {

@@ -33,6 +33,43 @@ export function hostileApp(): Files {
   };
 }
 
+const inContainer = (command: string, files: Files): Files => ({
+  Dockerfile: `FROM node:24-slim\nWORKDIR /app\nCOPY . .\n${command}\n`,
+  'attack.mjs': readFileSync(join(import.meta.dirname, 'attack.mjs'), 'utf8'),
+  ...files,
+});
+
+/** The same as an image. */
+export function hostileContainer(): Files {
+  return inContainer('CMD ["node", "server.mjs"]', {
+    'server.mjs': [
+      "import { execFile } from 'node:child_process';",
+      "import { createServer } from 'node:http';",
+      'createServer((request, response) => {',
+      "  const asked = request.url.split('?attack=')[1];",
+      "  if (asked === undefined) return response.end('ready');",
+      "  const given = Buffer.from(asked, 'base64url').toString();",
+      "  execFile('node', ['attack.mjs', given], { timeout: 25_000 }, (error, stdout, stderr) =>",
+      '    response.end(JSON.stringify({ stdout, failure: error === null ? "" : String(error) + stderr })));',
+      '}).listen(Number(process.env.PORT));',
+      '',
+    ].join('\n'),
+  });
+}
+
+/** Its RUN step makes these attempts and reports each as a line of the build's log. */
+export function attackingDockerfile(attempts: readonly unknown[]): Files {
+  return inContainer('RUN ["node", "build.mjs"]\nCMD ["node", "-e", "setInterval(() => 0, 1000)"]', {
+    'attempts.json': JSON.stringify(attempts),
+    'build.mjs': [
+      "import { execFileSync } from 'node:child_process';",
+      "const printed = execFileSync('node', ['attack.mjs', 'attempts.json'], { encoding: 'utf8' });",
+      `for (const line of printed.trim().split('\\n')) console.log(${JSON.stringify(REPORT)} + line);`,
+      '',
+    ].join('\n'),
+  });
+}
+
 export interface VictimOptions {
   readonly token: string;
   /** `host`: on the address in HOST; `wide`: on all addresses; `socket`: on its Unix socket; `late`: after SIGUSR2. */

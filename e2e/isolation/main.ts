@@ -5,7 +5,7 @@
 // `succeeded` counts attacks that reached their aim or could not run. A process without isolation repeats each attack as a
 // control, and has to succeed. In the weaker mode exactly the rows marked open may succeed, and the server's page has to say so.
 import { parseArgs } from 'node:util';
-import { IP, NFTABLES, PYTHON, requirePrograms } from '../../tools/test/debian.ts';
+import { DOCKER, IP, NFTABLES, PYTHON, REGISTRY, requirePrograms } from '../../tools/test/debian.ts';
 import type { Mode } from './attack.ts';
 import { attacksOf, checkIsolation, problemsOf, problemsOfSentences } from './check.ts';
 import type { ModeResult } from './drill.ts';
@@ -14,7 +14,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { mode: { type: 'string' }, short: { type: 'boolean', default: false } },
 });
-const missing = await requirePrograms([IP, NFTABLES, PYTHON]);
+const missing = await requirePrograms([IP, NFTABLES, PYTHON, ...(values.short ? [] : [DOCKER, REGISTRY])]);
 if (missing !== undefined) throw new Error(missing);
 
 const modes = (['full', 'weaker'] as const).filter((mode) => values.mode === undefined || values.mode === mode);

@@ -50,6 +50,7 @@ export async function findPlaces(
     victimPid: victim.pid,
     proxySocket: join(server.folder, 'run/proxy.sock'),
     proxySocketKind: 'stream',
+    controlSocket: join(server.folder, 'control/gateway.sock'),
     appSocket: environmentOf(socketed.pid).FAIRLEAD_SOCKET ?? '',
     handOver: join(server.folder, 'instances', victim.id, 'net/s'),
   };

@@ -26,6 +26,8 @@ export interface SystemOptions {
   readonly address?: string;
   /** Options of the agent's `run`. */
   readonly agentArgs?: readonly string[];
+  /** Environment of the agent, beside what every agent gets. */
+  readonly agentEnvironment?: Readonly<Record<string, string>>;
 }
 
 export interface Front {
@@ -74,6 +76,7 @@ export async function assemble(folder: string, options: SystemOptions, undo: Und
     ports,
     ...(options.address === undefined ? {} : { address: options.address }),
     args: options.agentArgs ?? [],
+    environment: options.agentEnvironment ?? {},
     path: openAppRuntime(ROOT, folders.runtime, process.getuid?.() === 0).path,
     controlUrl: front?.url ?? controlPlane.gatewayUrl,
     ...(front === undefined ? {} : { controlCaFile: front.caFile }),
