@@ -289,11 +289,11 @@ function textOf(version: number): string {
 
 function gatesOf(gates: Gates, version: number, ballastBytes: number) {
   return {
-    build: gates.url(`build/${version}`),
-    release: gates.url(`release/${version}`),
-    start: gates.url(`start/${version}`),
-    healthy: gates.url(`healthy/${version}`),
-    hold: gates.url(`hold/${version}`),
+    build: gates.address(`build/${version}`),
+    release: gates.address(`release/${version}`),
+    start: gates.address(`start/${version}`),
+    healthy: gates.address(`healthy/${version}`),
+    hold: gates.address(`hold/${version}`),
     ballastBytes,
   };
 }

@@ -8,7 +8,7 @@
 // others nothing.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { GATES_ARGS, openGates } from '../system/harness/gates.ts';
+import { openGates } from '../system/harness/gates.ts';
 import { System } from '../system/harness/system.ts';
 import { type Kill, KillDrill, STEPS } from './drill.ts';
 import { VICTIMS } from './victims.ts';
@@ -21,7 +21,7 @@ const chosen = all.filter(
     positionals.length === 0 || positionals.some((name) => [`${victim}/${step}`, victim, step].includes(name)),
 );
 const gates = await openGates();
-const system = await System.start({ durable: true, agentArgs: GATES_ARGS });
+const system = await System.start({ durable: true });
 let [limbo, failed, carried] = [0, 0, 0];
 try {
   const drill = await KillDrill.start(system, gates);

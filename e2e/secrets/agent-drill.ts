@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { dumpTables } from '@fairlead/db/testing/cluster';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { answering } from '../system/harness/apps.ts';
-import { GATES_ARGS, type Gates, openGates } from '../system/harness/gates.ts';
+import { type Gates, openGates } from '../system/harness/gates.ts';
 import { System } from '../system/harness/system.ts';
 import { filesOf } from './files.ts';
 import { plantedSecrets } from './planted.ts';
@@ -27,7 +27,7 @@ export interface AgentDrill {
 }
 
 export async function startAgentDrill(note: (line: string) => void = () => {}): Promise<AgentDrill> {
-  const system = await System.start({ agentArgs: GATES_ARGS });
+  const system = await System.start();
   const gates = await openGates();
   const stop = async () => {
     await gates.close();
@@ -68,7 +68,7 @@ async function live(
   const environment = planted.filter((_, index) => index % 3 !== 0);
   const files = planted.filter((_, index) => index % 3 === 0);
   const names = { environment: environment.map(({ name }) => name), files: files.map(({ name }) => name) };
-  const talk = (mark: string): Talk => ({ ...names, mark, gate: gates.url(mark) });
+  const talk = (mark: string): Talk => ({ ...names, mark, gate: gates.address(mark) });
   const values = [...environment, ...files].map(({ value }) => value);
   // Of each kind some are for builds too; that the others were not there is in the digest.
   const marked = new Set(planted.filter((_, index) => index % 4 < 2).map(({ name }) => name));

@@ -1,5 +1,6 @@
 // Owns an app that tells its secrets to whoever listens: on both outputs, in every form that Fairlead promises to take out of
 // what leaves the server. Must never answer with a value: what visitors are told is not ours to change.
+import { PASS } from '../system/harness/gates.ts';
 import type { Files } from '../system/harness/repository.ts';
 
 /** Longer ones are told as they are only: all their encodings are more than an app's share of the search. */
@@ -79,7 +80,8 @@ export function talking({ environment, files, gate, mark, dies = false }: Talk):
       '  for (const value of values) tellOf(value);',
       `  console.log(${JSON.stringify(mark)});`,
       '}',
-      `await (await fetch(${JSON.stringify(gate)})).text();`,
+      PASS,
+      `await pass(${JSON.stringify(gate)});`,
       'tell();',
       ...(dies ? ['process.exitCode = 1;'] : listening),
       '',

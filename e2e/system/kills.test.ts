@@ -1,7 +1,7 @@
 // The short form of `npm run check:kills`: each process once, at a step where its death could hurt.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Kill, KillDrill } from '../kills/drill.ts';
-import { GATES_ARGS, type Gates, openGates } from './harness/gates.ts';
+import { type Gates, openGates } from './harness/gates.ts';
 import { System } from './harness/system.ts';
 
 const KILLS: readonly Kill[] = [
@@ -19,7 +19,7 @@ let drill: KillDrill;
 
 beforeAll(async () => {
   gates = await openGates();
-  system = await System.start({ durable: true, agentArgs: GATES_ARGS });
+  system = await System.start({ durable: true });
   drill = await KillDrill.start(system, gates);
 });
 afterAll(async () => {

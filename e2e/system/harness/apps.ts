@@ -1,4 +1,5 @@
 // Small apps to deploy, each good or bad in one way.
+import { PASS } from './gates.ts';
 import type { Files } from './repository.ts';
 
 const manifest = (scripts: Readonly<Record<string, string>>) =>
@@ -190,25 +191,27 @@ export function gated(text: string, gates: GatesOfApp): Files {
       "import { randomBytes } from 'node:crypto';",
       "import { writeFileSync } from 'node:fs';",
       `writeFileSync('ballast', randomBytes(${gates.ballastBytes}));`,
-      `await (await fetch(${JSON.stringify(gates.build)})).text();`,
+      PASS,
+      `await pass(${JSON.stringify(gates.build)});`,
       '',
     ].join('\n'),
-    'release.js': `await (await fetch(${JSON.stringify(gates.release)})).text();\n`,
+    'release.js': `${PASS}\nawait pass(${JSON.stringify(gates.release)});\n`,
     'server.js': [
       ...loadedHead(text),
+      PASS,
       `const gates = ${JSON.stringify(gates)};`,
       LOADED_SERVER,
       'const [answer] = server.listeners("request");',
       'server.removeAllListeners("request");',
       'let told = false;',
       'server.on("request", (request, response) => {',
-      '  if (request.url === "/hold") return fetch(gates.hold + "?" + process.pid).then((gate) => gate.text()).then(() => response.end(text));',
+      '  if (request.url === "/hold") return pass(gates.hold, "?" + process.pid).then(() => response.end(text));',
       '  answer(request, response);',
       '  if (request.url !== "/up" || told) return;',
       '  told = true;',
-      '  response.once("finish", () => fetch(gates.healthy).then((gate) => gate.text()).catch(() => undefined));',
+      '  response.once("finish", () => pass(gates.healthy).catch(() => undefined));',
       '});',
-      'await (await fetch(gates.start)).text();',
+      'await pass(gates.start);',
       'server.listen(Number(process.env.PORT));',
       '',
     ].join('\n'),

@@ -1,12 +1,15 @@
 // Gates that apps and builds under test stop at: each asks for its gate by name and is answered once the test opens it. So
-// a step of a deployment lasts until the test has done with it, however fast or slow the machine is.
+// a step of a deployment lasts until the test has done with it, however fast or slow the machine is. They listen on a Unix socket,
+// which an app reaches out of its own network.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { waitFor } from '../../../tools/lib/wait.ts';
 
 export interface Gates {
-  /** What an app asks to pass; it is answered when the gate is open. */
-  url(name: string): string;
+  /** What an app gives to `pass` of `PASS`. */
+  address(name: string): string;
   open(name: string): void;
   /** As if nobody had asked: whoever comes from now on waits. */
   shut(name: string): void;
@@ -19,8 +22,17 @@ export interface Gates {
   close(): Promise<void>;
 }
 
-/** Options of an agent whose apps and builds ask at gates, which are ports of the server: own networks would refuse them. */
-export const GATES_ARGS = ['--network', 'shared'] as const;
+/** Apps of root have a /tmp of their own, but no /run. */
+const FOLDER = join(process.getuid?.() === 0 ? '/run' : tmpdir(), 'fairlead-gates-');
+
+/** Source of a function for programs under test: it resolves when the gate is open. `query` goes behind a question mark. */
+export const PASS = [
+  "import { request as askGate } from 'node:http';",
+  'const pass = (gate, query = "") => new Promise((resolve, reject) => {',
+  '  const [socketPath, path] = gate.split("#");',
+  '  askGate({ socketPath, path: path + query }, (answer) => answer.resume().once("end", resolve)).once("error", reject).end();',
+  '});',
+].join('\n');
 
 const ARRIVAL_TIMEOUT_MS = 120_000;
 
@@ -40,10 +52,13 @@ export async function openGates(): Promise<Gates> {
     if (pid !== undefined) askedBy.set(name, Number(pid));
     ask(name, () => response.end('pass'));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const folder = mkdtempSync(FOLDER);
+  const socket = join(folder, 's');
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  chmodSync(folder, 0o711);
+  chmodSync(socket, 0o666);
   return {
-    url: (name) => `http://127.0.0.1:${port}/${name}`,
+    address: (name) => `${socket}#/${name}`,
     open(name) {
       opened.add(name);
       for (const pass of waiting.get(name) ?? []) pass();
@@ -64,7 +79,10 @@ export async function openGates(): Promise<Gates> {
     pass: (name) => new Promise((resolve) => ask(name, resolve)),
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
+        server.close(() => {
+          rmSync(folder, { recursive: true });
+          resolve();
+        });
         server.closeAllConnections();
       }),
   };
