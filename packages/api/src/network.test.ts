@@ -186,6 +186,49 @@ test('another try reopens nothing either', async () => {
   await developer.deployment.retry({ deploymentId });
 });
 
+test('newer secrets and a restart keep nothing open for who may not change servers', async () => {
+  await owner.config.update({ appId, settings: open });
+  await goLive();
+  const again = [
+    (caller: Caller) => caller.deployment.deploySecrets({ appId }),
+    (caller: Caller) => caller.deployment.restart({ appId }),
+  ];
+  const rollOut = async ({ deploymentId }: { deploymentId: string }) => {
+    await api.world.advance(deploymentId);
+    await api.world.finish(deploymentId);
+  };
+  for (const roll of again) await rollOut(await roll(developer));
+  await owner.config.update({ appId, settings: { ...open, serverPorts: [] } });
+  api.world.clock.forward(1000);
+  for (const roll of again) {
+    await expect(roll(developer)).rejects.toMatchObject(releaseClosed);
+    await rollOut(await roll(owner));
+  }
+  // The narrow deployment is under way, and nothing may come behind it with the settings that it replaces.
+  const { deploymentId } = await owner.deployment.create({ appId });
+  await api.world.advance(deploymentId);
+  for (const roll of again) {
+    await expect(roll(developer)).rejects.toMatchObject(releaseClosed);
+    await expect(roll(owner)).rejects.toMatchObject(refusedBy('deployment.under_way'));
+  }
+  await api.world.finish(deploymentId);
+  for (const roll of again) await rollOut(await roll(developer));
+});
+
+test('newer secrets and a restart of an open app ask for a fresh session', async () => {
+  await owner.config.update({ appId, settings: open });
+  await goLive();
+  await owner.config.update({ appId, settings: closed });
+  api.world.clock.forward(16 * 60_000);
+  try {
+    const stale = refusedBy('session.not_fresh');
+    await expect(owner.deployment.deploySecrets({ appId })).rejects.toMatchObject(stale);
+    await expect(owner.deployment.restart({ appId })).rejects.toMatchObject(stale);
+  } finally {
+    api.world.clock.forward(-16 * 60_000);
+  }
+});
+
 test('an app with an open network comes to no other server without server.write', async () => {
   const attach = async (caller: Caller, environmentId = production) =>
     caller.app.attachServer({ appId, environmentId, serverId: await newServer() });

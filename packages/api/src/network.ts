@@ -71,6 +71,21 @@ export const reopensNetwork = needsServerWrite<PlaceInput & { readonly releaseId
   },
 });
 
+/** Restarts and newer secrets bring the settings of the live release along. */
+export const keepsNetworkOpen = needsServerWrite<PlaceInput>(
+  'if the live release opens more of the network than the settings do now',
+  {
+    reads: ['appId', 'environmentId'],
+    denied: 'release.network_closed',
+    opens: async (core, input) => {
+      const { appId } = input;
+      await lockApps(core, [appId]);
+      const releaseId = (await findPlace(core, input))?.liveReleaseId ?? null;
+      return releaseId !== null && opensMore(core, { appId, releaseId });
+    },
+  },
+);
+
 export const retriesReopening = needsServerWrite<{ readonly deploymentId: DeploymentId }>(wider, {
   reads: ['deploymentId'],
   denied: 'release.network_closed',
@@ -135,7 +150,7 @@ async function opensMore(
 function findPlace({ tx, organizationId }: OrganizationCtx, { appId, environmentId }: PlaceInput) {
   return tx.placement.findFirst({
     where: { appId, organizationId, ...(environmentId === undefined ? {} : { environmentId }) },
-    select: { appId: true, environmentId: true },
+    select: { appId: true, environmentId: true, liveReleaseId: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
 }

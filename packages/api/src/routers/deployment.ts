@@ -28,7 +28,7 @@ import {
 } from '@fairlead/core/deployment';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
 import { memberProcedure, router } from '../ladder.ts';
-import { reopensNetwork, retriesReopening } from '../network.ts';
+import { keepsNetworkOpen, reopensNetwork, retriesReopening } from '../network.ts';
 import { approverIn, approverOfRunning, open, waitsForApproval } from '../protection.ts';
 import { allOf, byDeployment, byDeploymentTarget, byEnvironment, byPlacement, seesRelease } from '../scopes.ts';
 
@@ -95,6 +95,7 @@ export const deploymentRouter = router({
   deploySecrets: memberProcedure('deployment.write', {
     input: deploySecretsInputSchema,
     scope: byPlacement,
+    also: keepsNetworkOpen,
     protection: waitsForApproval,
   })
     .output(deploymentRefSchema)
@@ -103,6 +104,7 @@ export const deploymentRouter = router({
   restart: memberProcedure('deployment.write', {
     input: restartAppInputSchema,
     scope: byPlacement,
+    also: keepsNetworkOpen,
     protection: waitsForApproval,
   })
     .output(deploymentRefSchema)

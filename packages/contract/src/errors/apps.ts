@@ -31,7 +31,7 @@ export const appErrors = {
   'deployment.not_found': missing('There is no such deployment.'),
   'deployment.already_finished': conflict('This deployment has already finished.'),
   'deployment.under_way': conflict(
-    'A deployment of this app waits or is under way. It brings new instances when it goes live.',
+    'A deployment of this app waits or is under way, and brings new instances when it goes live. Wait for it, or cancel it first.',
   ),
   'deployment.build_overdue': failed(
     'The build did not finish in time. Check that the server is connected, then redeploy.',
@@ -61,6 +61,9 @@ export const appErrors = {
   ),
   'deployment.socket_in_container': conflict(
     'The app is set to listen on a Unix socket, and a container is reached by its port. Let it listen on a port, or choose the native builder.',
+  ),
+  'deployment.network_closed': conflict(
+    'Private network access or server ports of the app were closed while this deployment waited, and its release opens more than the settings do now. Deploy again.',
   ),
   'deployment.not_retryable': conflict('Only a deployment that failed or was cancelled can be tried again.'),
   'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),

@@ -10,13 +10,19 @@ export interface StoredConfig {
   readonly settings: Settings;
 }
 
-/** The newest settings of an app in an environment. */
+/** The newest settings of an app in an environment; with `before`, those of that moment. */
 export async function findNewestConfig(
   ctx: OrganizationCtx,
-  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+  place: { readonly appId: string; readonly environmentId: string; readonly before?: Date },
 ): Promise<StoredConfig> {
+  const { appId, environmentId, before } = place;
   const row = await ctx.tx.appConfig.findFirst({
-    where: { appId, environmentId, organizationId: ctx.organizationId },
+    where: {
+      appId,
+      environmentId,
+      organizationId: ctx.organizationId,
+      ...(before === undefined ? {} : { createdAt: { lt: before } }),
+    },
     select: { id: true, number: true, settings: true },
     orderBy: { number: 'desc' },
   });

@@ -6,6 +6,7 @@ import type { Ctx } from '../kernel/index.ts';
 import { findBuildSnapshot } from '../secret/index.ts';
 import { applyStep } from './apply-step.ts';
 import { awaitsApproval } from './approval.ts';
+import { checkNetwork } from './check-network.ts';
 import { takeSecrets } from './check-secrets.ts';
 import { checkBuild, checkRollout } from './check-servers.ts';
 import { findTakenSlots, lockSlots } from './limits.ts';
@@ -66,7 +67,7 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
 async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
   if (await isHeldUp(ctx, row)) return waits;
   const place = await placeOf(ctx, row);
-  const refusal = await checkRollout(ctx, { releaseId, place });
+  const refusal = (await checkNetwork(ctx, { row, releaseId })) ?? (await checkRollout(ctx, { releaseId, place }));
   return { event: { blocked: false, refusal, targets: toTargets(place.servers) } };
 }
 

@@ -3,15 +3,19 @@ import { AppError, type Ctx } from '../kernel/index.ts';
 import { createSnapshot } from '../secret/index.ts';
 import { copyRelease } from './copy-release.ts';
 import type { DeploymentRef, DeploySecretsInput } from './schema.ts';
-import { requirePlacement, startDeployment } from './start-deployment.ts';
+import { requireNothingAhead, requirePlacement, startDeployment } from './start-deployment.ts';
 import { lockApps } from './store.ts';
 
-/** It rolls out like every other: started beside the old one, switched to when healthy. */
+/**
+ * Rolls out like every other deployment: started beside the old one, switched to when healthy. Refused while a deployment waits
+ * or is under way: the copied settings would replace the newer ones which that brings.
+ */
 export async function deploySecrets(ctx: Ctx, input: DeploySecretsInput): Promise<DeploymentRef> {
   const { appId } = input;
   await lockApps(ctx, [appId]);
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, appId, input.environmentId);
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
+  await requireNothingAhead(ctx, { appId, environmentId });
   const { snapshotId, problem } = await createSnapshot(ctx, { appId, environmentId });
   if (problem !== null) throw new AppError('secret.unresolved', { appId, problem });
   const live = await ctx.tx.release.findFirstOrThrow({

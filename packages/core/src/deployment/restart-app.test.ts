@@ -3,7 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
-import { createDeployment, getDeployment, restartApp } from './index.ts';
+import { createDeployment, deploySecrets, getDeployment, restartApp } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -49,13 +49,19 @@ test('an app that is not live has nothing to restart', async () => {
   });
 });
 
-test('a restart never comes after a deployment that waits or is under way: it would bring back what that replaced', async () => {
-  const appId = await liveApp('pan');
-  const restart = () => world.tenant((ctx) => restartApp(ctx, { appId }));
-  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
-  await expect(restart()).rejects.toMatchObject({ code: 'deployment.under_way' });
-  await world.advance(deploymentId);
-  await expect(restart()).rejects.toMatchObject({ code: 'deployment.under_way' });
-  await world.finish(deploymentId);
-  expect((await restart()).deploymentId).not.toBe(deploymentId);
-});
+test.each([
+  ['restart', restartApp],
+  ['roll-out of secrets', deploySecrets],
+])(
+  'no %s comes after a deployment that waits or is under way: it would bring back what that replaced',
+  async (name, again) => {
+    const appId = await liveApp(`pan-${name.replaceAll(' ', '-')}`);
+    const restart = () => world.tenant((ctx) => again(ctx, { appId }));
+    const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+    await expect(restart()).rejects.toMatchObject({ code: 'deployment.under_way' });
+    await world.advance(deploymentId);
+    await expect(restart()).rejects.toMatchObject({ code: 'deployment.under_way' });
+    await world.finish(deploymentId);
+    expect((await restart()).deploymentId).not.toBe(deploymentId);
+  },
+);

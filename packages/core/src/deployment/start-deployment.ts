@@ -5,8 +5,9 @@ import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } f
 import { enqueueAdvance } from './apply-step.ts';
 import { findProtected } from './approval.ts';
 import { auditDeployment } from './audit.ts';
+import { isFinished } from './machine.ts';
 import { requesterOf } from './requester.ts';
-import type { DeploymentTrigger } from './schema.ts';
+import { type DeploymentTrigger, deploymentStateSchema } from './schema.ts';
 import { firstSteps, positionOf } from './steps.ts';
 import { findUnfinished, lockApps, underWayStates } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
@@ -122,6 +123,17 @@ export async function requirePlacement(ctx: Ctx, appId: string, environmentId?: 
   const [first] = place.servers;
   if (first === undefined) throw new AppError('app.not_found', { appId });
   return { ...place, serverId: first.serverId };
+}
+
+const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
+
+/** Throws deployment.under_way, also for a deployment that waits. The app is locked. */
+export async function requireNothingAhead(
+  ctx: OrganizationCtx,
+  place: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const [ahead] = await findUnfinished(ctx, place, unfinished);
+  if (ahead !== undefined) throw new AppError('deployment.under_way', { deploymentId: ahead.id });
 }
 
 /** Throws placement.under_way. The app is locked. */

@@ -21,6 +21,7 @@ export interface DeploymentRow {
   readonly environmentId: string;
   readonly number: number;
   readonly state: DeploymentState;
+  readonly queuedAt: Date;
   readonly releaseId: string | null;
   readonly configId: string | null;
   readonly uploadDigest: string | null;
@@ -41,6 +42,7 @@ const columns = {
   environmentId: true,
   number: true,
   state: true,
+  queuedAt: true,
   releaseId: true,
   configId: true,
   uploadDigest: true,
