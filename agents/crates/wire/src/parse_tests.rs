@@ -126,7 +126,19 @@ fn server_ports_are_unicast_addresses_and_ports() {
         live(&mut state).server_ports = values.iter().map(|value| (*value).to_owned()).collect();
         parse(&state).map(|state| state.apps.into_values().next().unwrap().live.unwrap().server_ports)
     };
-    let good = ["127.0.0.1:5432", "127.0.0.2:1", "10.0.0.7:65535", "203.0.113.9:443", "[::1]:5432", "[fd00::7]:80"];
+    let good = [
+        "127.0.0.1:5432",
+        "127.0.0.2:1",
+        "10.0.0.7:65535",
+        "203.0.113.9:443",
+        "168.63.129.17:80",
+        "[::1]:5432",
+        "[fd00::7]:80",
+        "[fd00:ec3::254]:80",
+        "[64:ff9b:2::1]:80",
+        "[64:ff9b::1:0:0]:80",
+        "[2003::1]:80",
+    ];
     let parsed = ports(&good).unwrap();
     assert_eq!(parsed.iter().map(ToString::to_string).collect::<Vec<_>>(), good);
     let bad = [
@@ -147,8 +159,22 @@ fn server_ports_are_unicast_addresses_and_ports() {
         ("224.0.0.1:80", "is no unicast address"),
         ("255.255.255.255:80", "is no unicast address"),
         ("[ff02::1]:80", "is no unicast address"),
+        ("168.63.129.16:80", "is the metadata service of a cloud"),
+        ("192.0.0.192:80", "is the metadata service of a cloud"),
+        ("100.100.100.200:80", "is the metadata service of a cloud"),
+        ("[fd00:ec2::254]:80", "is the metadata service of a cloud"),
+        ("[fd00:ec2:1::]:80", "is the metadata service of a cloud"),
+        ("[fd20:ce::254]:80", "is the metadata service of a cloud"),
+        ("[fd00:42::42]:80", "is the metadata service of a cloud"),
+        ("[fd00:a9fe:a9fe::1]:80", "is the metadata service of a cloud"),
+        ("[fd00:c1::a9fe:a9fe]:80", "is the metadata service of a cloud"),
+        ("[fd00:100::100:200]:80", "is the metadata service of a cloud"),
         ("[::ffff:169.254.169.254]:80", "is an IPv4 address written as IPv6"),
         ("[::127.0.0.1]:80", "is an IPv4 address written as IPv6"),
+        ("[64:ff9b::169.254.169.254]:80", "is an IPv4 address written as IPv6"),
+        ("[64:ff9b::]:80", "is an IPv4 address written as IPv6"),
+        ("[64:ff9b:1:2::a9fe:a9fe]:80", "is an IPv4 address written as IPv6"),
+        ("[2002:a9fe:a9fe::1]:80", "is an IPv4 address written as IPv6"),
     ];
     for (value, reason) in bad {
         let error = ports(&["127.0.0.1:5432", value]).unwrap_err().to_string();

@@ -28,6 +28,7 @@ function problemOfV4(host: string): string | null {
   const [first = 0, second = 0] = host.split('.').map(Number);
   if (first === 0) return wildcard;
   if (first === 169 && second === 254) return linkLocal;
+  if (metadataServices.has(host)) return metadata;
   if (first === 198 && (second === 18 || second === 19)) return 'Apps have the addresses 198.18.0.0/15 themselves.';
   return first >= 224 ? notUnicast : null;
 }
@@ -37,13 +38,29 @@ function problemOfV6(host: string): string | null {
   if (host === '::1') return null;
   if (/^fe[89ab]/.test(host)) return linkLocal;
   if (host.startsWith('ff')) return notUnicast;
-  const isV4 = /^::(?:ffff:[\da-f]{1,4}:[\da-f]{1,4}|(?:[\da-f]{1,4}:)?[\da-f]{1,4})$/.test(host);
-  return isV4 ? 'Write an IPv4 address without “::”.' : null;
+  if (host.startsWith('fd00:ec2:') || metadataServices.has(host)) return metadata;
+  return disguisedV4.test(host) ? 'This is an IPv4 address written as IPv6. Write it as IPv4, such as 10.0.0.7.' : null;
 }
 
 const wildcard = 'Enter the address that the service listens on: 0.0.0.0 and :: stand for all addresses.';
 const linkLocal = 'Link-local addresses, such as that of a cloud’s metadata service, cannot be opened.';
+const metadata = 'This is the metadata service of a cloud, which cannot be opened.';
 const notUnicast = 'Enter the address of one host, neither multicast nor broadcast.';
+
+/** Azure, Oracle and Alibaba, then the IPv6 addresses of others. EC2 has fd00:ec2::/32. */
+const metadataServices: ReadonlySet<string> = new Set([
+  '168.63.129.16',
+  '192.0.0.192',
+  '100.100.100.200',
+  'fd20:ce::254',
+  'fd00:42::42',
+  'fd00:a9fe:a9fe::1',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:100::100:200',
+]);
+
+/** ::/96, ::ffff:0:0/96, 64:ff9b::/96 (RFC 6052), 64:ff9b:1::/48 (RFC 8215) and 2002::/16 (RFC 3056), in the shortest form. */
+const disguisedV4 = /^(?:(?:::|::ffff:|64:ff9b::)(?:[\da-f]{1,4}(?::[\da-f]{1,4})?)?$|64:ff9b:1:|2002:)/;
 
 function split(text: string): { readonly host: string; readonly port: number } | null {
   const [, v4, v6, port] = /^(?:(\d{1,3}(?:\.\d{1,3}){3})|\[([\da-f:.]+)\]):(\d{1,6})$/i.exec(text) ?? [];
