@@ -43,11 +43,11 @@ export const diskSchema = z.object({
 });
 export type DiskView = z.infer<typeof diskSchema>;
 
-/** What the agent found when it last looked at the firewall of apps. */
+/** Findings at the agent's last check of the firewall of apps. */
 export const serverNetworkSchema = z.object({
-  /** Whole sentences on what keeps apps from what they may reach, or lets them reach more. */
+  /** Whole sentences: each one says why apps reach less or more than their settings allow. */
   warnings: z.array(z.string()),
-  /** What the agent set right last, a whole sentence; null: nothing since it started. */
+  /** The last repair, as a whole sentence; null: none since the agent started. */
   repair: z.object({ text: z.string(), unixMs: z.number() }).nullable(),
 });
 export type ServerNetwork = z.infer<typeof serverNetworkSchema>;

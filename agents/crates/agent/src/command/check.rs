@@ -184,7 +184,11 @@ fn programs() -> Vec<Finding> {
 fn isolation(folders: &Folders) -> Vec<Finding> {
     let isolation = Isolation::detect(folders, OwnNetwork::probe(folders));
     if isolation.off().is_empty() {
-        return vec![finding("isolation", Verdict::Good, "apps have their own user, limits and view of the system")];
+        return vec![finding(
+            "isolation",
+            Verdict::Good,
+            "apps have their own user, network, limits and view of the system",
+        )];
     }
     isolation.off().iter().map(|reason| finding("isolation", Verdict::Reduced, reason)).collect()
 }

@@ -121,10 +121,15 @@ fn taken(port: u16) -> String {
 
 /// The sandbox refuses every port but the app's own.
 pub(super) fn port_refused(port: u16) -> Failure {
-    failure(
-        "rollout.wrong_port",
-        format!("The app tried to listen on another port than {port}, the only one it may use on this server. {HOW}"),
-    )
+    let why = match port {
+        0 => {
+            "The app tried to listen on a TCP port, but its settings let it listen on its Unix socket only.".to_owned()
+        }
+        port => format!(
+            "The app tried to listen on another port than {port}, the only one it may use on this server. {HOW}"
+        ),
+    };
+    failure("rollout.wrong_port", why)
 }
 
 /// The app listens on other ports than its own.

@@ -425,7 +425,7 @@ pub struct ReleaseSpec {
     #[prost(bool, tag = "18")]
     pub listens_on_socket: bool,
     /// Lets the app connect to private addresses: RFC 1918, carrier-grade NAT (RFC 6598) and unique local addresses (RFC 4193).
-    /// Without it the app reaches the internet only. Needs the capability "network".
+    /// Without it the app reaches the internet and the proxy only. Needs the capability "network".
     #[prost(bool, tag = "19")]
     pub private_network: bool,
     /// TCP ports of the server that the app reaches at the same address, at most 16: "127.0.0.1:5432", "\[::1\]:5432". Each is a
@@ -649,13 +649,13 @@ pub struct Report {
     #[prost(message, optional, tag = "11")]
     pub network: ::core::option::Option<NetworkStatus>,
 }
-/// What the agent found when it last looked at the firewall of apps.
+/// Result of the agent's last check of the firewall of apps.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NetworkStatus {
-    /// What keeps apps from what they may reach, or lets them reach more, in whole sentences; empty: nothing.
+    /// Faults that keep apps from what they may reach, or let them reach more, each a whole sentence.
     #[prost(string, repeated, tag = "1")]
     pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// What the agent set right last, in a whole sentence; empty: nothing since it started.
+    /// Last repair since the agent started, a whole sentence; empty: none.
     #[prost(string, tag = "2")]
     pub repair: ::prost::alloc::string::String,
     #[prost(uint64, tag = "3")]

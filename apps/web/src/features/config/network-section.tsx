@@ -16,7 +16,10 @@ export function NetworkSection({ draft }: { readonly draft: Draft }) {
   // A grant in one environment is not enough: the server belongs to the whole organization.
   const readOnly = !can('server.write', {});
   return (
-    <Section title="Network" detail="By default, the app reaches only the internet and the proxy">
+    <Section
+      title="Network"
+      detail="Where the server gives apps networks of their own, the app reaches only the internet and the proxy by default"
+    >
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-5 sm:col-span-2">
         <PrivateNetwork draft={draft} />
         <ServerPorts draft={draft} />

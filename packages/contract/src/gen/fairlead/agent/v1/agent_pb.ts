@@ -1138,7 +1138,7 @@ export type ReleaseSpec = Message<"fairlead.agent.v1.ReleaseSpec"> & {
 
   /**
    * Lets the app connect to private addresses: RFC 1918, carrier-grade NAT (RFC 6598) and unique local addresses (RFC 4193).
-   * Without it the app reaches the internet only. Needs the capability "network".
+   * Without it the app reaches the internet and the proxy only. Needs the capability "network".
    *
    * @generated from field: bool private_network = 19;
    */
@@ -1719,20 +1719,20 @@ export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
   messageDesc(file_fairlead_agent_v1_agent, 37);
 
 /**
- * What the agent found when it last looked at the firewall of apps.
+ * Result of the agent's last check of the firewall of apps.
  *
  * @generated from message fairlead.agent.v1.NetworkStatus
  */
 export type NetworkStatus = Message<"fairlead.agent.v1.NetworkStatus"> & {
   /**
-   * What keeps apps from what they may reach, or lets them reach more, in whole sentences; empty: nothing.
+   * Faults that keep apps from what they may reach, or let them reach more, each a whole sentence.
    *
    * @generated from field: repeated string warnings = 1;
    */
   warnings: string[];
 
   /**
-   * What the agent set right last, in a whole sentence; empty: nothing since it started.
+   * Last repair since the agent started, a whole sentence; empty: none.
    *
    * @generated from field: string repair = 2;
    */
