@@ -2,11 +2,12 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 use fairlead_base::Folders;
 use tokio::task::JoinHandle;
 
-use crate::{Firewall, Link, Namespace, PublicPorts, Relay};
+use crate::{Firewall, Link, Namespace, PublicPorts, Relay, RootlessNetwork};
 
 /// Factory of networks of apps' own. Exists only on a server that can make them.
 #[derive(Debug, Clone)]
@@ -63,6 +64,39 @@ impl OwnNetwork {
             group: Firewall::device_group(private),
             ipv6: self.ipv6,
         }
+    }
+}
+
+/// Factory of networks of apps.
+#[derive(Debug, Clone)]
+pub enum AppNetwork {
+    /// As root, for builds and containers too.
+    Own(OwnNetwork),
+    /// Without root, for processes of apps only.
+    Rootless(RootlessNetwork),
+}
+
+impl From<OwnNetwork> for AppNetwork {
+    fn from(network: OwnNetwork) -> Self {
+        Self::Own(network)
+    }
+}
+
+impl AppNetwork {
+    /// Opens that of root, or the one without.
+    pub fn open(folders: &Folders, program: &Path, ports: &PublicPorts) -> Result<Self, String> {
+        if rustix::process::geteuid().is_root() {
+            return OwnNetwork::open(folders, ports).map(Self::Own);
+        }
+        RootlessNetwork::open(program, ports).map(Self::Rootless)
+    }
+
+    /// Does the same as `open`, but changes nothing.
+    pub fn probe(folders: &Folders, program: &Path) -> Result<Self, String> {
+        if rustix::process::geteuid().is_root() {
+            return OwnNetwork::probe(folders).map(Self::Own);
+        }
+        RootlessNetwork::open(program, &PublicPorts::default()).map(Self::Rootless)
     }
 }
 
