@@ -270,7 +270,10 @@ impl Supervisor {
     /// What is known of an instance whose shim lives but doesn't answer; `None` when no such shim runs.
     pub(crate) fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Option<Attached> {
         let shim = shim_process(folder.path())?;
-        let app_pid = children(shim).first().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+        let app_pid = children(shim)
+            .into_iter()
+            .find(|child| !is_connector(*child))
+            .map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
         let written = std::fs::metadata(folder.path().join("spec.json")).and_then(|found| found.modified()).ok();
         let age = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
         let started_unix_ms = u64::try_from(age.as_millis()).unwrap_or_default();
@@ -354,6 +357,12 @@ fn shim_process(folder: &Path) -> Option<Pid> {
         named && std::fs::metadata(&path).is_ok_and(|found| found.uid() == own)
     };
     pids.find(is_it).and_then(Pid::from_raw)
+}
+
+/// Reports whether a child of a shim connects its network, and is none of the app's.
+fn is_connector(pid: Pid) -> bool {
+    let words = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+    words.split(|byte| *byte == 0).skip(1).take(2).eq([b"shim".as_slice(), shim::CONNECT.as_bytes()])
 }
 
 /// A process' children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).
