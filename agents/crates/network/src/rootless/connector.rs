@@ -87,7 +87,7 @@ async fn keep_connected(order: &Order, mut shim: &UnixStream) -> std::convert::I
             Ok(reason) => reason,
             Err(error) => error.to_string(),
         };
-        // Nobody may read it.
+        // The shim reads it only until the network is there.
         shim.write_all(reason.as_bytes()).ok();
         tokio::time::sleep(RESTART_PAUSE).await;
     }
