@@ -17,6 +17,7 @@ import {
   NGINX,
   OPENSSH,
   OPENSSL,
+  PASST,
   PYTHON,
   REGISTRY,
   requirePrograms,
@@ -61,7 +62,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'rust',
     what: 'the agent’s crates',
-    needs: [BUSYBOX, DOCKER, IP, NFTABLES, REGISTRY],
+    needs: [BUSYBOX, DOCKER, IP, NFTABLES, PASST, REGISTRY],
     run: async (say) => {
       const outcome = await runCargoTest(['--workspace'], say);
       await tellInstructions(say);

@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Network {
-    /// A network namespace for each instance and each build.
+    /// A network namespace for each instance and, as root, each build. Without root it needs pasta (package passt).
     Own,
     /// The server's network, which is weaker: apps reach each other and the server's own services.
     Shared,

@@ -35,7 +35,7 @@ use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_engine::Engine;
 use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
-use fairlead_network::OwnNetwork;
+use fairlead_network::AppNetwork;
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
 use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
 use fairlead_secret::{SealingKey, SealingKeyError};
@@ -115,15 +115,19 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     let config: AgentConfig = config::read(&folders.config())?;
     let (control_url, ca_file) = (config.control_url.clone(), config.control_ca_file.clone());
     folders.let_proxy_enter_control()?;
+    let program = std::env::current_exe()?;
     let ports = network::public_ports(&args.listen);
     let isolation = Isolation::detect(
         &folders,
         match args.network {
-            Network::Own => OwnNetwork::open(&folders, &ports),
+            Network::Own => AppNetwork::open(&folders, &program, &ports),
             Network::Shared => Err("the agent was started with --network shared".to_owned()),
         },
     );
-    let (network_end, network_report) = watch::channel(None);
+    // Without root each shim keeps its own rules, which no other user can change.
+    let kept_by_shims = isolation.has_networks() && isolation.network().is_none();
+    let (network_end, network_report) =
+        watch::channel(kept_by_shims.then(fairlead_wire::agent::NetworkStatus::default));
     let firewall =
         isolation.network().map(|network| tokio::spawn(network::keep(network.firewall().clone(), ports, network_end)));
     let host = host_info::read(&folders, &isolation)?;
@@ -146,7 +150,6 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         spool: SpoolLimits::default(),
     })?;
 
-    let program = std::env::current_exe()?;
     let fetching = fairlead_fetch::Client::new(ca_file.as_deref())?;
     let environment = fairlead_build::inherited_environment();
     let registry = ["npm_config_registry", "NPM_CONFIG_REGISTRY"].iter().find_map(|name| environment.get(*name));

@@ -170,6 +170,11 @@ impl Folders {
         self.root.join("control")
     }
 
+    /// Folders with sockets of the agent, its shims and the control plane.
+    pub fn socket_folders(&self) -> Vec<PathBuf> {
+        vec![self.instances(), self.run(), self.control()]
+    }
+
     /// Lets the proxy's user enter the folder of the control plane's sockets, which no other user may. Without root all is one user.
     pub fn let_proxy_enter_control(&self) -> io::Result<()> {
         if rustix::process::geteuid().is_root() {

@@ -34,7 +34,7 @@ pub enum Request {
     Ipv6(u8),
     /// One connection to the app's Unix socket.
     Unix,
-    /// The namespace itself; for root only.
+    /// The namespace itself; for the agent only.
     Namespace,
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use fairlead_base::folders::fingerprint;
+use serde::{Deserialize, Serialize};
 
 use crate::netlink::Netlink;
 use crate::resolvers::remote_resolvers;
@@ -29,17 +30,17 @@ const IPV6_DEVICES: &str = "/proc/sys/net/ipv6/conf";
 /// Addresses that no app reaches: link-local, loopback, multicast, other apps, and metadata services of clouds that are not
 /// link-local: Azure, Oracle and Alibaba; over IPv6 Amazon, Google, Scaleway, Akamai, Oracle and Alibaba, and the link-local one and
 /// those of IPv4 through a translator (RFC 6052).
-const DENIED: &str =
+pub(crate) const DENIED: &str =
     "0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 198.18.0.0/15, 224.0.0.0/3, 168.63.129.16, 192.0.0.192, 100.100.100.200";
-const DENIED_V6: &str = "::/128, ::1/128, fe80::/10, ff00::/8, fd66:6c64::/32, fd00:ec2::/32, fd20:ce::254, fd00:42::42, \
+pub(crate) const DENIED_V6: &str = "::/128, ::1/128, fe80::/10, ff00::/8, fd66:6c64::/32, fd00:ec2::/32, fd20:ce::254, fd00:42::42, \
     fd00:a9fe:a9fe::1, fd00:c1::a9fe:a9fe, fd00:100::100:200, 64:ff9b::a9fe:0/112, 64:ff9b::a83f:8110, 64:ff9b::c000:c0, \
     64:ff9b::6464:64c8";
 /// Addresses of private networks (RFC 1918, RFC 6598, RFC 4193) and IPv6 forms of IPv4 addresses (RFC 6052, RFC 4291, RFC 3056).
-const PRIVATE: &str = "10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, 192.168.0.0/16, 192.0.0.0/24";
-const PRIVATE_V6: &str = "fc00::/7, fec0::/10, ::ffff:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16";
+pub(crate) const PRIVATE: &str = "10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, 192.168.0.0/16, 192.0.0.0/24";
+pub(crate) const PRIVATE_V6: &str = "fc00::/7, fec0::/10, ::ffff:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16";
 
 /// Public ports of the proxy, which apps may use too.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublicPorts {
     /// TCP ports.
     pub tcp: BTreeSet<u16>,

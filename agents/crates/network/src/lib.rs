@@ -8,9 +8,11 @@ mod other_firewalls;
 mod own;
 mod relay;
 mod resolvers;
+mod rootless;
 
 pub use firewall::{Firewall, FirewallError, PublicPorts};
 pub use namespace::{Link, Namespace, NamespaceError, current, join, remove_devices, set_group};
-pub use own::{OwnNetwork, ServedNamespace};
+pub use own::{AppNetwork, OwnNetwork, ServedNamespace};
 pub use relay::{RESOLVER, Relay};
 pub use resolvers::{remote_resolvers, resolv_conf};
+pub use rootless::{RootlessLink, RootlessNamespace, RootlessNetwork, connect, drop_all, join_user_and_network};

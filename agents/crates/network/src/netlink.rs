@@ -192,6 +192,26 @@ impl Netlink {
         Ok(found)
     }
 
+    /// Returns all addresses of this network.
+    pub(crate) fn addresses(&mut self) -> io::Result<Vec<IpAddr>> {
+        let mut found = Vec::new();
+        self.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()), |answer| {
+            let RouteNetlinkMessage::NewAddress(address) = answer else { return };
+            // The first is the own one; the second is the peer's where there is one.
+            let own = |attribute: &AddressAttribute| match attribute {
+                AddressAttribute::Local(address) => Some(*address),
+                _ => None,
+            };
+            let any = |attribute: &AddressAttribute| match attribute {
+                AddressAttribute::Address(address) => Some(*address),
+                _ => None,
+            };
+            let attributes = &address.attributes;
+            found.extend(attributes.iter().find_map(own).or_else(|| attributes.iter().find_map(any)));
+        })?;
+        Ok(found)
+    }
+
     /// Returns the devices of the default routes of one family.
     pub(crate) fn default_devices(&mut self, ipv6: bool) -> io::Result<Vec<u32>> {
         let mut message = RouteMessage::default();

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 use fairlead_base::Folders;
 use tokio::task::JoinHandle;
 
-use crate::{Firewall, Link, Namespace, PublicPorts, Relay, remove_devices};
+use crate::{Firewall, Link, Namespace, PublicPorts, Relay, RootlessNetwork, remove_devices};
 
 /// Alias of the devices of builds, which end with the agent.
 const BUILD: &str = "build";
@@ -72,6 +73,39 @@ impl OwnNetwork {
             alias: alias.to_owned(),
             ipv6: self.ipv6,
         }
+    }
+}
+
+/// Factory of networks of apps.
+#[derive(Debug, Clone)]
+pub enum AppNetwork {
+    /// As root, for builds and containers too.
+    Own(OwnNetwork),
+    /// Without root, for processes of apps only.
+    Rootless(RootlessNetwork),
+}
+
+impl From<OwnNetwork> for AppNetwork {
+    fn from(network: OwnNetwork) -> Self {
+        Self::Own(network)
+    }
+}
+
+impl AppNetwork {
+    /// Opens that of root, or the one without.
+    pub fn open(folders: &Folders, program: &Path, ports: &PublicPorts) -> Result<Self, String> {
+        if rustix::process::geteuid().is_root() {
+            return OwnNetwork::open(folders, ports).map(Self::Own);
+        }
+        RootlessNetwork::open(program, ports).map(Self::Rootless)
+    }
+
+    /// Does the same as `open`, but changes nothing.
+    pub fn probe(folders: &Folders, program: &Path) -> Result<Self, String> {
+        if rustix::process::geteuid().is_root() {
+            return OwnNetwork::probe(folders).map(Self::Own);
+        }
+        RootlessNetwork::open(program, &PublicPorts::default()).map(Self::Rootless)
     }
 }
 

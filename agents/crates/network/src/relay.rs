@@ -65,6 +65,22 @@ impl Relay {
         Ok(Self { resolver: None, ports })
     }
 
+    /// Returns the resolver's sockets, and those of the server's ports in the order of `bind`.
+    pub(crate) fn into_descriptors(self) -> (Vec<OwnedFd>, Vec<OwnedFd>) {
+        let resolver = self.resolver.map(|(queries, listener)| vec![queries.into(), listener.into()]);
+        (resolver.unwrap_or_default(), self.ports.into_iter().map(|(_, listener)| listener.into()).collect())
+    }
+
+    /// Takes the sockets of `into_descriptors` in another process.
+    pub(crate) fn from_descriptors(
+        resolver: Vec<OwnedFd>,
+        ports: impl Iterator<Item = (SocketAddr, OwnedFd)>,
+    ) -> io::Result<Self> {
+        let [queries, listener] = <[OwnedFd; 2]>::try_from(resolver).map_err(|_| io::ErrorKind::InvalidData)?;
+        let ports = ports.map(|(address, listener)| (address, listener.into())).collect();
+        Ok(Self { resolver: Some((queries.into(), listener.into())), ports })
+    }
+
     /// Serves on a thread of its own, in the namespace `outside`, for as long as the process lives.
     pub fn spawn(self, outside: OwnedFd) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

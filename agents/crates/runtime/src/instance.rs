@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fairlead_base::file;
 use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId, UpstreamAddress};
-use fairlead_network::Link;
+use fairlead_network::{Link, RootlessLink};
 use serde::{Deserialize, Serialize};
 
 use crate::rollout::{Exit, HookKind};
@@ -105,13 +105,26 @@ impl InstanceSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkSpec {
     /// Way out of it.
-    pub link: Link,
+    pub link: NetworkLink,
     /// Ports of the server that it may use.
     pub server_ports: Vec<SocketAddr>,
     /// Unix socket at which its shim hands sockets over.
     pub handover: PathBuf,
+    /// Folders of the agent that it sees empty: as the agent's own user it could ask shims for sockets of other networks.
+    #[serde(default)]
+    pub hidden: Vec<PathBuf>,
     /// File that it sees as /etc/resolv.conf; `None` for a container, whose engine makes one.
     pub resolv_conf: Option<PathBuf>,
+}
+
+/// Way out of a network namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NetworkLink {
+    /// Devices of the server, which only root can make.
+    Devices(Link),
+    /// `pasta`, without root.
+    Rootless(RootlessLink),
 }
 
 /// The process that has the port and the routes.

@@ -9,10 +9,10 @@ use fairlead_base::cgroup::{APPS_UNIT, Cgroups};
 use fairlead_base::folders::fingerprint;
 use fairlead_base::sandbox::{LANDLOCK_PORTS, LANDLOCK_SCOPES, landlock_version, seccomp_known};
 use fairlead_base::sock_diag::SocketDiagnostics;
-use fairlead_network::OwnNetwork;
+use fairlead_network::{AppNetwork, OwnNetwork};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
 
-use crate::shared_network::{SharedNetwork, shared_network_weaknesses};
+use crate::shared_network::{SharedNetwork, rootless_weaknesses, shared_network_weaknesses};
 
 /// What this agent can do for its apps.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct Isolation {
     /// And from system calls they have no use for.
     pub(crate) seccomp: bool,
     /// Each app has a network of its own; `None`: it shares the server's.
-    pub(crate) network: Option<OwnNetwork>,
+    pub(crate) network: Option<AppNetwork>,
     /// The kernel can keep them to their own TCP ports.
     pub(crate) ports: bool,
     /// The kernel names the users of TCP sockets.
@@ -40,7 +40,7 @@ pub struct Isolation {
 impl Isolation {
     /// Looks at the rights of this process and at the kernel; makes the parent of the control groups. `network` makes
     /// networks of apps' own, or is the reason why apps share the server's.
-    pub fn detect(folders: &Folders, network: Result<OwnNetwork, String>) -> Self {
+    pub fn detect(folders: &Folders, network: Result<impl Into<AppNetwork>, String>) -> Self {
         let root = rustix::process::geteuid().is_root();
         let cgroups = Cgroups::detect(&group_name(folders.root()));
         let mut off = Vec::new();
@@ -93,7 +93,13 @@ impl Isolation {
         }
         let diagnostics = SocketDiagnostics::is_available();
         let network = match network {
-            Ok(network) => Some(network),
+            Ok(network) => {
+                let network = network.into();
+                if matches!(network, AppNetwork::Rootless(_)) {
+                    off.extend(rootless_weaknesses());
+                }
+                Some(network)
+            }
             Err(reason) => {
                 off.push(format!("Apps and builds share the server's network, because {reason}."));
                 let server = SharedNetwork { landlock, seccomp, diagnostics, users: root };
@@ -131,9 +137,26 @@ impl Isolation {
         &self.cgroups
     }
 
-    /// Factory of networks of apps' own; `None`: they share the server's.
+    /// Factory of networks that root makes, for builds too; `None`: builds share the server's.
     pub fn network(&self) -> Option<&OwnNetwork> {
-        self.network.as_ref()
+        match &self.network {
+            Some(AppNetwork::Own(network)) => Some(network),
+            Some(AppNetwork::Rootless(_)) | None => None,
+        }
+    }
+
+    /// Reports whether apps that are processes get networks of their own, from root or without.
+    pub fn has_networks(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// Reports whether an instance gets a network of its own.
+    pub(crate) fn gives_network(&self, is_container: bool) -> bool {
+        match &self.network {
+            Some(AppNetwork::Own(_)) => true,
+            Some(AppNetwork::Rootless(_)) => !is_container,
+            None => false,
+        }
     }
 
     /// What is off, in whole sentences; empty when isolation is whole.

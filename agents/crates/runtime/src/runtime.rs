@@ -81,7 +81,7 @@ pub struct RuntimeOptions {
 impl RuntimeOptions {
     /// Returns the user that must listen on an instance's port; `None` if any may.
     fn listener_user(&self, spec: &InstanceSpec) -> Option<u32> {
-        let is_shared = self.isolation.network.is_none() && spec.container.is_none();
+        let is_shared = spec.network.is_none() && spec.container.is_none();
         (is_shared && self.isolation.diagnostics)
             .then(|| spec.user.unwrap_or_else(|| rustix::process::geteuid().as_raw()))
     }

@@ -48,6 +48,20 @@ pub(crate) fn shared_network_weaknesses(server: SharedNetwork) -> Vec<String> {
     found
 }
 
+/// Lists what apps, builds and containers can do where apps have networks without root, in whole sentences.
+pub(crate) fn rootless_weaknesses() -> Vec<String> {
+    [
+        "Builds can connect to the server's own services over its loopback interface, to cloud metadata and to private networks, because they share the server's network without root.",
+        "Builds can connect to apps in their own networks, because builds and apps run as the agent's own user.",
+        "Builds can listen on any free port, list the sockets of the server, send broadcasts and multicasts, and use any address of the server as the source, because they share the server's network without root.",
+        "Containers can connect to private networks and to what the server offers on all its addresses, because the agent does not run as root.",
+        "Apps can list the sockets of the server, because they see all its processes.",
+        "Apps and builds can take any free UDP port of the server from 1024 up, because `pasta` binds the port that an app sends from.",
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

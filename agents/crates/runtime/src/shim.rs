@@ -8,8 +8,10 @@ mod capture;
 mod container;
 mod devices;
 mod handover;
+mod hidden;
 mod launch;
 pub mod log;
+mod network;
 mod parent;
 mod serve;
 
@@ -21,6 +23,9 @@ use std::process::ExitCode;
 pub(crate) use container::{SECRETS as CONTAINER_SECRETS, VOLUMES as CONTAINER_VOLUMES, name as container_name};
 
 use crate::health::Check;
+
+/// Flag of the process that connects a network without root.
+pub(crate) const CONNECT: &str = "--connect";
 
 /// The line on standard output that says the app's process exists and the socket is open.
 pub const READY: &str = "ready";
@@ -40,6 +45,8 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
                 Err(error) => Err(error),
             }
         }
+        (Some(flag), Some(order)) if flag == CONNECT => fairlead_network::connect(&order.to_string_lossy()),
+        (Some(flag), Some(link)) if flag == "--try-network" => network::check(&link.to_string_lossy()),
         (Some(folder), Some(socket)) => parent::run(&PathBuf::from(folder), &PathBuf::from(socket)),
         _ => Err("`shim` is started by the agent: shim <instance folder> <socket>".to_owned()),
     };

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use zeroize::Zeroizing;
 
 use crate::container;
-use crate::instance::{Contained, InstanceFolder, InstanceSpec};
+use crate::instance::{Contained, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec};
 use crate::rollout::Exit;
 use crate::{secrets, shim};
 
@@ -232,16 +232,14 @@ impl Supervisor {
         {
             tracing::warn!(instance = %spec.instance, %error, "the socket could not be removed");
         }
-        match (&spec.container, &spec.network) {
-            (Some(container), _) => container::clean(spec, container).await,
+        if let Some(container) = &spec.container {
+            container::clean(spec, container).await;
+        } else if let Some(NetworkSpec { link: NetworkLink::Devices(link), .. }) = &spec.network {
             // Its shim removed the device, unless it was killed.
-            (None, Some(network)) => {
-                let removed = remove_devices(&network.link.prefix, |alias| alias == spec.instance.as_str());
-                if let Err(error) = removed {
-                    tracing::warn!(instance = %spec.instance, %error, "the device of its network could not be removed");
-                }
+            let removed = remove_devices(&link.prefix, |alias| alias == spec.instance.as_str());
+            if let Err(error) = removed {
+                tracing::warn!(instance = %spec.instance, %error, "the device of its network could not be removed");
             }
-            (None, None) => {}
         }
         let Some(cgroup) = &spec.cgroup else { return };
         let until = Instant::now() + CLEAN_TIMEOUT;
@@ -279,7 +277,10 @@ impl Supervisor {
     /// What is known of an instance whose shim lives but doesn't answer; `None` when no such shim runs.
     pub(crate) fn silent(&self, folder: &InstanceFolder, spec: &InstanceSpec) -> Option<Attached> {
         let shim = shim_process(folder.path())?;
-        let app_pid = children(shim).first().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+        let app_pid = children(shim)
+            .into_iter()
+            .find(|child| !is_connector(*child))
+            .map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
         let written = std::fs::metadata(folder.path().join("spec.json")).and_then(|found| found.modified()).ok();
         let age = written.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
         let started_unix_ms = u64::try_from(age.as_millis()).unwrap_or_default();
@@ -363,6 +364,12 @@ fn shim_process(folder: &Path) -> Option<Pid> {
         named && std::fs::metadata(&path).is_ok_and(|found| found.uid() == own)
     };
     pids.find(is_it).and_then(Pid::from_raw)
+}
+
+/// Reports whether a child of a shim connects its network, and is none of the app's.
+fn is_connector(pid: Pid) -> bool {
+    let words = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+    words.split(|byte| *byte == 0).skip(1).take(2).eq([b"shim".as_slice(), shim::CONNECT.as_bytes()])
 }
 
 /// A process' children, by the kernel's own list (proc(5), /proc/pid/task/tid/children).

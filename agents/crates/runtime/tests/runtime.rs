@@ -13,6 +13,8 @@ mod network;
 mod parts;
 #[path = "runtime/processes.rs"]
 mod processes;
+#[path = "runtime/rootless_network.rs"]
+mod rootless_network;
 #[path = "runtime/sandbox.rs"]
 mod sandbox;
 #[path = "runtime/secrets.rs"]
@@ -37,7 +39,7 @@ use fairlead_model::{
     AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceState, InstanceStatus,
     ReleaseId, ReleaseSpec, Rollout, RolloutStatus, WorkState,
 };
-use fairlead_network::OwnNetwork;
+use fairlead_network::{AppNetwork, OwnNetwork, RootlessNetwork};
 use fairlead_runtime::{Identities, Isolation, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, View};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -83,6 +85,8 @@ struct Server {
     runtime: Runtime,
     output: RuntimeOutput,
     network: Result<OwnNetwork, String>,
+    /// Instead of `network`.
+    rootless: Option<RootlessNetwork>,
     folder: Option<tempfile::TempDir>,
 }
 
@@ -98,12 +102,23 @@ impl Server {
         folders.create().unwrap();
         let network = network(&folders);
         let (runtime, output) = start(&folders, network.clone()).await;
-        Self { folders, runtime, output, network, folder: Some(folder) }
+        Self { folders, runtime, output, network, rootless: None, folder: Some(folder) }
+    }
+
+    async fn without_root(network: RootlessNetwork) -> Self {
+        let mut server = Self::new().await;
+        server.rootless = Some(network);
+        server.restart_agent().await;
+        server
     }
 
     /// The agent dies without a word and comes back.
     async fn restart_agent(&mut self) {
-        let (runtime, output) = start(&self.folders, self.network.clone()).await;
+        let network = match &self.rootless {
+            Some(network) => Ok(AppNetwork::Rootless(network.clone())),
+            None => self.network.clone().map(AppNetwork::Own),
+        };
+        let (runtime, output) = start(&self.folders, network).await;
         (self.runtime, self.output) = (runtime, output);
     }
 
@@ -193,13 +208,13 @@ fn shared() -> Result<OwnNetwork, String> {
     Err("a test wants it so".to_owned())
 }
 
-async fn start(folders: &Folders, network: Result<OwnNetwork, String>) -> (Runtime, RuntimeOutput) {
+async fn start(folders: &Folders, network: Result<impl Into<AppNetwork>, String>) -> (Runtime, RuntimeOutput) {
     start_with(folders, network, Arc::new(EmptyFolders), Engine::at(Path::new("/nowhere"))).await
 }
 
 async fn start_with(
     folders: &Folders,
-    network: Result<OwnNetwork, String>,
+    network: Result<impl Into<AppNetwork>, String>,
     prepare: Arc<dyn PrepareRelease>,
     engine: Engine,
 ) -> (Runtime, RuntimeOutput) {

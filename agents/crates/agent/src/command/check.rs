@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use fairlead_base::error::chain;
 use fairlead_base::{Folders, config};
 use fairlead_link::{AgentConfig, AgentKey, Endpoint};
-use fairlead_network::OwnNetwork;
+use fairlead_network::AppNetwork;
 use fairlead_runtime::Isolation;
 use serde::Serialize;
 
@@ -145,8 +145,13 @@ fn clock() -> Finding {
     finding("clock", Verdict::Good, "is kept right")
 }
 
+fn detect(folders: &Folders) -> Isolation {
+    let program = std::env::current_exe().map_err(|error| format!("its program can't be found ({error})"));
+    Isolation::detect(folders, program.and_then(|program| AppNetwork::probe(folders, &program)))
+}
+
 fn groups(folders: &Folders) -> Finding {
-    let isolation = Isolation::detect(folders, OwnNetwork::probe(folders));
+    let isolation = detect(folders);
     match isolation.limits() {
         Ok(version) => finding("limits", Verdict::Good, format!("by control groups of version {version}")),
         Err(reason) => finding("limits", Verdict::Reduced, format!("apps have none: {reason}")),
@@ -182,7 +187,7 @@ fn programs() -> Vec<Finding> {
 }
 
 fn isolation(folders: &Folders) -> Vec<Finding> {
-    let isolation = Isolation::detect(folders, OwnNetwork::probe(folders));
+    let isolation = detect(folders);
     if isolation.off().is_empty() {
         return vec![finding(
             "isolation",

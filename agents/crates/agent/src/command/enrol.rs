@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use fairlead_base::Folders;
 use fairlead_link::Enrolment;
-use fairlead_network::OwnNetwork;
+use fairlead_network::AppNetwork;
 use fairlead_runtime::Isolation;
 use fairlead_secret::SealingKey;
 
@@ -21,7 +21,7 @@ pub(crate) fn enrol(args: EnrolArgs) -> Outcome {
     let token = read_token(args.token_file.as_deref())?;
     let folders = Folders::new(&args.data)?;
     folders.create()?;
-    let isolation = Isolation::detect(&folders, OwnNetwork::probe(&folders));
+    let isolation = Isolation::detect(&folders, AppNetwork::probe(&folders, &std::env::current_exe()?));
     let host = host_info::read(&folders, &isolation)?;
     let sealing_recipient = SealingKey::open_or_create(&folders.sealing_key())?.recipient();
     let enrolment = Enrolment {

@@ -170,7 +170,7 @@ impl Driver {
     /// The port an instance had, if it is still free, so that its address stays; else another. In its own network it always gets the
     /// same port.
     fn port_for(&self, instance: &InstanceId, release: &ReleaseSpec) -> Option<u16> {
-        if self.options.isolation.network.is_some() {
+        if self.options.isolation.gives_network(release.artifact_kind == ArtifactKind::Image) {
             return Some(own_port(release));
         }
         match self.instances.get(instance).map(|managed| managed.port) {
@@ -299,7 +299,7 @@ impl Driver {
     fn forget(&mut self, instance: &InstanceId) {
         let folder = self.options.folders.instances().join(instance.as_str());
         if let Some(managed) = self.instances.remove(instance)
-            && self.options.isolation.network.is_none()
+            && managed.spec.as_ref().is_none_or(|spec| spec.network.is_none())
         {
             self.ports.give_back(managed.port);
         }

@@ -12,11 +12,13 @@ use fairlead_base::Trash;
 use fairlead_base::cgroup::GroupLimits;
 use fairlead_base::sandbox;
 use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, SOCKET_PATH_BYTES_MAX};
-use fairlead_network::resolv_conf;
+use fairlead_network::{AppNetwork, resolv_conf};
 use zeroize::Zeroizing;
 
 use super::{IMAGE_FILE, RuntimeOptions};
-use crate::instance::{ContainerSpec, InstanceFolder, InstanceSpec, NetworkSpec, Sandbox, SecretsSpec, WEB};
+use crate::instance::{
+    ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, Sandbox, SecretsSpec, WEB,
+};
 use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
 use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
@@ -194,16 +196,27 @@ fn own_network(
     folder: &InstanceFolder,
     is_container: bool,
 ) -> io::Result<Option<NetworkSpec>> {
-    let Some(network) = &options.isolation.network else { return Ok(None) };
+    if !options.isolation.gives_network(is_container) {
+        return Ok(None);
+    }
+    let private = order.release.private_network;
+    let link = match &options.isolation.network {
+        Some(AppNetwork::Own(network)) => NetworkLink::Devices(network.link(private, order.instance.as_str())),
+        Some(AppNetwork::Rootless(network)) => NetworkLink::Rootless(network.link(private)),
+        None => return Ok(None),
+    };
     let handover = folder.handover();
     require_short(&handover)?;
     let path = (!is_container).then(|| folder.resolv_conf());
     if let Some(path) = &path {
         fairlead_base::file::replace(path, resolv_conf().as_bytes(), 0o644)?;
     }
-    let link = network.link(order.release.private_network, order.instance.as_str());
     let server_ports = order.release.server_ports.clone();
-    Ok(Some(NetworkSpec { link, server_ports, handover, resolv_conf: path }))
+    let hidden = match link {
+        NetworkLink::Rootless(_) => options.folders.socket_folders(),
+        NetworkLink::Devices(_) => Vec::new(),
+    };
+    Ok(Some(NetworkSpec { link, server_ports, handover, hidden, resolv_conf: path }))
 }
 
 /// What the engine is told of it beside its environment.

@@ -23,7 +23,7 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::READY;
-use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec, WEB};
+use crate::instance::{Contained, ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, WEB};
 use crate::secrets;
 
 /// Where a container finds those of its secrets that are files, and its volumes by their names.
@@ -169,9 +169,12 @@ async fn start(
         Some(own) => {
             // An older container would still use the network of this name.
             engine.remove_container(&order.name).await.map_err(failed)?;
-            let bridge = OwnBridge { name: &order.name, owner: &container.owner, device_prefix: &own.link.prefix };
+            let NetworkLink::Devices(link) = &own.link else {
+                return Err("The container could not be started: it can't have a network without root.".to_owned());
+            };
+            let bridge = OwnBridge { name: &order.name, owner: &container.owner, device_prefix: &link.prefix };
             let device = engine.make_own_bridge(bridge).await.map_err(failed)?;
-            (order.name.clone(), Some(Bridge { device, group: own.link.group }))
+            (order.name.clone(), Some(Bridge { device, group: link.group }))
         }
         None => (engine.closed_network(&container.owner, &app).await.map_err(failed)?, None),
     };

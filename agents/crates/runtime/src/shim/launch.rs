@@ -16,15 +16,16 @@ use std::process::Command;
 use fairlead_base::handover::{self, Request};
 use fairlead_base::sandbox::{FileRules, Limits, Sandbox};
 use fairlead_model::{Secret, SecretDelivery};
-use fairlead_network::join;
+use fairlead_network::{drop_all, join, join_user_and_network};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount};
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::UnshareFlags;
 
 use super::container;
 use super::devices::mount_devices;
+use super::hidden::hide;
 use crate::health::Check;
-use crate::instance::{InstanceFolder, InstanceSpec};
+use crate::instance::{InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec};
 use crate::secrets;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -76,7 +77,7 @@ pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
         std::process::exit(container::check(container, &spec.instance, &command, limit)?);
     }
     if let Some(network) = &spec.network {
-        enter_network(&network.handover).map_err(|error| format!("its network: {error}"))?;
+        enter_network(network).map_err(|error| format!("its network: {error}"))?;
     }
     spec.command = command;
     spec.secrets = None;
@@ -89,9 +90,13 @@ pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
 }
 
 /// Moves this process into the network of an instance that runs.
-fn enter_network(path: &Path) -> io::Result<()> {
-    let namespace = handover::ask_blocking(path, Request::Namespace)?;
-    join(namespace.first().ok_or(io::ErrorKind::NotFound)?.as_fd())
+fn enter_network(network: &NetworkSpec) -> io::Result<()> {
+    let namespace = handover::ask_blocking(&network.handover, Request::Namespace)?;
+    let namespace = namespace.first().ok_or(io::ErrorKind::NotFound)?.as_fd();
+    match network.link {
+        NetworkLink::Devices(_) => join(namespace),
+        NetworkLink::Rootless(_) => join_user_and_network(namespace),
+    }
 }
 
 fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
@@ -118,6 +123,10 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     if let Some(path) = resolv_conf.filter(|_| Path::new(RESOLV_CONF).exists()) {
         mount_bind(path, RESOLV_CONF).map_err(io::Error::from).map_err(failed("giving it its resolver"))?;
     }
+    if let Some(network) = spec.network.as_ref().filter(|network| !network.hidden.is_empty()) {
+        let kept = spec.socket.as_deref().and_then(Path::parent);
+        hide(&network.hidden, kept).map_err(failed("hiding the agent's sockets"))?;
+    }
     if let Some(tmp) = &spec.private_tmp {
         mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
     }
@@ -136,6 +145,8 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
         become_user(user, spec.group).map_err(failed("becoming its own user"))?;
     }
     rustix::thread::set_no_new_privs(true).map_err(|error| failed("giving up privileges")(error.into()))?;
+    // Its mounts are made. In a user namespace of its own it could change the rules of its network with these.
+    drop_all().map_err(failed("giving up capabilities"))?;
     // After the change of user, which clears it: an app must not outlive the shim that knows about it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| failed("tying it to its shim")(error.into()))?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fairlead_base::clock::unix_ms;
 use fairlead_base::handover;
-use fairlead_network::{Namespace, Relay, current, join};
+use fairlead_network::{Relay, RootlessNamespace, current, join};
 use fairlead_secret::Redactor;
 use fairlead_wire::local::ShimStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,6 +24,7 @@ use rustix::process::{
 use super::capture::Capture;
 use super::handover::Handover;
 use super::log::{LogWriter, Pipe};
+use super::network::{self, Connection};
 use super::serve::{Order, Server};
 use crate::instance::{ExitRecord, InstanceFolder, InstanceSpec, NetworkSpec};
 use crate::secrets;
@@ -44,6 +45,8 @@ struct Parent {
     server: Server,
     /// `None` without a network of its own.
     handover: Option<Handover>,
+    /// `None` with root.
+    connection: Option<Connection>,
     /// Launcher of a container, until it has given the container's network.
     launcher: Option<Launcher>,
     status: ShimStatus,
@@ -85,15 +88,20 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     setrlimit(Resource::Core, no_core).map_err(|error| format!("core files: {error}"))?;
     // After this, the shim and all that it starts are in the instance's network. A container's network comes from its launcher.
     let of_process = spec.network.as_ref().filter(|_| spec.container.is_none());
-    let entered = of_process.map(|network| enter_network(&spec, network)).transpose()?;
-    let (namespace, handover) = entered.unzip();
+    let entered = of_process.map(|network| network::enter(&spec, network)).transpose()?;
+    let (handover, namespace, connection) = entered.map_or((None, None, None), |entered| {
+        let network::Entered { handover, namespace, connection } = entered;
+        (Some(handover), namespace, connection)
+    });
     let of_container = spec.network.clone().filter(|_| spec.container.is_some());
     let (launcher, stdin) = match of_container.map(Launcher::new).transpose().map_err(named("standard input"))? {
         Some((launcher, stdin)) => (Some(launcher), stdin),
         // Shells take a socket for a remote login and run their start-up files.
         None => (None, Stdio::piped()),
     };
-    let mut child = start(&folder, stdin).map_err(named("launch"))?;
+    let start = || start(&folder, stdin);
+    let child = if connection.is_some() { RootlessNamespace::with_mounts(start) } else { start() };
+    let mut child = child.map_err(named("launch"))?;
     if let Some((plain, _)) = secrets {
         // A launcher that ended before it had read them has left its reason in `start-error`.
         match (child.stdin.take(), &launcher) {
@@ -104,6 +112,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     }
     drop(child.stdin.take());
     let mut parent = Parent::new(spec, &mut child, server, (handover, launcher), log).map_err(named("child"))?;
+    parent.connection = connection;
     tell_ready().map_err(named("ready"))?;
     let record = parent.watch().map_err(named("watching"))?;
     let start_error = std::fs::read_to_string(folder.start_error()).unwrap_or_default();
@@ -126,21 +135,6 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     parent.server.broadcast(&parent.status);
     parent.server.close(socket);
     Ok(())
-}
-
-/// Moves this process into a network of the instance's own, and connects that to the server's resolver and ports.
-fn enter_network(spec: &InstanceSpec, network: &NetworkSpec) -> Result<(Namespace, Handover), String> {
-    let failed = |what: &str, error: io::Error| format!("its network: {what}: {error}");
-    let namespace = Namespace::enter_new(&network.link).map_err(|error| format!("its network: {error}"))?;
-    let relay = Relay::bind(&network.server_ports).map_err(|error| failed("listening for it", error))?;
-    let outside = namespace.host_descriptor().try_clone_to_owned();
-    let inside = namespace.descriptor().try_clone_to_owned();
-    let (outside, inside) =
-        outside.and_then(|outside| Ok((outside, inside?))).map_err(|error| failed("keeping it", error))?;
-    relay.spawn(outside).map_err(|error| failed("starting its relay", error))?;
-    let app = spec.socket.clone().map(|path| (path, spec.user));
-    let handover = Handover::open(&network.handover, inside, app);
-    Ok((namespace, handover.map_err(|error| failed("the hand-over of its sockets", error))?))
 }
 
 impl Launcher {
@@ -241,6 +235,7 @@ impl Parent {
             log,
             server,
             handover,
+            connection: None,
             launcher,
             status,
             cgroup: spec.cgroup,
@@ -250,7 +245,7 @@ impl Parent {
         })
     }
 
-    /// Returns when the app and all it started are gone.
+    /// Returns when the app and all it started are gone, and its network too.
     fn watch(&mut self) -> io::Result<ExitRecord> {
         let mut hopeless_at: Option<Instant> = None;
         loop {
@@ -259,6 +254,9 @@ impl Parent {
             if let Some(record) = self.ended.clone() {
                 if alone || hopeless_at.is_some_and(|at| Instant::now() >= at) {
                     self.read_pipes();
+                    if let Some(connection) = self.connection.take() {
+                        connection.end();
+                    }
                     self.log.finish(unix_ms());
                     return Ok(record);
                 }
@@ -280,7 +278,7 @@ impl Parent {
         let pause = self.kill_at.map_or(pause, |at| at.saturating_duration_since(Instant::now()).min(pause));
         // Rounded up, or the loop would spin through the last millisecond.
         let timeout = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
-        let (pipes, sources, launcher);
+        let (pipes, sources, launcher, changes);
         let ready: Vec<bool> = {
             let mut polled: Vec<PollFd<'_>> =
                 self.pipes.iter().map(|(_, end)| PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)).collect();
@@ -290,6 +288,9 @@ impl Parent {
             let streams = self.launcher.iter().map(|launcher| launcher.stream.as_fd());
             polled.extend(streams.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             launcher = polled.len() - pipes - sources;
+            let connection = self.connection.iter().map(Connection::changes);
+            polled.extend(connection.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            changes = polled.len() - pipes - sources - launcher;
             let handover = self.handover.iter().flat_map(Handover::sources);
             polled.extend(handover.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             polled.extend(self.pidfd.iter().map(|pidfd| PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)));
@@ -301,10 +302,16 @@ impl Parent {
         };
         let (pipes, rest) = ready.split_at(pipes);
         let (sources, rest) = rest.split_at(sources);
-        let (launcher, handover) = rest.split_at(launcher);
+        let (launcher, rest) = rest.split_at(launcher);
+        let (changes, handover) = rest.split_at(changes);
         // This comes first, because requests of visitors wait for it.
         if let Some(server) = &mut self.handover {
             server.serve(handover);
+        }
+        if changes.contains(&true)
+            && let Some(connection) = &mut self.connection
+        {
+            connection.update();
         }
         if launcher.contains(&true)
             && let Some(launcher) = self.launcher.take()
@@ -371,8 +378,9 @@ impl Parent {
         }
     }
 
-    /// Collects what has ended; true when this process has no child left.
+    /// Collects what has ended; true when this process has no child of the app left.
     fn reap(&mut self) -> io::Result<bool> {
+        let connector = self.connection.as_ref().and_then(Connection::process);
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.app => {
@@ -385,8 +393,10 @@ impl Parent {
                         finished_unix_ms: unix_ms(),
                     });
                 }
+                // Only a new start gives the app another connection.
+                Ok(Some((pid, _))) if Some(pid) == connector => self.kill_all(),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => return Ok(false),
+                Ok(None) => return Ok(connector.is_some() && children().iter().all(|child| Some(*child) == connector)),
                 Err(Errno::CHILD) => return Ok(true),
                 Err(error) => return Err(error.into()),
             }

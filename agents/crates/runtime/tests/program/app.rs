@@ -426,6 +426,26 @@ async fn network(path: &str) -> String {
             Ok(Err(error)) => format!("{:?}", error.kind()),
             Err(_) => "no answer".to_owned(),
         },
+        ["resolve", name] => match tokio::net::lookup_host((name, 0)).await {
+            Ok(found) => found.map(|address| address.ip().to_string()).collect::<Vec<_>>().join(" "),
+            Err(error) => error.to_string(),
+        },
+        ["udp", address] => {
+            let answers = async {
+                let socket = tokio::net::UdpSocket::bind("0.0.0.0:0").await?;
+                socket.send_to(b"hello", address).await?;
+                let (mut found, mut bytes) = (Vec::new(), [0u8; 64]);
+                while let Ok(received) = tokio::time::timeout(limit / 5, socket.recv_from(&mut bytes)).await {
+                    found.push(String::from_utf8_lossy(&bytes[..received?.0]).into_owned());
+                }
+                Ok::<_, io::Error>(found.join(" "))
+            };
+            answers.await.unwrap_or_else(|error| format!("{:?}", error.kind()))
+        }
+        ["unix", path] => match tokio::net::UnixStream::connect(format!("/{path}")).await {
+            Ok(_) => "open".to_owned(),
+            Err(error) => format!("{:?}", error.kind()),
+        },
         ["read", file] => std::fs::read_to_string(format!("/{file}")).unwrap_or_else(|error| error.to_string()),
         _ => "network".to_owned(),
     }

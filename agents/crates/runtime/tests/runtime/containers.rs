@@ -109,7 +109,7 @@ pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
             let loaded = Loaded::into(&started).await;
             let prepare = Arc::new(Images(loaded.image.clone()));
             let (runtime, output) = start_with(&folders, network.clone(), prepare, loaded.engine.clone()).await;
-            test(loaded, Server { folders, runtime, output, network, folder: Some(folder) }).await;
+            test(loaded, Server { folders, runtime, output, network, rootless: None, folder: Some(folder) }).await;
             drop((started, held));
         });
     };

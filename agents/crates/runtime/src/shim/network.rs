@@ -1,0 +1,118 @@
+//! The network that a shim enters before it starts its app: one that root makes, or one without root.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use fairlead_network::{Link, Namespace, Relay, RootlessLink, RootlessNamespace};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, wait};
+
+use super::handover::Handover;
+use crate::instance::{InstanceSpec, NetworkLink, NetworkSpec};
+
+/// Limit of the end of `pasta`.
+const END_LIMIT: Duration = Duration::from_secs(5);
+const END_PAUSE: Duration = Duration::from_millis(5);
+
+/// Connection of a network without root, which this process keeps up.
+pub(super) struct Connection {
+    namespace: RootlessNamespace,
+    is_warned: bool,
+}
+
+/// A network that this process has entered, for as long as its app runs.
+pub(super) struct Entered {
+    pub(super) handover: Handover,
+    /// With root. Its device goes with this value.
+    pub(super) namespace: Option<Namespace>,
+    /// Without root.
+    pub(super) connection: Option<Connection>,
+}
+
+/// Moves this process into a network of the instance's own, and connects that to the server's resolver and ports.
+pub(super) fn enter(spec: &InstanceSpec, network: &NetworkSpec) -> Result<Entered, String> {
+    let (inside, namespace, connection) = match &network.link {
+        NetworkLink::Devices(link) => {
+            let (inside, namespace) = enter_devices(link, network)?;
+            (inside, Some(namespace), None)
+        }
+        NetworkLink::Rootless(link) => {
+            let (inside, connection) = enter_rootless(link, network)?;
+            (inside, None, Some(connection))
+        }
+    };
+    let app = spec.socket.clone().map(|path| (path, spec.user));
+    let handover = Handover::open(&network.handover, inside, app);
+    let handover = handover.map_err(|error| failed("the hand-over of its sockets", error))?;
+    Ok(Entered { handover, namespace, connection })
+}
+
+fn failed(what: &str, error: io::Error) -> String {
+    format!("its network: {what}: {error}")
+}
+
+fn enter_devices(link: &Link, network: &NetworkSpec) -> Result<(OwnedFd, Namespace), String> {
+    let namespace = Namespace::enter_new(link).map_err(|error| format!("its network: {error}"))?;
+    let relay = Relay::bind(&network.server_ports).map_err(|error| failed("listening for it", error))?;
+    let outside = namespace.host_descriptor().try_clone_to_owned();
+    let inside = namespace.descriptor().try_clone_to_owned();
+    let (outside, inside) =
+        outside.and_then(|outside| Ok((outside, inside?))).map_err(|error| failed("keeping it", error))?;
+    relay.spawn(outside).map_err(|error| failed("starting its relay", error))?;
+    Ok((inside, namespace))
+}
+
+fn enter_rootless(link: &RootlessLink, network: &NetworkSpec) -> Result<(OwnedFd, Connection), String> {
+    let namespace = RootlessNamespace::enter(link, &network.server_ports, connector());
+    let namespace = namespace.map_err(|error| format!("its network: {error}"))?;
+    let inside = namespace.descriptor().try_clone_to_owned().map_err(|error| failed("keeping it", error))?;
+    Ok((inside, Connection { namespace, is_warned: false }))
+}
+
+/// Makes a network without root, checks it and drops it. `link` is JSON.
+pub(super) fn check(link: &str) -> Result<(), String> {
+    let link: RootlessLink = serde_json::from_str(link).map_err(|error| error.to_string())?;
+    let namespace = RootlessNamespace::enter(&link, &[], connector())?;
+    let checked = namespace.check();
+    namespace.disconnect();
+    checked
+}
+
+fn connector() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["shim", super::CONNECT]);
+    command
+}
+
+impl Connection {
+    /// Readable when addresses of the server have changed.
+    pub(super) fn changes(&self) -> BorrowedFd<'_> {
+        self.namespace.changes()
+    }
+
+    /// Denies the addresses that the server has now.
+    pub(super) fn update(&mut self) {
+        if let Err(error) = self.namespace.update()
+            && !std::mem::replace(&mut self.is_warned, true)
+        {
+            tracing::error!(%error, "an address that the server has now is not denied");
+        }
+    }
+
+    /// Process that keeps it up: a child of this one that is none of the app's.
+    pub(super) fn process(&self) -> Option<Pid> {
+        self.namespace.connector()
+    }
+
+    /// Ends it and its processes, when this process has no other children.
+    pub(super) fn end(self) {
+        self.namespace.disconnect();
+        let until = Instant::now() + END_LIMIT;
+        // `pasta` is a child of this process now, and was told to end by the end of its parent.
+        while !matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD)) && Instant::now() < until {
+            std::thread::sleep(END_PAUSE);
+        }
+    }
+}
