@@ -186,7 +186,8 @@ async fn many_instances_have_networks_of_their_own_and_leave_nothing() {
     while desired.len() < count {
         let portion = PORTION.min(count - desired.len());
         for _ in 0..portion {
-            let mut release = release(1, &["serve", "network"]);
+            // One each: the folder of a release belongs to the user of its app.
+            let mut release = release(desired.len() as u64 + 1, &["serve", "network"]);
             // Thousands of checks a second would be load of our own making.
             release.health.interval = (Duration::from_millis(2) * u32::try_from(count).unwrap()).max(CHECK_INTERVAL);
             desired.push(app(&format!("app_{}", desired.len()), release));
