@@ -70,7 +70,7 @@ pub(crate) async fn build(
     let mut remote_step = false;
     let built = {
         let mut say = |text: String| {
-            // The engine would fetch it next. Docker starts no program in less than a tenth of a second after it.
+            // The engine fetches next. The build has to end before a program of the image can read what came.
             if dockerfile::is_remote_step(&text) {
                 remote_step = true;
                 cancel.cancel();

@@ -109,6 +109,16 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
         .await;
     host.repository("wrong.git", &[("Dockerfile", "FORM scratch\n")]);
     server.fails(&spec(host.url("wrong.git"), "main"), "build.container_failed", "FORM").await;
+    // Files that the engine itself would fetch, over the server's network.
+    let download = "FROM scratch\nADD http://127.0.0.1:1/secret /secret\n";
+    let inherited = "FROM scratch AS base\nCOPY page /page\nONBUILD ADD page /other\nFROM base\nCMD [\"/page\"]\n";
+    for (name, dockerfile, words) in [
+        ("download.git", download, "has an ADD from `http://"),
+        ("inherited.git", inherited, "has ONBUILD instructions"),
+    ] {
+        host.repository(name, &[("Dockerfile", dockerfile), ("page", "x")]);
+        server.fails(&spec(host.url(name), "main"), "build.container_failed", words).await;
+    }
     let absent =
         BuildSpec { builder: Builder::Image, image: "127.0.0.1:1/nothing:1".into(), ..spec(String::new(), "") };
     server.fails(&absent, "build.container_failed", "could not be pulled").await;
