@@ -1,5 +1,5 @@
-// Attacks of containers, and of the RUN steps of a Dockerfile. In the weaker mode all containers share the engine's bridge, so there
-// is nothing to attack that the others don't.
+// Attacks of containers, and of the RUN steps of a Dockerfile. Only in the full mode: in the weaker one all containers share the
+// engine's bridge, as docs/running.md says.
 import { type Attack, datagram, FORWARD, get, NETWORK, PORTS, rows } from './attack.ts';
 import { HOSTS, SERVER } from './namespaces.ts';
 

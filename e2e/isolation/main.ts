@@ -1,4 +1,4 @@
-// `npm run check:isolation`: attacks by hostile apps and builds on each other, the server, the control plane and a fake metadata
+// `npm run check:isolation`: attacks by hostile apps, builds and containers on each other, the server, the control plane and a fake metadata
 // service, in the full and in the weaker mode. `-- --mode weaker` runs one mode, `-- ID…` some attacks, `-- --short` what `npm
 // test` does. Needs root.
 //

@@ -93,7 +93,7 @@ test('the proxy reaches dashboard and gateway by Unix sockets that only it may e
   };
   expect(statSync(sockets).mode & 0o777).toBe(0o710);
   expect([await statusOf('/sign-in'), await statusOf('/agent')]).toEqual([200, 426]);
-  // Whoever listens on their TCP ports in their place is never asked.
+  // No program that listens on their TCP ports in their place is ever asked.
   for (const [name, path, open] of [
     ['web', '/sign-in', 200],
     ['gateway', '/agent', 426],

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { waitFor } from '../../../tools/lib/wait.ts';
 
 export interface Gates {
-  /** What an app gives to `pass` of `PASS`. */
+  /** Argument of `pass` of `PASS`. */
   address(name: string): string;
   open(name: string): void;
   /** As if nobody had asked: whoever comes from now on waits. */

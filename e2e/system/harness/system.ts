@@ -176,7 +176,7 @@ export class System {
     return waitFor(() => findServer(this.product), { what: 'the server', timeoutMs: 5000 });
   }
 
-  /** What the page of the local server shows. */
+  /** Data of the local server's page. */
   async serverDetail(): Promise<ServerDetail> {
     const serverId = await this.serverId();
     return this.#act((ctx) => getServer(ctx, { serverId }));

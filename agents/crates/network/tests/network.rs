@@ -233,7 +233,7 @@ fn a_socket_that_outlives_its_namespace_leads_nowhere_and_no_device_stays() {
     let Some(lab) = Lab::new() else { return };
     let (app, killed, build) = (lab.app(true), lab.app(false), lab.app(false));
     let open = |app: &App| app.inside(|| UdpSocket::bind("0.0.0.0:0").unwrap());
-    // What an app can pass to a process of another namespace, by a Unix socket in its home.
+    // An app can pass them to a process of another namespace, by a Unix socket in its home.
     let [passed, kept] = [open(&app), open(&killed)];
     passed.connect("10.9.9.9:80").expect("control: it leads out as long as its app runs");
     assert_eq!(lab.devices(), 3);

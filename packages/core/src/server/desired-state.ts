@@ -112,7 +112,7 @@ export interface BenchmarkPlanRow {
 export interface ControlRoute {
   readonly host: string;
   readonly pathPrefix: string;
-  /** Which part of the control plane answers. */
+  /** Part of the control plane that answers. */
   readonly socket: 'web' | 'gateway';
 }
 

@@ -1,4 +1,4 @@
-//! Watch over the firewall of apps' own networks: what another program flushed or switched off comes back.
+//! Regular check of the firewall of apps' own networks. Puts back rules and forwarding that another program removed or switched off.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -77,7 +77,7 @@ fn milliseconds(time: Duration) -> u32 {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
-/// Nobody but the proxy's user enters the folder of its socket, so no other program can answer in its place.
+/// Leads to a part of the control plane by its socket, in a folder that only root and the proxy's user enter.
 fn control(name: &str, sockets: &Path) -> ProxyApp {
     let app_key = fairlead_wire::control_key(name);
     let address = UpstreamAddress::Unix { path: sockets.join(format!("{name}.sock")), owner: None };
