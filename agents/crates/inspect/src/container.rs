@@ -1,0 +1,29 @@
+//! Decides whether a Dockerfile is built instead of the app's own language.
+
+use fairlead_model::Builder;
+
+use crate::manifest::Manifest;
+use crate::{Files, InspectError, Wish};
+
+/// Names of files that a container engine builds.
+pub(crate) const NAMES: [&str; 2] = ["Dockerfile", "Containerfile"];
+
+/// Dockerfile to build; `None`: the runtime's own tools build.
+pub(crate) fn chosen(files: &Files, manifest: &Manifest, wish: Wish<'_>) -> Result<Option<String>, InspectError> {
+    let named =
+        [&manifest.build.dockerfile, &wish.overrides.dockerfile].into_iter().find(|name| !name.is_empty()).cloned();
+    let wanted = wish.builder == Builder::Dockerfile || (wish.builder == Builder::Detected && named.is_some());
+    let usual = NAMES.into_iter().find(|name| files.has(name)).unwrap_or(NAMES[0]);
+    let file = named.unwrap_or_else(|| usual.to_owned());
+    if wanted {
+        if files.has(&file) {
+            return Ok(Some(file));
+        }
+        return Err(InspectError::NotDetected(format!(
+            "There is no file `{file}` in {}. Add it, or choose another builder in the settings of the app.",
+            wish.shown
+        )));
+    }
+    // Without an engine the files themselves may still tell enough.
+    Ok((wish.builder == Builder::Detected && wish.engine && files.has(&file)).then_some(file))
+}

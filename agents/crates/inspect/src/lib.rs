@@ -1,0 +1,231 @@
+//! Plans how to install, build and start the app in a folder, from its files alone. Runs nothing and fetches nothing, so the
+//! same files give the same plan on every server.
+
+#![allow(missing_docs, reason = "names of variants and fields say it all")]
+
+mod command_line;
+mod container;
+mod database;
+mod deno;
+mod env_example;
+mod error;
+mod exchange;
+mod files;
+mod frameworks;
+mod go;
+mod javascript;
+mod left_behind;
+mod manifest;
+mod plan;
+mod procfile;
+mod python;
+mod report;
+mod rust;
+mod static_generator;
+mod static_site;
+mod unsupported;
+
+use fairlead_model::{BuildOverrides, Builder};
+use serde::{Deserialize, Serialize};
+
+pub use command_line::{command, shown};
+pub use error::InspectError;
+pub use exchange::{Request, read_answer};
+pub use files::Files;
+pub use plan::{BuiltServer, Cache, Fallback, OWN_FOLDER, Plan, Reuse, SITE_COMMAND, Task, Tool, VersionRequest, Want};
+pub use report::report;
+
+/// Request for a plan, beside the files.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    pub builder: Builder,
+    pub overrides: &'a BuildOverrides,
+    /// True if a container engine of this server answers.
+    pub engine: bool,
+    /// App folder below the source; empty: the source itself.
+    pub root_folder: &'a str,
+    /// Name of that folder for people, such as `the repository`.
+    pub shown: &'a str,
+}
+
+/// Way to build a source.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// With the runtime's own tools.
+    Native(Box<Plan>),
+    /// With a container engine, from this file.
+    Dockerfile { file: String, plan: Box<Plan> },
+}
+
+/// Start command and output folder that a person set; `None`: detected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) start: Option<&'a [String]>,
+    pub(crate) output: Option<&'a str>,
+}
+
+/// Folder of an app in its source.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// App's folder.
+    pub(crate) app: &'a Files,
+    pub(crate) asked: Asked<'a>,
+    /// Name of the folder for people.
+    pub(crate) shown: &'a str,
+}
+
+/// Plans the build of the app in a folder of `source`. Settings in a committed fairlead.toml win over those of the app, and these over
+/// what is detected.
+pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
+    let files = &source.below(wish.root_folder);
+    let manifest = manifest::read(files)?;
+    let procfile = procfile::read(files)?;
+    let expected_variables = env_example::expected(files);
+    if let Some(file) = container::chosen(files, &manifest, wish)? {
+        let mut plan = Plan { expected_variables, runtime: "docker".to_owned(), ..Plan::default() };
+        plan.health_path.clone_from(&manifest.run.health);
+        if manifest.run.listens_on_socket {
+            return Err(manifest::no_socket());
+        }
+        if manifest.fallback.is_some() {
+            return Err(manifest::no_site());
+        }
+        plan.say(format!("Found `{file}` in {}; the container engine builds it.", wish.shown));
+        // An image has a start command of its own, unless somebody sets another.
+        plan.start = first_given(&[&manifest.run.start, &wish.overrides.start]).unwrap_or_default();
+        finish(&mut plan, &manifest, None);
+        return Ok(Way::Dockerfile { file, plan: Box::new(plan) });
+    }
+    let start = first_given(&[&manifest.run.start, &wish.overrides.start])
+        .or_else(|| procfile.as_ref().and_then(|procfile| procfile.web.clone()));
+    let output = [&manifest.build.output, &wish.overrides.output_folder].into_iter().find(|output| !output.is_empty());
+    let asked = Asked { start: start.as_deref(), output: output.map(String::as_str) };
+    let mut plan = detect(Look { app: files, asked, shown: wish.shown }, wish)?;
+    plan.expected_variables = expected_variables;
+    plan.health_path.clone_from(&manifest.run.health);
+    if let Some(install) = first_given(&[&manifest.build.install, &wish.overrides.install]) {
+        plan.install = replaced(&plan.install, install);
+        // Nothing tells what another command reads.
+        plan.reuse = None;
+    }
+    if let Some(build) = first_given(&[&manifest.build.build, &wish.overrides.build]) {
+        plan.build = replaced(&plan.build, build);
+    }
+    plan.add_named_tools();
+    for (tool, version) in &manifest.tools {
+        plan.tools.retain(|want| want.tool != *tool);
+        plan.tools.push(Want::of(*tool, Some(version.clone())));
+    }
+    for (verb, tasks) in [("Installs with", &plan.install), ("Builds with", &plan.build)] {
+        if !tasks.is_empty() {
+            let all: Vec<String> = tasks.iter().map(|task| format!("`{}`", shown(&task.command))).collect();
+            plan.sentences.push(format!("{verb} {}.", all.join(", then ")));
+        }
+    }
+    if plan.output.is_empty() {
+        plan.sentences.push(format!("Starts with `{}`.", shown(&plan.start)));
+    } else {
+        plan.sentences.push(format!("Serves the files of {}.", folders(&plan.output)));
+    }
+    set_fallback(&mut plan, manifest.fallback.as_ref())?;
+    finish(&mut plan, &manifest, procfile);
+    plan.sentences.extend(database::advice(files).filter(|_| plan.output.is_empty()));
+    let named = manifest.build.cache.iter().map(|folder| Cache::below(&plan.folder, folder));
+    plan.caches.extend(named);
+    if manifest.build.prunes {
+        left_behind::add(&mut plan, files, wish.shown)?;
+    }
+    Ok(Way::Native(Box::new(plan)))
+}
+
+/// Replaces the fallback page of a site with that of fairlead.toml, and adds a sentence about it.
+fn set_fallback(plan: &mut Plan, fallback: Option<&Fallback>) -> Result<(), InspectError> {
+    if let Some(fallback) = fallback {
+        if plan.output.is_empty() {
+            return Err(manifest::no_site());
+        }
+        plan.fallback.clone_from(fallback);
+    }
+    let sentence = match &plan.fallback {
+        _ if plan.output.is_empty() => return Ok(()),
+        Fallback::Required(page) => format!("Paths without a file get `{page}`, the fallback page of fairlead.toml."),
+        Fallback::FirstOf(pages) => match pages.as_slice() {
+            [] => "Paths without a file get an error 404.".to_owned(),
+            [_] => return Ok(()),
+            pages => format!(
+                "It is a single-page app: paths without a file get the first of {} that the build produces.",
+                pages.join(", ")
+            ),
+        },
+    };
+    plan.sentences.push(sentence);
+    Ok(())
+}
+
+/// Tries each language in turn; the first that recognizes the files decides.
+fn detect(look: Look<'_>, wish: Wish<'_>) -> Result<Plan, InspectError> {
+    type Detect = fn(Look<'_>) -> Result<Option<Plan>, InspectError>;
+    const LANGUAGES: [Detect; 7] =
+        [deno::plan, javascript::plan, python::plan, go::plan, rust::plan, static_generator::plan, static_site::plan];
+    for language in LANGUAGES {
+        if let Some(mut plan) = language(look)? {
+            if matches!(plan.runtime.as_str(), "python" | "go" | "rust") {
+                javascript::add_assets(&mut plan, look)?;
+            }
+            return Ok(plan);
+        }
+    }
+    Err(unsupported::explain(look, wish.engine))
+}
+
+fn finish(plan: &mut Plan, manifest: &manifest::Manifest, procfile: Option<procfile::Procfile>) {
+    plan.release_command = first_given(&[&manifest.run.release])
+        .or_else(|| procfile.as_ref().and_then(|procfile| procfile.release.clone()))
+        .unwrap_or_default();
+    if !plan.release_command.is_empty() {
+        plan.sentences.push(format!("Runs `{}` before each release goes live.", shown(&plan.release_command)));
+    }
+    plan.workers.clone_from(&manifest.workers);
+    for worker in procfile.map(|procfile| procfile.workers).unwrap_or_default() {
+        if !plan.workers.iter().any(|known| known.name == worker.name) {
+            plan.workers.push(worker);
+        }
+    }
+    for worker in &plan.workers {
+        plan.sentences.push(format!("Also runs {} × `{}`.", worker.instances, shown(&worker.command)));
+    }
+    plan.listens_on_socket = manifest.run.listens_on_socket;
+    if plan.listens_on_socket {
+        plan.sentences.push("It listens on the Unix socket at $FAIRLEAD_SOCKET.".to_owned());
+    }
+    if !plan.health_path.is_empty() {
+        plan.sentences.push(format!("It is healthy when {} answers.", plan.health_path));
+    }
+}
+
+/// Replaces commands with one; it keeps their environment and folder.
+fn replaced(tasks: &[Task], command: Vec<String>) -> Vec<Task> {
+    let first = tasks.first().cloned().unwrap_or_default();
+    vec![Task { command, may_fail: false, ..first }]
+}
+
+fn first_given(candidates: &[&Vec<String>]) -> Option<Vec<String>> {
+    candidates.iter().find(|command| !command.is_empty()).map(|command| (*command).clone())
+}
+
+fn folders(candidates: &[String]) -> String {
+    match candidates {
+        [one] if one == "." => "the folder itself".to_owned(),
+        [one] => format!("`{one}`"),
+        many => format!("the first of {} that has an index.html", many.join(", ")),
+    }
+}
+
+pub(crate) fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod tests;

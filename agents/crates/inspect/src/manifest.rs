@@ -1,0 +1,302 @@
+//! Reads a committed fairlead.toml (docs/builds.md). An unknown key is an error, so that a typo never deploys.
+
+use std::collections::BTreeMap;
+
+use fairlead_model::ProcessSpec;
+use serde::Deserialize;
+
+use crate::InspectError;
+use crate::files::inside;
+use crate::procfile::{process_name, worker};
+use crate::{Fallback, Files, OWN_FOLDER, Tool, VersionRequest, command_line};
+
+const FILE: &str = "fairlead.toml";
+const WORKERS_MAX: usize = 16;
+const INSTANCES_MAX: u32 = 64;
+const CACHES_MAX: usize = 16;
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+struct Document {
+    /// Build of the app.
+    build: BuildTable,
+    /// Start of the app.
+    run: RunTable,
+    /// Processes without a port, by name: letters a to z, digits and `-`.
+    workers: BTreeMap<String, WorkerTable>,
+    /// Versions of tools, before those of other files: node, npm, pnpm, yarn, bun, deno, uv, python, go, rust.
+    tools: BTreeMap<String, String>,
+    /// Serving of a static site.
+    site: SiteTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+struct SiteTable {
+    /// Page for paths without a file, such as `index.html`; `false`: none.
+    fallback: Option<FallbackSetting>,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "`site.fallback` is neither the path of a page nor `false`")]
+enum FallbackSetting {
+    Page(String),
+    Switch(bool),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+struct BuildTable {
+    /// Installs dependencies. Default: detected.
+    install: Option<Command>,
+    /// Builds the app. Default: detected.
+    build: Option<Command>,
+    /// Folder of a static site, below the app's.
+    output: String,
+    /// Dockerfile to build, by a container engine.
+    dockerfile: String,
+    /// Folders that tools of the build keep for the next one, below the app's. They are not in the artifact.
+    cache: Vec<String>,
+    /// `false`: folders that the app does not need once it is built stay in the artifact.
+    prune: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+struct RunTable {
+    /// Starts the app. Default: detected.
+    start: Option<Command>,
+    /// Path that must answer 2xx or 3xx, such as `/healthz`.
+    health: String,
+    /// Runs once a deployment, before traffic.
+    release: Option<Command>,
+    /// `port`: the app listens on `$PORT`; `socket`: on the Unix socket `$FAIRLEAD_SOCKET`.
+    listen: Listen,
+}
+
+/// Address on which the app waits for requests.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+enum Listen {
+    #[default]
+    Port,
+    Socket,
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct WorkerTable {
+    /// Starts the process.
+    command: Command,
+    /// Processes of it, 1 to 64.
+    #[serde(default = "one")]
+    instances: u32,
+    /// True: it runs on while the app sleeps.
+    #[serde(default)]
+    stays_awake: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// List of words, or a line as a terminal takes it.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Command {
+    Line(String),
+    Words(Vec<String>),
+}
+
+/// Contents of the file; empty fields are not set.
+#[derive(Debug, Default)]
+pub(crate) struct Manifest {
+    pub(crate) tools: Vec<(Tool, VersionRequest)>,
+    pub(crate) build: BuildWords,
+    pub(crate) run: RunWords,
+    pub(crate) workers: Vec<ProcessSpec>,
+    pub(crate) fallback: Option<Fallback>,
+}
+
+#[derive(Debug)]
+pub(crate) struct BuildWords {
+    pub(crate) install: Vec<String>,
+    pub(crate) build: Vec<String>,
+    pub(crate) output: String,
+    pub(crate) dockerfile: String,
+    pub(crate) cache: Vec<String>,
+    /// False: all that the build left is packed.
+    pub(crate) prunes: bool,
+}
+
+impl Default for BuildWords {
+    fn default() -> Self {
+        Self {
+            install: Vec::new(),
+            build: Vec::new(),
+            output: String::new(),
+            dockerfile: String::new(),
+            cache: Vec::new(),
+            prunes: true,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RunWords {
+    pub(crate) start: Vec<String>,
+    pub(crate) health: String,
+    pub(crate) release: Vec<String>,
+    pub(crate) listens_on_socket: bool,
+}
+
+pub(crate) fn read(files: &Files) -> Result<Manifest, InspectError> {
+    let Some(text) = files.text(FILE)? else { return Ok(Manifest::default()) };
+    let document: Document = toml::from_str(&text).map_err(|error| {
+        let line = error
+            .span()
+            .map_or(String::new(), |span| format!(" in line {}", text[..span.start].lines().count().max(1)));
+        wrong(&format!("{}{line}", error.message().trim_end_matches(['\n', '.'])))
+    })?;
+    let Document { build, run, workers, tools, site } = document;
+    if workers.len() > WORKERS_MAX {
+        return Err(wrong(&format!("it has more than {WORKERS_MAX} workers")));
+    }
+    for (key, path) in [("build.output", &build.output), ("build.dockerfile", &build.dockerfile)] {
+        if !path.is_empty() && !inside(path) {
+            return Err(wrong(&format!("`{key}` is not a path inside the app's folder")));
+        }
+    }
+    if !run.health.is_empty()
+        && (!run.health.starts_with('/') || !run.health.bytes().all(|byte| byte.is_ascii_graphic()))
+    {
+        return Err(wrong("`run.health` is not a path that begins with /"));
+    }
+    let workers = workers.into_iter().map(|(name, table)| {
+        let key = format!("workers.{name}");
+        if !process_name(&name) {
+            return Err(wrong(&format!(
+                "the name of `{key}` may have a to z, digits and `-` only, and is never `web`"
+            )));
+        }
+        if !(1..=INSTANCES_MAX).contains(&table.instances) {
+            return Err(wrong(&format!("`{key}.instances` is not from 1 to {INSTANCES_MAX}")));
+        }
+        let command = command(&format!("{key}.command"), Some(table.command))?;
+        Ok(ProcessSpec { stays_awake: table.stays_awake, ..worker(&name, command, table.instances) })
+    });
+    let tools = tools.into_iter().map(|(name, range)| {
+        let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name);
+        let tool = tool.ok_or_else(|| wrong(&format!("`tools.{name}` is not a tool that Fairlead knows")))?;
+        Ok((tool, VersionRequest::exact(range, FILE)))
+    });
+    Ok(Manifest {
+        tools: tools.collect::<Result<_, _>>()?,
+        fallback: site.fallback.map(fallback).transpose()?,
+        workers: workers.collect::<Result<_, _>>()?,
+        build: BuildWords {
+            install: command("build.install", build.install)?,
+            build: command("build.build", build.build)?,
+            output: build.output,
+            dockerfile: build.dockerfile,
+            cache: caches(build.cache)?,
+            prunes: build.prune != Some(false),
+        },
+        run: RunWords {
+            start: command("run.start", run.start)?,
+            health: run.health,
+            release: command("run.release", run.release)?,
+            listens_on_socket: run.listen == Listen::Socket,
+        },
+    })
+}
+
+/// Folders without a slash at the end. Those that the app itself needs are refused: they would be missing in the artifact.
+fn caches(given: Vec<String>) -> Result<Vec<String>, InspectError> {
+    if given.len() > CACHES_MAX {
+        return Err(wrong(&format!("`build.cache` has more than {CACHES_MAX} folders")));
+    }
+    let plain = |path: String| {
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let is_plain = |part: &str| !matches!(part, "" | "." | ".." | ".git") && !part.contains('\0');
+        let is_needed =
+            ["node_modules", ".venv", OWN_FOLDER].iter().any(|name| path.split('/').next_back() == Some(name));
+        if !inside(path) || !path.split('/').all(is_plain) || is_needed {
+            return Err(wrong("`build.cache` has a path that is not one of a cache inside the app's folder"));
+        }
+        Ok(path.to_owned())
+    };
+    given.into_iter().map(plain).collect()
+}
+
+fn command(key: &str, given: Option<Command>) -> Result<Vec<String>, InspectError> {
+    let words = match given {
+        None => return Ok(Vec::new()),
+        Some(Command::Words(words)) => words,
+        Some(Command::Line(line)) => command_line::command(&line).unwrap_or_default(),
+    };
+    if words.first().is_none_or(String::is_empty) || words.iter().any(|word| word.contains('\0')) {
+        return Err(wrong(&format!("`{key}` is not a command")));
+    }
+    Ok(words)
+}
+
+fn fallback(setting: FallbackSetting) -> Result<Fallback, InspectError> {
+    let page = match setting {
+        FallbackSetting::Switch(false) => return Ok(Fallback::FirstOf(Vec::new())),
+        FallbackSetting::Switch(true) => return Err(wrong("`site.fallback` is `true`, but it is a page or `false`")),
+        FallbackSetting::Page(page) => page,
+    };
+    let is_page = page.ends_with(".html") || page.ends_with(".htm");
+    let is_shown = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains(['\\', '\0']);
+    if !is_page || !inside(&page) || !page.split('/').all(is_shown) {
+        return Err(wrong("`site.fallback` is not the path of an .html file inside the folder that is served"));
+    }
+    Ok(Fallback::Required(page))
+}
+
+/// Refuses a fallback page for an app that is no static site.
+pub(crate) fn no_site() -> InspectError {
+    wrong("`site.fallback` is for static sites, and this app has a server of its own")
+}
+
+/// Refuses a socket for a container, which has no folder of its server to listen in.
+pub(crate) fn no_socket() -> InspectError {
+    InspectError::Manifest(
+        "The file `fairlead.toml` says `listen = \"socket\"`, and a container can't: it is reached by its port. Take the line out, or choose the native builder in the settings of the app; then deploy again."
+            .to_owned(),
+    )
+}
+
+fn wrong(why: &str) -> InspectError {
+    InspectError::Manifest(format!("The file `{FILE}` can't be used: {why}. Correct it, then deploy again."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Document;
+
+    /// Editors read the schema from the dashboard. With `UPDATE_FIXTURES` set, it is written anew.
+    #[test]
+    fn the_published_schema_is_that_of_the_parser() {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../apps/web/public/fairlead.schema.json");
+        let mut schema = schemars::schema_for!(Document);
+        schema.insert("title".to_owned(), "fairlead.toml".into());
+        let text = format!("{:#}\n", schema.as_value());
+        if std::env::var_os("UPDATE_FIXTURES").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+        } else {
+            assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+        }
+    }
+}

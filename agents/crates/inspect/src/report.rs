@@ -1,0 +1,53 @@
+//! Plan as JSON, for `fairlead-agent inspect` and the pages that show it (docs/builds.md).
+
+use serde_json::{Value, json};
+
+use crate::{InspectError, Plan, Task, Way, shown};
+
+/// Plan, or the reason why there is none, with commands as people type them.
+pub fn report(result: &Result<Way, InspectError>) -> Value {
+    match result {
+        Ok(Way::Native(plan)) => fields(plan, "native", None),
+        Ok(Way::Dockerfile { file, plan }) => fields(plan, "dockerfile", Some(file)),
+        Err(error) => {
+            let folders = error.app_folders();
+            json!({ "error": { "code": error.code(), "message": error.to_string(), "folders": folders } })
+        }
+    }
+}
+
+fn fields(plan: &Plan, builder: &str, dockerfile: Option<&String>) -> Value {
+    let lines = |tasks: &[Task]| tasks.iter().map(|task| shown(&task.command)).collect::<Vec<_>>();
+    let tools = plan.tools.iter().map(|want| {
+        let version = want.version.as_ref();
+        json!({
+            "tool": want.tool.name(),
+            "range": version.map(|version| &version.range),
+            "source": version.map(|version| &version.source),
+        })
+    });
+    let workers = plan
+        .workers
+        .iter()
+        .map(|worker| json!({ "name": worker.name, "command": shown(&worker.command), "instances": worker.instances }));
+    json!({
+        "builder": builder,
+        "dockerfile": dockerfile,
+        "framework": plan.framework,
+        "runtime": plan.runtime,
+        "workspace": plan.workspace,
+        "folder": plan.folder,
+        "tools": tools.collect::<Vec<_>>(),
+        "install": lines(&plan.install),
+        "build": lines(&plan.build),
+        "start": shown(&plan.start),
+        "output": plan.output,
+        "fallback": if plan.output.is_empty() { &[][..] } else { plan.fallback.pages() },
+        "workers": workers.collect::<Vec<_>>(),
+        "releaseCommand": shown(&plan.release_command),
+        "healthPath": plan.health_path,
+        "listensOnSocket": plan.listens_on_socket,
+        "expectedVariables": plan.expected_variables,
+        "evidence": plan.sentences,
+    })
+}
