@@ -18,7 +18,7 @@ pub use enrol::{EnrolError, Enrolment, enrol};
 pub use key::{AgentKey, KeyError, state_signature_valid};
 pub use knock::{KnockError, knock};
 pub use link::{Desired, Link, LinkEnds, LinkError, LinkOptions, PushSender};
-pub use session::LogRequest;
+pub use session::{InspectRequest, LogRequest, Request};
 pub use socket::SocketError;
 pub use spool::{Spool, SpoolLimits};
 pub use trust::TrustError;

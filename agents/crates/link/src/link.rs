@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::config::AgentConfig;
 use crate::dial::{DialError, Endpoint, Socket};
 use crate::key::{AgentKey, KeyError};
-use crate::session::{Action, Closed, Event, LogRequest, Session};
+use crate::session::{Action, Closed, Event, InspectRequest, LogRequest, Session};
 use crate::socket::{self, SocketError};
 use crate::spool::{Spool, SpoolLimits};
 use crate::trust::{Trust, TrustError, Verdict};
@@ -118,6 +118,10 @@ pub struct LinkEnds {
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
     /// The answers; whoever answers waits while the connection is slow. What nobody waits for any more is dropped.
     pub log_answers: mpsc::Sender<agent::LogLines>,
+    /// Sources to inspect.
+    pub inspect_requests: mpsc::UnboundedReceiver<InspectRequest>,
+    /// Plans of sources; the same holds as for `log_answers`.
+    pub inspections: mpsc::Sender<agent::Inspection>,
     /// Opens the artifact store while a session is; empty without one.
     pub transfer_token: watch::Receiver<String>,
 }
@@ -136,6 +140,8 @@ pub struct Link {
     connected: watch::Sender<bool>,
     log_requests: mpsc::UnboundedSender<LogRequest>,
     log_answers: mpsc::Receiver<agent::LogLines>,
+    inspect_requests: mpsc::UnboundedSender<InspectRequest>,
+    inspections: mpsc::Receiver<agent::Inspection>,
     transfer_token: watch::Sender<String>,
     spool_failing: bool,
 }
@@ -170,6 +176,8 @@ impl Link {
         let (connected, connected_end) = watch::channel(false);
         let (log_requests, log_requests_end) = mpsc::unbounded_channel();
         let (log_answers_end, log_answers) = mpsc::channel(ANSWER_QUEUE);
+        let (inspect_requests, inspect_requests_end) = mpsc::unbounded_channel();
+        let (inspections_end, inspections) = mpsc::channel(ANSWER_QUEUE);
         let (transfer_token, token_end) = watch::channel(String::new());
         let ends = LinkEnds {
             desired: desired_end,
@@ -178,6 +186,8 @@ impl Link {
             connected: connected_end,
             log_requests: log_requests_end,
             log_answers: log_answers_end,
+            inspect_requests: inspect_requests_end,
+            inspections: inspections_end,
             transfer_token: token_end,
         };
         let link = Self {
@@ -192,6 +202,8 @@ impl Link {
             connected,
             log_requests,
             log_answers,
+            inspect_requests,
+            inspections,
             transfer_token,
             spool_failing: false,
         };
@@ -207,7 +219,9 @@ impl Link {
             let ended = self.connection(&shutdown).await;
             let was_open = self.connected.send_replace(false);
             self.ask(LogRequest::CancelAll);
+            self.inspect(InspectRequest::CancelAll);
             while self.log_answers.try_recv().is_ok() {}
+            while self.inspections.try_recv().is_ok() {}
             self.transfer_token.send_replace(String::new());
             if was_open {
                 told = None;
@@ -283,6 +297,7 @@ impl Link {
                 Some(body) = self.pushes.recv() => { self.keep(body); continue }
                 // After `flush`: the next ones are taken once these have gone.
                 Some(lines) = self.log_answers.recv() => Event::Lines(Box::new(lines)),
+                Some(found) = self.inspections.recv() => Event::Inspection(Box::new(found)),
                 Ok(()) = self.report.changed() => match self.latest_report() { Some(event) => event, None => continue },
                 () = sleep_until(deadline) => Event::Tick,
             };
@@ -327,6 +342,10 @@ impl Link {
                     self.ask(request);
                     None
                 }
+                Action::Inspect(request) => {
+                    self.inspect(request);
+                    None
+                }
                 Action::Close(reason) => return Err(Ended::Closed(reason)),
             };
             if let Some(event) = answer {
@@ -362,6 +381,11 @@ impl Link {
     fn ask(&self, request: LogRequest) {
         // Nobody who keeps logs is there only while the agent ends.
         self.log_requests.send(request).ok();
+    }
+
+    fn inspect(&self, request: InspectRequest) {
+        // Closed only while the agent ends.
+        self.inspect_requests.send(request).ok();
     }
 
     fn latest_report(&mut self) -> Option<Event> {

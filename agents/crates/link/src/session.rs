@@ -31,6 +31,8 @@ pub(crate) enum Event {
     Report(Box<agent::Report>),
     /// Lines of an app's log that were asked for.
     Lines(Box<agent::LogLines>),
+    /// Plan of a source that was asked for.
+    Inspection(Box<agent::Inspection>),
     /// The driver read this push from the spool.
     Push(Box<agent::Push>),
     /// Time passed.
@@ -59,20 +61,27 @@ pub(crate) enum Action {
     WantReport,
     /// Hand this to whoever keeps the apps' logs; the answers come as `Lines`.
     Ask(LogRequest),
+    /// Inspect a source; the answer comes as `Inspection`.
+    Inspect(InspectRequest),
     /// Close the connection; nothing more will be done on it.
     Close(Closed),
 }
 
-/// What the control plane wants of the apps' logs. Never kept: who asked waits, or has gone.
+/// Request of the control plane that is answered once or more often. Never kept: it ends with its connection.
 #[derive(Debug, Clone, PartialEq)]
-pub enum LogRequest {
-    /// Look for these, and answer with lines that carry its id.
-    Query(Box<agent::LogQuery>),
-    /// Nobody waits any more for the answer to this one.
+pub enum Request<Query> {
+    /// Answer this with messages that carry its id.
+    Query(Box<Query>),
+    /// The answer to the query of this id is not needed any more.
     Cancel(String),
-    /// Nor for any other: the connection that they came by has ended.
+    /// No answer is needed any more: the connection has ended.
     CancelAll,
 }
+
+/// Request for lines of apps' logs.
+pub type LogRequest = Request<agent::LogQuery>;
+/// Request for the plan of a source.
+pub type InspectRequest = Request<agent::InspectQuery>;
 
 /// Why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +186,8 @@ impl Session {
                 vec![send(agent_envelope::Body::Push(*push))]
             }
             Event::Lines(lines) if self.is_open() => vec![send(agent_envelope::Body::LogLines(*lines))],
-            Event::Report(_) | Event::Push(_) | Event::Lines(_) => Vec::new(),
+            Event::Inspection(found) if self.is_open() => vec![send(agent_envelope::Body::Inspection(*found))],
+            Event::Report(_) | Event::Push(_) | Event::Lines(_) | Event::Inspection(_) => Vec::new(),
             Event::Tick => self.tick(now),
         };
         (self, actions)
@@ -225,6 +235,10 @@ impl Session {
             (Phase::Open, Body::ReportAck(_)) => Vec::new(),
             (Phase::Open, Body::LogQuery(query)) => vec![Action::Ask(LogRequest::Query(Box::new(query)))],
             (Phase::Open, Body::LogCancel(cancel)) => vec![Action::Ask(LogRequest::Cancel(cancel.query_id))],
+            (Phase::Open, Body::InspectQuery(query)) => vec![Action::Inspect(InspectRequest::Query(Box::new(query)))],
+            (Phase::Open, Body::InspectCancel(cancel)) => {
+                vec![Action::Inspect(InspectRequest::Cancel(cancel.query_id))]
+            }
             (Phase::AwaitWelcome | Phase::Open, Body::Ping(ping)) => {
                 let pong = agent::Pong { ping_sent_unix_ms: ping.sent_unix_ms, agent_unix_ms: (self.clock)() };
                 vec![send(agent_envelope::Body::Pong(pong))]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fairlead_model::Version;
 use fairlead_wire::agent::{self, agent_envelope, gateway_envelope::Body};
 
-use super::{Action, Closed, Event, LogRequest, PUSHES_IN_FLIGHT_MAX, Session};
+use super::{Action, Closed, Event, InspectRequest, LogRequest, PUSHES_IN_FLIGHT_MAX, Session};
 
 fn start(now: Instant) -> Session {
     let (session, actions) = Session::start(agent::Hello::default(), Version { epoch: 1, number: 5 }, now, || 42);
@@ -130,5 +130,23 @@ fn questions_about_logs_are_handed_on_and_answers_leave_only_while_the_session_i
     let (session, actions) = start(now).step(Event::Lines(Box::new(lines)), now);
     assert_eq!(actions, [], "an answer to a former connection");
     let (_, actions) = session.step(Event::Received(Body::LogQuery(query)), now);
+    assert_eq!(actions, [Action::Close(Closed::OutOfTurn("a challenge was due"))]);
+}
+
+#[test]
+fn sources_to_inspect_are_handed_on_and_plans_leave_only_while_the_session_is_open() {
+    let now = Instant::now();
+    let query = agent::InspectQuery { query_id: "q1".into(), ..agent::InspectQuery::default() };
+    let (session, actions) = open(now).step(Event::Received(Body::InspectQuery(query.clone())), now);
+    assert_eq!(actions, [Action::Inspect(InspectRequest::Query(Box::new(query.clone())))]);
+    let found = agent::Inspection { query_id: "q1".into(), ..agent::Inspection::default() };
+    let (session, actions) = session.step(Event::Inspection(Box::new(found.clone())), now);
+    assert_eq!(actions, [Action::Send(Box::new(agent_envelope::Body::Inspection(found.clone())))]);
+    let cancel = agent::InspectCancel { query_id: "q1".into() };
+    let (_, actions) = session.step(Event::Received(Body::InspectCancel(cancel)), now);
+    assert_eq!(actions, [Action::Inspect(InspectRequest::Cancel("q1".into()))]);
+    let (session, actions) = start(now).step(Event::Inspection(Box::new(found)), now);
+    assert_eq!(actions, [], "an answer to a former connection");
+    let (_, actions) = session.step(Event::Received(Body::InspectQuery(query)), now);
     assert_eq!(actions, [Action::Close(Closed::OutOfTurn("a challenge was due"))]);
 }

@@ -83,6 +83,7 @@ mod tests {
                 limits: crate::BuildLimits::default(),
                 secrets: None,
                 credentials: None,
+                variables: Default::default(),
             };
             (deployment, spec)
         };

@@ -5,6 +5,7 @@ mod benchmark;
 mod diff;
 mod id;
 mod route_key;
+mod run_file;
 mod secret;
 mod state;
 mod status;
@@ -15,6 +16,7 @@ pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTar
 pub use diff::{StateChange, diff};
 pub use id::{AppId, AppKey, DeploymentId, EnvironmentId, IdError, InstanceId, ReleaseId, RunId, ServerId};
 pub use route_key::{HOST_BYTES_MAX, RouteError, route_key, wildcard_of};
+pub use run_file::RunFile;
 pub use secret::{SealedSecrets, Secret, SecretBundle, SecretDelivery};
 pub use state::{
     AgentRelease, AppSpec, ArtifactKind, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DesiredState,

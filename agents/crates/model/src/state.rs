@@ -309,7 +309,7 @@ pub struct BuildSpec {
     pub app: AppId,
     /// `https://` or `http://`, without credentials.
     pub repository_url: String,
-    /// Branch, tag or full commit hash.
+    /// Branch, tag or full commit hash; empty for the repository's default branch.
     pub git_ref: String,
     /// Relative folder inside the repository; empty for the top.
     pub root_folder: String,
@@ -342,6 +342,9 @@ pub struct BuildSpec {
     /// What opens the source; build commands never see them.
     #[serde(default)]
     pub credentials: Option<SealedSecrets>,
+    /// For build commands, and for a Dockerfile that declares them with `ARG`.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
 }
 
 /// How a source becomes an artifact.

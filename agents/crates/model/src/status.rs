@@ -166,6 +166,9 @@ pub struct Commit {
     pub author: String,
     /// Committer time, Unix milliseconds.
     pub committed_unix_ms: u64,
+    /// Branch that the ref names; empty for a tag or a commit.
+    #[serde(default)]
+    pub branch: String,
 }
 
 /// What a build made.

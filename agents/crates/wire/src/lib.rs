@@ -26,7 +26,7 @@ pub mod local {
 }
 
 pub use channel::{ChannelError, LocalChannel, MESSAGE_BYTES_MAX};
-pub use parse::{announced_keys, desired_state};
+pub use parse::{announced_keys, desired_state, inspected_source};
 pub use render::{ReportParts, log_chunk, report, version};
 pub use secret::{SECRETS_BYTES_MAX, secret_bundle};
 pub use traffic_words::{
@@ -46,14 +46,17 @@ pub fn local_protocol_accepted(version: u32) -> bool {
 }
 
 /// What an agent of this version can do; a desired state that requires more is refused whole.
-pub const CAPABILITIES: [&str; 21] = [
+pub const CAPABILITIES: [&str; 24] = [
     "app",
     "benchmark",
     "benchmark.http3",
     "build",
+    "build.default_branch",
     "build.plan",
+    "build.variables",
     "container",
     "hook",
+    "inspect",
     "liveness",
     "logs",
     "network",

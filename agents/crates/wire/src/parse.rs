@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use fairlead_model::{
     AgentRelease, AppKey, AppSpec, ArtifactKind, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, BuildLimits,
-    BuildOverrides, BuildSpec, Builder, Canary, DesiredState, HOST_BYTES_MAX, HealthCheck, Hook, ProcessSpec,
-    ReleaseSpec, Rollout, Route, RouteError, RouteTarget, Scale, SealedSecrets, ServerId, StateError, TrafficError,
-    VolumeKey, VolumeMount, route_key, wildcard_of,
+    BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState, HOST_BYTES_MAX, HealthCheck, Hook,
+    ProcessSpec, ReleaseSpec, Rollout, Route, RouteError, RouteTarget, Scale, SealedSecrets, ServerId, StateError,
+    TrafficError, VolumeKey, VolumeMount, route_key, wildcard_of,
 };
 use prost::Message;
 
@@ -262,11 +262,7 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
     if artifact_kind == ArtifactKind::Archive || !spec.command.is_empty() {
         command(at, &spec.command)?;
     }
-    for (name, value) in &spec.environment {
-        if !is_name(name) || value.contains('\0') {
-            return Err(wrong(&format!("{at}.environment.{}", clip(name)), "is not a variable"));
-        }
-    }
+    variables(&format!("{at}.environment"), &spec.environment)?;
     let secrets = spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?;
     let health = spec.health.ok_or_else(|| wrong(&format!("{at}.health"), "is missing"))?;
     let health = health_check(&format!("{at}.health"), health)?;
@@ -311,6 +307,13 @@ fn release(at: &str, spec: agent::ReleaseSpec) -> Result<ReleaseSpec, StateError
         private_network: spec.private_network,
         server_ports,
     })
+}
+
+fn variables(at: &str, all: &BTreeMap<String, String>) -> Result<(), StateError> {
+    match all.iter().find(|(name, value)| !is_name(name) || value.contains('\0')) {
+        Some((name, _)) => Err(wrong(&format!("{at}.{}", clip(name)), "is not a variable")),
+        None => Ok(()),
+    }
 }
 
 fn server_ports(at: &str, values: &[String]) -> Result<Vec<SocketAddr>, StateError> {
@@ -426,6 +429,7 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
             command(at, set)?;
         }
     }
+    variables(&format!("{at}.variables"), &spec.variables)?;
     within(at, "timeout_ms", spec.timeout_ms.into(), 1, 86_400_000)?;
     let environment = Some(spec.environment_id).filter(|found| !found.is_empty());
     Ok(BuildSpec {
@@ -454,7 +458,20 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
         },
         secrets: spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?,
         credentials: spec.credentials.map(|secrets| sealed(&format!("{at}.credentials"), secrets)).transpose()?,
+        variables: spec.variables,
     })
+}
+
+/// Source of an inspection. It has no deployment: `stand_in` names its folder and its processes.
+pub fn inspected_source(mut spec: agent::BuildSpec, stand_in: &DeploymentId) -> Result<BuildSpec, StateError> {
+    if spec.builder == i32::from(agent::Builder::Image) || !spec.upload_digest.is_empty() {
+        return Err(wrong("source", "is not a repository"));
+    }
+    spec.deployment_id = stand_in.to_string();
+    if spec.app_id.is_empty() {
+        spec.app_id = "app_new".to_owned();
+    }
+    build("source", spec)
 }
 
 /// `http` or `https` without credentials, or `ssh://user@host/path`.
@@ -466,7 +483,7 @@ fn repository(at: &str, url: &str, git_ref: &str) -> Result<(), StateError> {
     if !(web || ssh) || host.is_empty() || has_controls(url) {
         return Err(wrong(&format!("{at}.repository_url"), "is not an http or https URL without credentials, or ssh"));
     }
-    if git_ref.is_empty() || git_ref.starts_with('-') || has_controls(git_ref) {
+    if git_ref.starts_with('-') || has_controls(git_ref) {
         return Err(wrong(&format!("{at}.ref"), "is not a branch, tag or commit"));
     }
     Ok(())

@@ -95,6 +95,16 @@ fn a_good_state_parses_whole() {
     assert_eq!(state.benchmarks[0].concurrency, [1, 32]);
 }
 
+#[test]
+fn a_build_has_variables_and_may_leave_the_branch_to_its_repository() {
+    let mut state = good();
+    state.builds[0].r#ref = String::new();
+    state.builds[0].variables.insert("API_URL".into(), "https://a b".into());
+    let parsed = parse(&state).unwrap();
+    let build = parsed.builds.values().next().unwrap();
+    assert_eq!((build.git_ref.as_str(), build.variables["API_URL"].as_str()), ("", "https://a b"));
+}
+
 fn waking(wake_timeout_ms: u32) -> agent::Scale {
     agent::Scale { instances_max: 1, idle_timeout_ms: 1_000, wake_timeout_ms, ..Default::default() }
 }
@@ -191,7 +201,7 @@ fn server_ports_are_unicast_addresses_and_ports() {
 #[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 32] = [
+    let cases: [(&str, Spoil); 33] = [
         ("apps[0].live.listens_on_socket", |s| {
             let release = live(s);
             (release.listens_on_socket, release.artifact_kind) = (true, agent::ArtifactKind::Image.into());
@@ -243,6 +253,7 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
         }),
         ("builds[0].repository_url", |s| s.builds[0].repository_url = "file:///etc".into()),
         ("builds[0].repository_url", |s| s.builds[0].repository_url = "https://user:pw@host/x".into()),
+        ("builds[0].variables.A-B", |s| _ = s.builds[0].variables.insert("A-B".into(), "x".into())),
         ("builds[0].ref", |s| s.builds[0].r#ref = "--upload-pack=x".into()),
         ("builds[0].root_folder", |s| s.builds[0].root_folder = "a/../../b".into()),
         ("benchmarks[0].targets", |s| s.benchmarks[0].targets = vec![99]),

@@ -138,6 +138,7 @@ fn build(status: model::BuildStatus) -> agent::BuildStatus {
             subject: commit.subject,
             author: commit.author,
             committed_unix_ms: commit.committed_unix_ms,
+            branch: commit.branch,
         }),
         artifact: status.artifact.map(artifact),
     }

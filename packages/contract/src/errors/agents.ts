@@ -16,6 +16,50 @@ export const agentErrors = {
   ),
   'build.command_failed': failed('A command of the build failed. The last lines of the log say why.'),
   'build.install_failed': failed('The dependencies could not be installed. The last lines of the log say why.'),
+  'build.lock_outdated': failed(
+    'The lock file does not match the list of dependencies. Update it with the package manager, commit both, then deploy again.',
+  ),
+  'build.network_failed': failed(
+    'The server did not reach a host that the build needs. Check its network, DNS and firewall, then deploy again.',
+    { retryable: true },
+  ),
+  'build.credentials_missing': failed(
+    'A registry asks for credentials. Add a token as a secret marked “Also at build time”, then deploy again.',
+  ),
+  'build.package_not_found': failed(
+    'The registry has no such package or version. Correct its name or version, then deploy again.',
+  ),
+  'build.dependency_conflict': failed(
+    'Two packages need different versions of a third one. Choose versions that agree, then deploy again.',
+  ),
+  'build.version_unsupported': failed(
+    'The app needs a different version of its runtime or package manager. Set it in the repository, then deploy again.',
+  ),
+  'build.compiler_missing': failed(
+    'A package has to be compiled, and the server lacks a compiler or a header file. Install it there, then deploy again.',
+  ),
+  'build.variable_missing': failed(
+    'The build needs a variable that is not set. Add it with the scope build, then deploy again.',
+  ),
+  'build.script_missing': failed(
+    'The script that the build runs does not exist. Add it, or set another command in the settings.',
+  ),
+  'build.code_invalid': failed(
+    "The app's own code has an error. Correct the line that the log names, then deploy again.",
+  ),
+  'build.module_missing': failed(
+    'The code imports something that does not exist. Add the package, or correct the path, then deploy again.',
+  ),
+  'build.program_missing': failed(
+    'A build command runs a program that does not exist. Add the package that provides it, or install it on the server.',
+  ),
+  'build.file_missing': failed('A build command reads a file that does not exist. Commit it, or correct its path.'),
+  'build.write_denied': failed(
+    "A build command writes where it may not. It may write in the app's folder, in $HOME and in /tmp.",
+  ),
+  'build.plan_failed': failed(
+    "The repository's files could not be read for a plan. Look for a damaged or very large file that names packages or settings.",
+  ),
   'build.manifest_invalid': failed(
     'The fairlead.toml or Procfile of the app has a mistake. Correct it, then deploy again.',
   ),
@@ -47,7 +91,7 @@ export const agentErrors = {
     'The container engine of the server could not take the image. The log has its words.',
   ),
   'rollout.toolchain_missing': failed(
-    'A runtime that the release needs could not be had on this server. Let it reach the registry of packages.',
+    'A runtime that the release needs could not be had on this server. Let it reach the package registry.',
     { retryable: true },
   ),
   'rollout.fetch_failed': failed(
@@ -68,6 +112,23 @@ export const agentErrors = {
   ),
   'rollout.crash_loop': failed(
     'The app ended again and again right after its start. The last lines of its log say why.',
+  ),
+  'rollout.ended': failed(
+    'The program exited and never listened on a port. Add it as a worker or a release command, or correct its start command.',
+  ),
+  'rollout.port_taken': failed("Another program listens on the app's port. The log has the app's last lines."),
+  'rollout.variable_missing': failed('The app needs a variable that is not set. Add it, then deploy again.'),
+  'rollout.module_missing': failed(
+    'The release lacks something that the app loads. Add the package to its dependencies, then deploy again.',
+  ),
+  'rollout.write_denied': failed(
+    'The app writes where it may not. It may write in its own folder, in $HOME, in /tmp and in its volumes.',
+  ),
+  'rollout.service_unreachable': failed(
+    'The app needs a database or another service that does not answer. Set its address as a variable, then deploy again.',
+  ),
+  'rollout.files_too_large': failed(
+    'The app wrote more temporary files than an instance may have. Write what must last to a volume, and remove the rest in time.',
   ),
   'rollout.command_failed': failed(
     'A command of the roll-out failed. Its output is in the log; what served before goes on serving.',
@@ -99,6 +160,19 @@ export const agentErrors = {
   }),
 
   'rollout.internal': failed('The roll-out could not run on this server. The log says why.', { retryable: true }),
+  'inspect.busy': failed('This server is busy inspecting other repositories. Try again in a moment.', {
+    retryable: true,
+  }),
+  'inspect.timeout': failed(
+    'The server did not read the repository in time. Retry, or create the app without a plan.',
+    {
+      retryable: true,
+    },
+  ),
+  'inspect.too_large': failed(
+    'The repository is larger than an inspection may fetch. Create the app: a build may fetch more.',
+  ),
+  'inspect.source_invalid': failed('The source cannot be inspected. Correct its address, then retry.'),
   'log.busy': failed('This server searches its logs for others already. Try again in a moment.', { retryable: true }),
   'log.unreadable': failed("The server could not read the app's logs. The detail beside it says why.", {
     retryable: true,

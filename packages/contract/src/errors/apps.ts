@@ -125,6 +125,7 @@ export const appErrors = {
   'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
   'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
   'log.unavailable': conflict('The server of this app is not connected, so its logs cannot be read now.'),
+  'inspect.unsupported': conflict('The agent of this server cannot inspect a repository. Upgrade it.'),
   'log.unsupported': conflict('The agent of this server cannot search its logs. Upgrade it.'),
   'log.query_invalid': invalid('This is not a regular expression that the server can search for.'),
 

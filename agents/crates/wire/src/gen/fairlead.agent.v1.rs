@@ -2,7 +2,7 @@
 /// Sent by the agent. `Hello` first on every connection (or `Enrol` on the only connection of an enrolment).
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AgentEnvelope {
-    #[prost(oneof = "agent_envelope::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "agent_envelope::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     pub body: ::core::option::Option<agent_envelope::Body>,
 }
 /// Nested message and enum types in `AgentEnvelope`.
@@ -27,6 +27,9 @@ pub mod agent_envelope {
         /// Answer to GatewayEnvelope.log_query; any number of them, in order, the last one with `done`.
         #[prost(message, tag = "8")]
         LogLines(super::LogLines),
+        /// Answer to GatewayEnvelope.inspect_query, one for each.
+        #[prost(message, tag = "9")]
+        Inspection(super::Inspection),
     }
 }
 /// Sent by the gateway.
@@ -34,7 +37,7 @@ pub mod agent_envelope {
 pub struct GatewayEnvelope {
     #[prost(
         oneof = "gateway_envelope::Body",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
     )]
     pub body: ::core::option::Option<gateway_envelope::Body>,
 }
@@ -66,6 +69,11 @@ pub mod gateway_envelope {
         LogQuery(super::LogQuery),
         #[prost(message, tag = "11")]
         LogCancel(super::LogCancel),
+        /// Needs the capability "inspect".
+        #[prost(message, tag = "12")]
+        InspectQuery(super::InspectQuery),
+        #[prost(message, tag = "13")]
+        InspectCancel(super::InspectCancel),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -540,7 +548,7 @@ pub struct AppTarget {
     pub environment_id: ::prost::alloc::string::String,
 }
 /// A build the server should do once. Removed from desired state: cancelled, if it still runs.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BuildSpec {
     #[prost(string, tag = "1")]
     pub deployment_id: ::prost::alloc::string::String,
@@ -548,7 +556,7 @@ pub struct BuildSpec {
     pub app_id: ::prost::alloc::string::String,
     #[prost(string, tag = "3")]
     pub repository_url: ::prost::alloc::string::String,
-    /// Branch, tag or full commit hash.
+    /// Branch, tag or full commit hash. Empty: the repository's default branch, which needs the capability "build.default_branch".
     #[prost(string, tag = "4")]
     pub r#ref: ::prost::alloc::string::String,
     #[prost(string, tag = "5")]
@@ -594,6 +602,12 @@ pub struct BuildSpec {
     /// What opens the source, never seen by build commands: "ssh_key", "ssh_known_hosts", "username", "password".
     #[prost(message, optional, tag = "21")]
     pub credentials: ::core::option::Option<SealedSecrets>,
+    /// For build commands, and for a Dockerfile that declares them with ARG. Never secret. Needs the capability "build.variables".
+    #[prost(btree_map = "string, string", tag = "22")]
+    pub variables: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkSpec {
@@ -796,6 +810,9 @@ pub struct Commit {
     pub author: ::prost::alloc::string::String,
     #[prost(uint64, tag = "4")]
     pub committed_unix_ms: u64,
+    /// Branch that the ref names; empty: a tag or a commit was asked for.
+    #[prost(string, tag = "5")]
+    pub branch: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Artifact {
@@ -1106,6 +1123,95 @@ pub struct LogLine {
     pub stream: i32,
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
+}
+/// Asks how a source would be built. The agent clones it, reads its files and runs nothing of it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct InspectQuery {
+    /// Chosen by the gateway; the answer carries it.
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+    /// Source, builder and overrides. It names no deployment, and an app and environment only with credentials.
+    #[prost(message, optional, boxed, tag = "2")]
+    pub source: ::core::option::Option<::prost::alloc::boxed::Box<BuildSpec>>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InspectCancel {
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Inspection {
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+    /// Code and sentence of the build that would fail, or "inspect.busy", "inspect.timeout" or "inspect.too_large".
+    #[prost(message, optional, tag = "2")]
+    pub failure: ::core::option::Option<Failure>,
+    /// With "build.not_detected": folders that hold an app, each a root folder to choose.
+    #[prost(string, repeated, tag = "3")]
+    pub app_folders: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Also of a source without a plan, once it is pinned.
+    #[prost(message, optional, tag = "4")]
+    pub commit: ::core::option::Option<Commit>,
+    #[prost(message, optional, tag = "5")]
+    pub plan: ::core::option::Option<BuildPlan>,
+}
+/// Commands are lines as people type them.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BuildPlan {
+    /// BUILDER_NATIVE or BUILDER_DOCKERFILE.
+    #[prost(enumeration = "Builder", tag = "1")]
+    pub builder: i32,
+    #[prost(string, tag = "2")]
+    pub dockerfile: ::prost::alloc::string::String,
+    /// Framework or kind of app for people; empty: unknown.
+    #[prost(string, tag = "3")]
+    pub framework: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub runtime: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "5")]
+    pub tools: ::prost::alloc::vec::Vec<ToolRequest>,
+    #[prost(string, repeated, tag = "6")]
+    pub install_commands: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, repeated, tag = "7")]
+    pub build_commands: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, tag = "8")]
+    pub start_command: ::prost::alloc::string::String,
+    /// Folders of a static site; the first with an index.html is served.
+    #[prost(string, repeated, tag = "9")]
+    pub output_folders: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(message, repeated, tag = "10")]
+    pub workers: ::prost::alloc::vec::Vec<PlannedWorker>,
+    #[prost(string, tag = "11")]
+    pub release_command: ::prost::alloc::string::String,
+    #[prost(string, tag = "12")]
+    pub health_path: ::prost::alloc::string::String,
+    #[prost(bool, tag = "13")]
+    pub listens_on_socket: bool,
+    #[prost(string, repeated, tag = "14")]
+    pub expected_variables: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Findings and decisions, a sentence each.
+    #[prost(string, repeated, tag = "15")]
+    pub sentences: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ToolRequest {
+    #[prost(string, tag = "1")]
+    pub tool: ::prost::alloc::string::String,
+    /// In npm's notation; empty: any version.
+    #[prost(string, tag = "2")]
+    pub range: ::prost::alloc::string::String,
+    /// File that asks for the version, such as "package.json (engines)".
+    #[prost(string, tag = "3")]
+    pub source: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PlannedWorker {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub command: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub instances: u32,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
