@@ -38,6 +38,11 @@ impl Coding {
 /// The coding that the Accept-Encoding fields like best; `None` when the body is best left as it is. A part that can't be read
 /// counts for nothing.
 pub fn negotiate<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Coding> {
+    negotiate_among(&CODINGS, fields)
+}
+
+/// Like [`negotiate`], for a body that exists in these codings only. Of those that the client likes equally the first is taken.
+pub fn negotiate_among<'a>(offered: &[Coding], fields: impl Iterator<Item = &'a [u8]>) -> Option<Coding> {
     // In thousandths; the first mention counts.
     let mut weights: [Option<u16>; CODINGS.len()] = [None; CODINGS.len()];
     let (mut others, mut identity) = (None, None);
@@ -47,15 +52,15 @@ pub fn negotiate<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Coding> {
             others = others.or(Some(weight));
         } else if name.eq_ignore_ascii_case(b"identity") {
             identity = identity.or(Some(weight));
-        } else if let Some(index) = CODINGS.iter().position(|coding| coding.is_named(name)) {
-            weights[index] = weights[index].or(Some(weight));
+        } else if let Some(coding) = CODINGS.into_iter().find(|coding| coding.is_named(name)) {
+            weights[coding as usize] = weights[coding as usize].or(Some(weight));
         }
     }
     let mut best = (0, None);
-    for (coding, weight) in CODINGS.into_iter().zip(weights) {
-        let weight = weight.or(others).unwrap_or(0);
+    for coding in offered {
+        let weight = weights[*coding as usize].or(others).unwrap_or(0);
         if weight > best.0 {
-            best = (weight, Some(coding));
+            best = (weight, Some(*coding));
         }
     }
     best.1.filter(|_| identity.is_none_or(|identity| identity <= best.0))
@@ -183,6 +188,18 @@ mod tests {
         ] {
             assert_eq!(best(field), None, "{field}");
         }
+    }
+
+    #[test]
+    fn only_what_is_offered_is_chosen_and_the_first_of_equals() {
+        let best =
+            |offered: &[Coding], field: &'static str| negotiate_among(offered, std::iter::once(field.as_bytes()));
+        let all = [Coding::Brotli, Coding::Zstd, Coding::Gzip];
+        assert_eq!(best(&all, "gzip, deflate, br, zstd"), Some(Coding::Brotli));
+        assert_eq!(best(&all, "br;q=0.1, zstd;q=0.2"), Some(Coding::Zstd));
+        assert_eq!(best(&all[2..], "gzip;q=0.1, br, zstd"), Some(Coding::Gzip));
+        assert_eq!(best(&all[2..], "br, zstd"), None);
+        assert_eq!(best(&[], "*"), None);
     }
 
     #[test]

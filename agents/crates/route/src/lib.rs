@@ -37,7 +37,7 @@ pub use circuit::{Circuit, may_eject};
 pub use client::{Client, Trust, forwarded_address};
 pub use concurrency::{ConcurrencyLimit, InstanceLoad, LIMIT_MIN};
 pub use credentials::Credentials;
-pub use encoding::{Coding, has_token, is_compressible, negotiate};
+pub use encoding::{Coding, has_token, is_compressible, negotiate, negotiate_among};
 pub use fair_queue::FairQueue;
 pub use framing::{RequestBody, ResponseBody, content_length};
 pub use grpc::{grpc_status, grpc_timeout_ms, is_grpc};

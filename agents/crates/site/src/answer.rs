@@ -1,279 +1,330 @@
-//! One request to one file. Bytes, ranges and kinds of content are tower-http's; which file it is, is decided here.
+//! Response to one request: rules of the site first, then its files, then its fallback page or 404.html. Bytes, ranges and
+//! kinds of content are tower-http's.
 
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
+use fairlead_route::{Coding, negotiate_among};
 use http::header::{
-    ALLOW, CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
-    LOCATION, RANGE,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH,
+    IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, VARY,
 };
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use tower_http::services::ServeFile;
 use tower_service::Service;
 
-use crate::etag::Tags;
+use crate::caching::is_immutable;
+use crate::contents::{Content, Contents};
+use crate::headers::Headers;
+use crate::path::{Found, find, find_page, inside, names};
+use crate::redirects::{Decision, Redirects, joined};
 
-type Body = UnsyncBoxBody<bytes::Bytes, io::Error>;
+type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// A folder to serve.
+/// Makes browsers ask each time; the response takes a few bytes while nothing has changed.
+const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// Folder to serve, with the rules that it holds.
 #[derive(Debug)]
 pub struct Site {
     root: PathBuf,
-    tags: Arc<Tags>,
+    /// Page for navigation to paths without a file.
+    fallback: Option<PathBuf>,
+    redirects: Redirects,
+    headers: Headers,
+    contents: Arc<Contents>,
 }
 
-/// What a path leads to.
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    File(PathBuf),
-    /// A folder with a page, asked for without the slash that its links need.
-    Elsewhere(String),
-    Nothing,
+/// File to send.
+struct Page {
+    file: PathBuf,
+    status: StatusCode,
+    /// Its content never changes under this path.
+    is_immutable: bool,
+    /// Another Accept could get another response.
+    varies_by_accept: bool,
 }
 
 impl Site {
-    /// The folder must be there.
-    pub fn open(folder: &Path) -> io::Result<Self> {
-        Ok(Self { root: folder.canonicalize()?, tags: Arc::default() })
+    /// Opens a folder, which must be there, and reads its rules. `fallback` is a page below it. Warnings go to the log.
+    pub fn open(folder: &Path, fallback: Option<&Path>) -> io::Result<Self> {
+        let root = folder.canonicalize()?;
+        let (redirects, of_redirects) = Redirects::read(&root);
+        let (headers, of_headers) = Headers::read(&root);
+        for warning in of_redirects.iter().chain(&of_headers) {
+            tracing::warn!("{warning}.");
+        }
+        let fallback = fallback.map(|page| root.join(page));
+        Ok(Self { root, fallback, redirects, headers, contents: Arc::default() })
     }
 
-    /// Answers with a file, or says why not.
+    #[cfg(test)]
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Answers with a file or a redirect, or says why not.
     pub async fn answer<B>(&self, request: Request<B>) -> Result<Response<Body>, Infallible> {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let (head, _) = request.into_parts();
+        let path = names(head.uri.path()).map(|names| joined(&names));
+        let mut answer = self.respond(&head, path.as_deref()).await;
+        let status = answer.status();
+        let is_redirect = status.is_redirection() && status != StatusCode::NOT_MODIFIED;
+        if let Some(path) = path.filter(|_| !is_redirect) {
+            self.headers.apply(&path, status, answer.headers_mut());
+        }
+        Ok(answer)
+    }
+
+    async fn respond(&self, head: &http::request::Parts, path: Option<&str>) -> Response<Body> {
+        let (asked, root) = (head.uri.path().to_owned(), self.root.clone());
+        let found = blocking(move || find(&root, &asked)).await.unwrap_or(Found::Nothing);
+        let query = head.uri.query();
+        let decision = path.and_then(|path| self.redirects.decide(path, query, found != Found::Nothing));
+        if let Some(Decision::Redirect { status, location }) = decision {
+            return redirect(status, location);
+        }
+        if !matches!(head.method, Method::GET | Method::HEAD) {
             let mut refused = plain(StatusCode::METHOD_NOT_ALLOWED, "This site can only be read.\n");
             refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return Ok(refused);
+            return refused;
         }
-        let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
-        let root = self.root.clone();
-        let found = tokio::task::spawn_blocking(move || find(&root, &path)).await.unwrap_or(Found::Nothing);
-        Ok(match found {
-            Found::File(file) => self.file(file, &request, StatusCode::OK).await,
-            Found::Elsewhere(path) => elsewhere(&path, query.as_deref()),
-            Found::Nothing => match inside(&self.root, &self.root.join("404.html")) {
-                Some(page) => self.file(page, &request, StatusCode::NOT_FOUND).await,
-                None => plain(StatusCode::NOT_FOUND, "There is no such page.\n"),
-            },
-        })
+        if let Some(Decision::Page { status, path }) = decision {
+            let root = self.root.clone();
+            return match blocking(move || find_page(&root, &path)).await.flatten() {
+                Some(file) => self.file(head, Page::new(file, status)).await,
+                None if status == StatusCode::GONE => plain(status, "This page is gone.\n"),
+                None => self.not_found(head, false).await,
+            };
+        }
+        match found {
+            Found::File(file) => {
+                let is_immutable = path.is_some_and(is_immutable);
+                self.file(head, Page { is_immutable, ..Page::new(file, StatusCode::OK) }).await
+            }
+            Found::Elsewhere(path) => elsewhere(&path, query),
+            Found::Nothing => self.fallback(head, path).await,
+        }
     }
 
-    async fn file<B>(&self, file: PathBuf, request: &Request<B>, status: StatusCode) -> Response<Body> {
-        let (tags, path) = (Arc::clone(&self.tags), file.clone());
-        let tag = tokio::task::spawn_blocking(move || tags.of(&path)).await.map_err(io::Error::other);
-        let Ok(Ok(tag)) = tag else { return plain(StatusCode::NOT_FOUND, "There is no such page.\n") };
-        let header = |name| request.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        let tagged = HeaderValue::from_str(&tag).unwrap_or_else(|_| HeaderValue::from_static(""));
-        if status == StatusCode::OK && header(IF_NONE_MATCH).is_some_and(|known| matches(known, &tag)) {
-            let mut same = Response::new(empty());
-            *same.status_mut() = StatusCode::NOT_MODIFIED;
-            same.headers_mut().insert(ETAG, tagged);
-            return same;
+    /// Answers a path without a file.
+    async fn fallback(&self, head: &http::request::Parts, path: Option<&str>) -> Response<Body> {
+        let Some(fallback) = self.fallback.clone().filter(|_| path.is_some_and(is_of_a_page)) else {
+            return self.not_found(head, false).await;
+        };
+        let root = self.root.clone();
+        match blocking(move || inside(&root, &fallback)).await.flatten().filter(|_| accepts_pages(&head.headers)) {
+            Some(file) => self.file(head, Page { varies_by_accept: true, ..Page::new(file, StatusCode::OK) }).await,
+            None => self.not_found(head, true).await,
         }
-        let mut asked = Request::new(http_body_util::Empty::<bytes::Bytes>::new());
-        *asked.method_mut() = request.method().clone();
-        *asked.uri_mut() = Uri::from_static("/");
-        // A part of what it was is no part of what it is (RFC 9110, section 13.1.5); an error is never sent in parts.
-        let wants_part = status == StatusCode::OK && header(IF_RANGE).is_none_or(|known| known == tag);
-        if let Some(range) = request.headers().get(RANGE).filter(|_| wants_part) {
-            asked.headers_mut().insert(RANGE, range.clone());
-        }
-        // Times differ from server to server: conditions are by content.
-        for name in [IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE] {
-            asked.headers_mut().remove(name);
-        }
-        match ServeFile::new(file).call(asked).await {
-            Ok(answer) => {
-                let mut answer = answer.map(|body| body.map_err(io::Error::other).boxed_unsync());
-                if status != StatusCode::OK {
-                    *answer.status_mut() = status;
-                }
-                let headers = answer.headers_mut();
-                headers.remove(LAST_MODIFIED);
-                headers.insert(ETAG, tagged);
-                // Asked again each time, answered in a few bytes.
-                headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+
+    async fn not_found(&self, head: &http::request::Parts, varies_by_accept: bool) -> Response<Body> {
+        let root = self.root.clone();
+        match blocking(move || inside(&root, &root.join("404.html"))).await.flatten() {
+            Some(file) => self.file(head, Page { varies_by_accept, ..Page::new(file, StatusCode::NOT_FOUND) }).await,
+            None => {
+                let mut answer = lost();
+                vary(answer.headers_mut(), varies_by_accept, false);
                 answer
             }
+        }
+    }
+
+    async fn file(&self, head: &http::request::Parts, page: Page) -> Response<Body> {
+        let (contents, file) = (Arc::clone(&self.contents), page.file.clone());
+        let Some(Ok(content)) = blocking(move || contents.of(&file)).await else { return lost() };
+        // An error is never sent in parts, and no condition keeps it back.
+        let is_error = page.status != StatusCode::OK;
+        let range = range(&head.headers).filter(|_| !is_error);
+        let coding = coding(&head.headers, &content, range.is_some());
+        let tag = content.tag(coding);
+        if !is_error {
+            let status = match () {
+                () if !is_matched(&head.headers, &tag) => StatusCode::PRECONDITION_FAILED,
+                () if is_known(&head.headers, &tag) => StatusCode::NOT_MODIFIED,
+                () => StatusCode::OK,
+            };
+            if status != StatusCode::OK {
+                let mut answer = Response::new(empty());
+                *answer.status_mut() = status;
+                describe(answer.headers_mut(), &page, &content, &tag);
+                return answer;
+            }
+        }
+        let mut asked = Request::new(Empty::<Bytes>::new());
+        asked.method_mut().clone_from(&head.method);
+        let mut service = ServeFile::new(&page.file);
+        if let Some(coding) = coding {
+            service = match coding {
+                Coding::Brotli => service.precompressed_br(),
+                Coding::Zstd => service.precompressed_zstd(),
+                Coding::Gzip => service.precompressed_gzip(),
+            };
+            asked.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static(coding.token()));
+        }
+        // A part of what it was is no part of what it is (RFC 9110, section 13.1.5).
+        let is_current = text(&head.headers, &IF_RANGE).is_none_or(|known| known == tag);
+        if let Some(range) = range.filter(|_| is_current) {
+            asked.headers_mut().insert(RANGE, range.clone());
+        }
+        let answer = match service.call(asked).await {
+            Ok(answer) => answer,
             Err(never) => match never {},
-        }
-    }
-}
-
-fn matches(known: &str, tag: &str) -> bool {
-    known.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
-}
-
-/// Blocking.
-fn find(root: &Path, path: &str) -> Found {
-    let Some(names) = names(path) else { return Found::Nothing };
-    let at = names.iter().fold(root.to_owned(), |at, name| at.join(name));
-    if at.is_dir() {
-        return match inside(root, &at.join("index.html")) {
-            Some(page) if path.ends_with('/') => Found::File(page),
-            Some(_) => Found::Elsewhere(format!("{path}/")),
-            None => Found::Nothing,
         };
-    }
-    if path.ends_with('/') {
-        return Found::Nothing;
-    }
-    // `/about` is about.html.
-    let page = names.last().map(|name| at.with_file_name(format!("{name}.html")));
-    let file = inside(root, &at).or_else(|| inside(root, &page?));
-    file.map_or(Found::Nothing, Found::File)
-}
-
-/// A file that lies below the root, also when links are followed.
-fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
-    let real = path.canonicalize().ok()?;
-    (real.starts_with(root) && real.is_file()).then_some(real)
-}
-
-/// The decoded names of a path; `None` when one of them could lead elsewhere or is hidden. `.well-known` is for all.
-fn names(path: &str) -> Option<Vec<String>> {
-    let name = |part: &str| {
-        let name = decoded(part)?;
-        let hidden = name.starts_with('.') && name != ".well-known";
-        (!hidden && !name.contains(['/', '\\', '\0'])).then_some(name)
-    };
-    path.split('/').filter(|part| !part.is_empty()).map(name).collect()
-}
-
-fn decoded(part: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::with_capacity(part.len()), part.as_bytes());
-    while let Some((byte, after)) = rest.split_first() {
-        rest = after;
-        if *byte != b'%' {
-            bytes.push(*byte);
-            continue;
+        let mut answer = answer.map(|body| body.map_err(io::Error::other).boxed_unsync());
+        if is_error {
+            *answer.status_mut() = page.status;
         }
-        let hex = std::str::from_utf8(after.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(hex, 16).ok()?);
-        rest = &after[2..];
+        let is_coded = answer.headers().contains_key(CONTENT_ENCODING);
+        if (!answer.status().is_success() && !is_error) || is_coded != coding.is_some() {
+            // A range that can't be had, or a file that went away.
+            answer.headers_mut().insert(CACHE_CONTROL, REVALIDATED);
+            return answer;
+        }
+        let kind = text(answer.headers(), &CONTENT_TYPE).and_then(|kind| with_charset(&page.file, kind));
+        if let Some(kind) = kind {
+            answer.headers_mut().insert(CONTENT_TYPE, kind);
+        }
+        answer.headers_mut().remove(LAST_MODIFIED);
+        describe(answer.headers_mut(), &page, &content, &tag);
+        answer
     }
-    String::from_utf8(bytes).ok()
 }
 
-/// With one slash in front: two would name another host.
+impl Page {
+    fn new(file: PathBuf, status: StatusCode) -> Self {
+        Self { file, status, is_immutable: false, varies_by_accept: false }
+    }
+}
+
+/// Sets the fields that a file's responses have in common, also those without its content.
+fn describe(headers: &mut HeaderMap, page: &Page, content: &Content, tag: &str) {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(ETAG, tag);
+    }
+    headers.insert(CACHE_CONTROL, if page.is_immutable { IMMUTABLE } else { REVALIDATED });
+    vary(headers, page.varies_by_accept, !content.codings.is_empty());
+}
+
+fn vary(headers: &mut HeaderMap, by_accept: bool, by_encoding: bool) {
+    headers.remove(VARY);
+    for (name, _) in [("accept", by_accept), ("accept-encoding", by_encoding)].into_iter().filter(|(_, is_so)| *is_so) {
+        headers.append(VARY, HeaderValue::from_static(name));
+    }
+}
+
+/// Chooses the coding of a response. A range is one of the content as it is, unless If-Range names a coding's own tag.
+fn coding(headers: &HeaderMap, content: &Content, is_ranged: bool) -> Option<Coding> {
+    let fields = headers.get_all(ACCEPT_ENCODING).iter().map(HeaderValue::as_bytes);
+    let coding = negotiate_among(&content.codings, fields);
+    if !is_ranged {
+        return coding;
+    }
+    let known = text(headers, &IF_RANGE)?;
+    coding.filter(|_| known != content.tag(None))
+}
+
+/// One range of bytes; others are no reason to refuse a request (RFC 9110, section 14.2).
+fn range(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let is_one = |range: &&HeaderValue| range.as_bytes().starts_with(b"bytes=") && !range.as_bytes().contains(&b',');
+    headers.get(RANGE).filter(is_one)
+}
+
+/// False if If-Match names other contents only.
+fn is_matched(headers: &HeaderMap, tag: &str) -> bool {
+    let mut known = list(headers, IF_MATCH).peekable();
+    known.peek().is_none() || known.any(|one| one == "*" || one == tag)
+}
+
+/// True if If-None-Match names the content; the proxy makes a tag weak where it compresses.
+fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    list(headers, IF_NONE_MATCH).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+}
+
+/// True for a path whose last segment has no file extension.
+fn is_of_a_page(path: &str) -> bool {
+    !path.rsplit('/').next().unwrap_or_default().contains('.')
+}
+
+/// True if Accept is missing or takes HTML.
+fn accepts_pages(headers: &HeaderMap) -> bool {
+    let mut kinds = list(headers, ACCEPT).peekable();
+    let is_page = |kind: &str| {
+        let mut parts = kind.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let is_named = ["text/html", "text/*", "*/*"].iter().any(|page| name.eq_ignore_ascii_case(page));
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        is_named && weight.is_none_or(|weight| weight.bytes().any(|byte| matches!(byte, b'1'..=b'9')))
+    };
+    kinds.peek().is_none() || kinds.any(is_page)
+}
+
+/// Items of all fields of a name.
+fn list(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let fields = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    fields.flat_map(|field| field.split(',')).map(str::trim).filter(|item| !item.is_empty())
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Kind of a file's content with its charset; `None`: as it is.
+fn with_charset(file: &Path, kind: &str) -> Option<HeaderValue> {
+    let kind = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("map") => "application/json",
+        Some("mjs") => "text/javascript",
+        _ => kind,
+    };
+    let is_text = kind.starts_with("text/")
+        || ["application/javascript", "application/json", "application/xml", "image/svg+xml"].contains(&kind)
+        || (kind.starts_with("application/") && (kind.ends_with("+json") || kind.ends_with("+xml")));
+    if !is_text || kind.contains(';') {
+        return None;
+    }
+    HeaderValue::from_str(&format!("{kind}; charset=utf-8")).ok()
+}
+
+/// Runs work that waits for the disk; `None` if it panicked.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Redirects to a path with one slash in front: two would name another host.
 fn elsewhere(path: &str, query: Option<&str>) -> Response<Body> {
     let query = query.map_or(String::new(), |query| format!("?{query}"));
-    let mut moved = plain(StatusCode::PERMANENT_REDIRECT, "");
     match HeaderValue::from_str(&format!("/{}{query}", path.trim_start_matches('/'))) {
-        Ok(location) => {
-            moved.headers_mut().insert(LOCATION, location);
-            moved
-        }
-        Err(_) => plain(StatusCode::NOT_FOUND, "There is no such page.\n"),
+        Ok(location) => redirect(StatusCode::PERMANENT_REDIRECT, location),
+        Err(_) => lost(),
     }
+}
+
+fn redirect(status: StatusCode, location: HeaderValue) -> Response<Body> {
+    let mut moved = plain(status, "");
+    moved.headers_mut().insert(LOCATION, location);
+    moved
+}
+
+fn lost() -> Response<Body> {
+    plain(StatusCode::NOT_FOUND, "There is no such page.\n")
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut answer = Response::new(
-        Full::new(bytes::Bytes::from_static(text.as_bytes())).map_err(|never| match never {}).boxed_unsync(),
-    );
+    let body = Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {});
+    let mut answer = Response::new(body.boxed_unsync());
     *answer.status_mut() = status;
-    answer.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer.headers_mut().insert(CACHE_CONTROL, REVALIDATED);
     answer
 }
 
 fn empty() -> Body {
-    Full::new(bytes::Bytes::new()).map_err(|never| match never {}).boxed_unsync()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn site() -> (tempfile::TempDir, Site) {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().join("site");
-        for (name, text) in [
-            ("index.html", "home"),
-            ("about.html", "about"),
-            ("docs/index.html", "docs"),
-            ("a.css", "0123456789"),
-            (".env", "hidden"),
-            ("404.html", "lost"),
-        ] {
-            let path = root.join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        std::fs::write(dir.path().join("secret"), "secret").unwrap();
-        std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
-        let site = Site::open(&root).unwrap();
-        (dir, site)
-    }
-
-    async fn ask(site: &Site, path: &str, headers: &[(http::HeaderName, &str)]) -> (u16, String, http::HeaderMap) {
-        let mut request = Request::new(());
-        *request.uri_mut() = path.parse().unwrap();
-        for (name, value) in headers {
-            request.headers_mut().insert(name, value.parse().unwrap());
-        }
-        let answer = site.answer(request).await.unwrap();
-        let (head, body) = answer.into_parts();
-        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-        (head.status.as_u16(), text, head.headers)
-    }
-
-    #[tokio::test]
-    async fn paths_lead_to_pages_and_what_is_lost_has_its_own() {
-        let (_dir, site) = site();
-        for (path, status, text) in [
-            ("/", 200, "home"),
-            ("/about", 200, "about"),
-            ("/about.html", 200, "about"),
-            ("/docs/", 200, "docs"),
-            ("/%61bout", 200, "about"),
-            ("/nothing", 404, "lost"),
-            ("/about/", 404, "lost"),
-        ] {
-            let (found, body, headers) = ask(&site, path, &[]).await;
-            assert_eq!((found, body.as_str()), (status, text), "{path}");
-            assert!(headers[http::header::CONTENT_TYPE].to_str().unwrap().starts_with("text/html"), "{path}");
-        }
-        let (status, _, headers) = ask(&site, "/docs?a=b", &[]).await;
-        assert_eq!((status, headers[LOCATION].to_str().unwrap()), (308, "/docs/?a=b"));
-    }
-
-    #[tokio::test]
-    async fn nothing_outside_of_the_folder_and_nothing_hidden_is_shown() {
-        let (_dir, site) = site();
-        for path in [
-            "/../secret",
-            "/%2e%2e/secret",
-            "/..%2fsecret",
-            "/link",
-            "/.env",
-            "/%2eenv",
-            "/a%00.css",
-            "/%zz",
-            "//..//secret",
-        ] {
-            let (status, body, _) = ask(&site, path, &[]).await;
-            assert_eq!((status, body.as_str()), (404, "lost"), "{path}");
-        }
-    }
-
-    #[tokio::test]
-    async fn what_is_known_is_not_sent_again_and_parts_are_sent_as_parts() {
-        let (_dir, site) = site();
-        let (_, _, headers) = ask(&site, "/a.css", &[]).await;
-        let tag = headers[ETAG].to_str().unwrap().to_owned();
-        let (status, body, _) = ask(&site, "/a.css", &[(IF_NONE_MATCH, &format!("\"x\", W/{tag}"))]).await;
-        assert_eq!((status, body.as_str()), (304, ""));
-        let (status, body, headers) = ask(&site, "/a.css", &[(RANGE, "bytes=2-4")]).await;
-        assert_eq!((status, body.as_str()), (206, "234"));
-        assert_eq!(headers[http::header::CONTENT_RANGE], "bytes 2-4/10");
-        assert_eq!(ask(&site, "/a.css", &[(RANGE, "bytes=2-4"), (IF_RANGE, "\"old\"")]).await.0, 200);
-        assert_eq!(ask(&site, "/a.css", &[(RANGE, "bytes=2-4"), (IF_RANGE, &tag)]).await.0, 206);
-        assert_eq!(ask(&site, "/a.css", &[(RANGE, "bytes=20-")]).await.0, 416);
-        std::fs::write(site.root.join("a.css"), "changed").unwrap();
-        assert_eq!(ask(&site, "/a.css", &[(IF_NONE_MATCH, &tag)]).await.0, 200);
-    }
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
 }

@@ -1,8 +1,16 @@
-//! A static site over HTTP: the files of one folder, conditional and ranged, with pages for clean addresses and a page for
-//! what isn't there. Owns how a path becomes a file. Never leaves its folder, never lists one, never shows a hidden file.
+//! Static site over HTTP: files of one folder with clean URLs, a fallback page, and the rules of its `_redirects` and `_headers`.
+//! Never leaves its folder, never lists one, never shows a hidden file.
 
 mod answer;
-mod etag;
+mod caching;
+mod contents;
+mod headers;
+mod path;
+mod pattern;
+mod redirects;
+mod rule_file;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,9 +24,9 @@ use tokio::net::TcpListener;
 
 pub use answer::Site;
 
-/// Serves `folder` on `address` until the process ends.
-pub async fn serve(folder: &Path, address: SocketAddr) -> io::Result<()> {
-    let site = Arc::new(Site::open(folder)?);
+/// Serves `folder` on `address` until the process ends. `fallback` is the page for navigation to paths without a file.
+pub async fn serve(folder: &Path, fallback: Option<&Path>, address: SocketAddr) -> io::Result<()> {
+    let site = Arc::new(Site::open(folder, fallback)?);
     let listener = TcpListener::bind(address).await?;
     loop {
         let stream = match listener.accept().await {
