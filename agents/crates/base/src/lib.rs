@@ -1,5 +1,5 @@
 //! Foundations of every crate of the agent: clock, folders, files that are whole or absent, walks of hostile folder trees,
-//! back-off, shutdown, descriptors, control groups, sandboxes.
+//! back-off, shutdown, descriptors, control groups, sandboxes, root file systems of confined programs.
 //! Owns mechanisms only. Never knows what the agent is for: no ids, no messages, no desired state.
 
 pub mod accounts;
@@ -9,10 +9,12 @@ pub mod clock;
 pub mod config;
 pub mod descriptor;
 pub mod error;
+pub mod excerpt;
 pub mod file;
 pub mod folders;
 pub mod handover;
 pub mod random;
+pub mod root_view;
 pub mod sandbox;
 pub mod shutdown;
 pub mod sock_diag;

@@ -21,11 +21,16 @@ const HELD_MAX: usize = 48;
 /// Levels that a size walk remembers, 24 bytes each; deeper folders count as incomplete.
 const SIZE_LEVELS_MAX: usize = 1_000_000;
 
+/// Minimum cost of a file or folder, also of an empty one: a disk runs out of them too.
+pub const ENTRY_BYTES: u64 = 4096;
+
 /// Disk space of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeSize {
     /// Allocated bytes, so that holes cost nothing.
     pub bytes: u64,
+    /// Allocated bytes, at least [`ENTRY_BYTES`] for each entry.
+    pub cost_bytes: u64,
     /// Files and folders, including the top.
     pub entries: u64,
     /// Folders that could not be read, or that moved during the walk. Their contents are missing from the sums.
@@ -81,7 +86,9 @@ impl TreeSize {
     fn add(&mut self, found: &Stat) {
         // Some damaged file systems report negative counts.
         let blocks = u64::try_from(found.st_blocks).unwrap_or(0);
-        self.bytes = self.bytes.saturating_add(blocks.saturating_mul(512));
+        let bytes = blocks.saturating_mul(512);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.cost_bytes = self.cost_bytes.saturating_add(bytes.max(ENTRY_BYTES));
         self.entries += 1;
     }
 }

@@ -1,6 +1,7 @@
 //! Image builds from a Dockerfile with the engine's classic builder. Writes the request itself, because the API's client has no
 //! room for more than 2 GiB of memory.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -42,6 +43,8 @@ pub struct BuildOrder<'a> {
     pub without_cache: bool,
     /// Network of its containers, by name; `None`: the engine's default.
     pub network: Option<&'a str>,
+    /// Values of names that the Dockerfile declares with `ARG`. They stay readable in the image's history.
+    pub arguments: &'a BTreeMap<String, String>,
 }
 
 impl Engine {
@@ -171,6 +174,9 @@ fn query(order: &BuildOrder<'_>) -> String {
     if let Some(network) = order.network {
         query.push_str(&format!("&networkmode={}", encoded(network)));
     }
+    if !order.arguments.is_empty() {
+        query.push_str(&format!("&buildargs={}", encoded(&serde_json::json!(order.arguments).to_string())));
+    }
     query
 }
 
@@ -218,11 +224,13 @@ mod tests {
             cpu_millis: 1500,
             without_cache: false,
             network: Some("fairlead-0a-build"),
+            arguments: &BTreeMap::from([("A".to_owned(), "b&c".to_owned())]),
         };
         assert_eq!(
             query(&order),
             "version=1&pull=true&rm=true&forcerm=true&nocache=false&dockerfile=web%2FDockerfile%20a%26pull%3Dfalse\
-             &t=fairlead.invalid%2Fa%3Ab&memory=6442450944&memswap=6442450944&cpuperiod=100000&cpuquota=150000&networkmode=fairlead-0a-build"
+             &t=fairlead.invalid%2Fa%3Ab&memory=6442450944&memswap=6442450944&cpuperiod=100000&cpuquota=150000&networkmode=fairlead-0a-build\
+             &buildargs=%7B%22A%22%3A%22b%26c%22%7D"
         );
     }
 }

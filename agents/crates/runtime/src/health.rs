@@ -69,6 +69,8 @@ pub struct HealthCommand {
     pub folder: PathBuf,
     /// Which of its commands.
     pub which: Check,
+    /// Process of the instance, whose files the command sees.
+    pub pid: u32,
 }
 
 /// Which of an instance's checks.
@@ -105,6 +107,7 @@ async fn run(command: &HealthCommand, limit: Duration) -> Result<(), ProbeFailur
     let child = Command::new(&command.program)
         .args(["shim", command.which.flag()])
         .arg(&command.folder)
+        .arg(command.pid.to_string())
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::null())

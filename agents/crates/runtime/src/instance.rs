@@ -12,6 +12,7 @@ use fairlead_model::{AppKey, DeploymentId, HealthCheck, InstanceId, ReleaseId, U
 use fairlead_network::{Link, RootlessLink};
 use serde::{Deserialize, Serialize};
 
+use crate::layer::LayerKind;
 use crate::rollout::{Exit, HookKind};
 use fairlead_base::cgroup::Cgroup;
 
@@ -35,6 +36,9 @@ pub struct InstanceSpec {
     pub environment: BTreeMap<String, String>,
     /// Where it starts.
     pub folder: PathBuf,
+    /// Its own root file system; `None`: it sees the server's, and `folder` is its release.
+    #[serde(default)]
+    pub view: Option<ViewSpec>,
     /// The port it should listen on.
     pub port: u16,
     /// Its own network; `None`: it shares the server's.
@@ -99,6 +103,19 @@ impl InstanceSpec {
             None => UpstreamAddress::Tcp { address, owner },
         })
     }
+}
+
+/// Root file system of an instance's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewSpec {
+    /// Folder of its release, which it sees at `/app` below its layer.
+    pub release: PathBuf,
+    /// Text that it writes there.
+    pub layer: LayerKind,
+    /// The instance's folder.
+    pub folder: PathBuf,
+    /// Fetched runtimes, which it sees at `/runtimes`.
+    pub runtimes: PathBuf,
 }
 
 /// A network namespace of an instance's own. Its shim makes that of a process, the engine that of a container.
@@ -222,7 +239,10 @@ impl From<ExitRecord> for Exit {
             out_of_memory: record.out_of_memory,
             unopenable: false,
             unresponsive: false,
+            layer: None,
+            disk_full: false,
             port_refused: false,
+            crash: None,
         }
     }
 }
@@ -250,6 +270,16 @@ impl InstanceFolder {
     /// What the app sees as /tmp.
     pub fn tmp(&self) -> PathBuf {
         self.0.join("tmp")
+    }
+
+    /// Layer for the files that it writes beside its code; the agent's alone.
+    pub fn layer(&self) -> PathBuf {
+        self.0.join("layer")
+    }
+
+    /// Folder in which its root file system is put together.
+    pub fn staging(&self) -> PathBuf {
+        self.0.join("root")
     }
 
     /// Where it makes its socket: its own, and nobody else's but the proxy's.

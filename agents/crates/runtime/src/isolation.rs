@@ -4,14 +4,15 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use fairlead_base::Folders;
 use fairlead_base::cgroup::{APPS_UNIT, Cgroups};
 use fairlead_base::folders::fingerprint;
 use fairlead_base::sandbox::{LANDLOCK_PORTS, LANDLOCK_SCOPES, landlock_version, seccomp_known};
 use fairlead_base::sock_diag::SocketDiagnostics;
+use fairlead_base::{Folders, root_view};
 use fairlead_network::{AppNetwork, OwnNetwork};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
 
+use crate::layer::LayerKind;
 use crate::shared_network::{SharedNetwork, rootless_weaknesses, shared_network_weaknesses};
 
 /// What this agent can do for its apps.
@@ -20,6 +21,8 @@ pub struct Isolation {
     pub(crate) cgroups: Cgroups,
     /// Apps have a /tmp of their own.
     pub(crate) private_tmp: bool,
+    /// Apps and builds have a root file system of their own, and apps write beside their code in such a layer.
+    pub(crate) layer: Option<LayerKind>,
     /// And a /dev.
     pub(crate) private_dev: bool,
     /// Apps have a /proc that shows only their own processes.
@@ -54,6 +57,13 @@ impl Isolation {
         let private_tmp = root && !folders.root().starts_with("/tmp");
         if root && !private_tmp {
             off.push("Apps share /tmp with everything on the server, because the data folder lies in it.".to_owned());
+        }
+        let layer = (root && root_view::is_possible()).then(|| LayerKind::detect(folders));
+        if layer.is_none() {
+            let why = if root { "this server can't make one" } else { "the agent does not run as root" };
+            off.push(format!(
+                "Apps and builds have no root file system of their own, because {why}: builds see the files above the data folder, and what apps write beside their code changes their release."
+            ));
         }
         if let Some(reason) = cgroups.off_reason() {
             off.push(format!("Apps have no memory limit, because {reason}."));
@@ -116,6 +126,7 @@ impl Isolation {
         Self {
             cgroups,
             private_tmp,
+            layer,
             private_dev: root,
             private_proc,
             landlock: landlock > 0,
@@ -125,6 +136,13 @@ impl Isolation {
             network,
             off,
         }
+    }
+
+    /// Gives instances copies of their releases instead of overlays, for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_copies(self) -> Self {
+        Self { layer: self.layer.map(|_| LayerKind::Copy), ..self }
     }
 
     /// The version of the control groups that limit apps, or why there are none.

@@ -4,10 +4,13 @@
 
 mod app_logs;
 mod container;
+mod crash;
 mod health;
 mod identity;
 mod instance;
 mod isolation;
+mod layer;
+mod layer_bound;
 mod listener;
 mod listening;
 mod output;
@@ -30,6 +33,7 @@ pub use health::{Check, HealthCommand, HealthTarget, probe};
 pub use identity::{Identities, RebuiltUsers};
 pub use instance::{ExitRecord, InstanceFolder, InstanceSpec, Sandbox};
 pub use isolation::Isolation;
+pub use layer_bound::{FREE_BYTES_RESERVE, LayerBounds};
 pub use listener::Owner;
 pub use runtime::{
     IMAGE_FILE, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput, View, Wakes,

@@ -26,6 +26,7 @@ use fairlead_model::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use crate::crash::{Crash, CrashReason};
 use advance::{Next, Progress, Retreat, Stage};
 pub use canary::Traffic;
 pub use event::{Action, Adopted, Context, Event, Exit, FoundHook, HookKind, HookOutcome, Now, ProbeFailure, Upstream};
@@ -166,8 +167,9 @@ impl AppState {
             }
             Event::Fetching(release) => self.fetching(&release, now, actions),
             Event::Prepared(release) => {
-                let deployment = self.next_deployment(&release);
-                self.finish_step(deployment.as_ref(), Step::Fetch, StepState::Done, now);
+                if let Some(deployment) = self.next_deployment(&release) {
+                    self.finish_step_before(&deployment, Step::Fetch, now);
+                }
                 self.each_group(|group| group.prepared(&release));
             }
             Event::PrepareFailed(release, failure) => self.prepare_failed(&release, failure, now, actions),
@@ -304,6 +306,7 @@ impl AppState {
         let Some(slot) = self.slot(id) else { return };
         slot.exited(&exit, rollout, now.at);
         let (crashes, port) = (slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW)), slot.port);
+        let is_no_server = slot.is_no_server();
         if self.crashed_when_admitted(id, sentence::crashed_in_switch(&exit), now, actions) {
             return;
         }
@@ -315,8 +318,10 @@ impl AppState {
             self.fail_next(sentence::start_failed(&exit, error), Some(id), now, actions);
         } else if exit.port_refused {
             self.fail_next(sentence::port_refused(port), Some(id), now, actions);
-        } else if crashes >= CRASHES_MAX {
-            self.fail_next(sentence::crash_loop(crashes, &exit), Some(id), now, actions);
+        } else if let Some(next) = self.next.as_ref().filter(|_| is_no_server) {
+            self.fail_next(sentence::no_server(&exit, &next.group.release), Some(id), now, actions);
+        } else if let Some(next) = self.next.as_ref().filter(|_| crashes >= CRASHES_MAX) {
+            self.fail_next(sentence::crash_loop(crashes, &exit, &next.group.release), Some(id), now, actions);
         } else if let Some(next) = &self.next {
             self.say(next.group.deployment.clone(), Step::Health, sentence::ended(&exit), actions);
         }

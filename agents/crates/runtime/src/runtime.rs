@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::identity::Identities;
 use crate::instance::InstanceSpec;
 use crate::isolation::Isolation;
+use crate::layer_bound::LayerBounds;
 use crate::listener::Owner;
 use crate::listening;
 use crate::rollout::{Event, Load, Traffic, Upstream};
@@ -68,6 +69,8 @@ pub struct RuntimeOptions {
     pub path: OsString,
     /// What keeps apps apart.
     pub isolation: Isolation,
+    /// Bounds of what they write to `/app` and `/tmp`.
+    pub layer_bounds: LayerBounds,
     /// Whom they run as.
     pub identities: Arc<Identities>,
     /// Opens what is sealed to this server.

@@ -14,6 +14,7 @@ pub mod log;
 mod network;
 mod parent;
 mod serve;
+mod view;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -40,7 +41,8 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         },
         (Some(flag), Some(folder)) if flag == Check::Health.flag() || flag == Check::Liveness.flag() => {
             let which = if flag == Check::Health.flag() { Check::Health } else { Check::Liveness };
-            match launch::check(&PathBuf::from(folder), which) {
+            let pid = arguments.next().and_then(|pid| pid.to_str()?.parse().ok());
+            match launch::check(&PathBuf::from(folder), which, pid) {
                 Ok(never) => match never {},
                 Err(error) => Err(error),
             }

@@ -443,6 +443,7 @@ mod tests {
             command: vec!["node".into()],
             environment: BTreeMap::new(),
             folder: "/".into(),
+            view: None,
             port: 1,
             network: None,
             socket: None,

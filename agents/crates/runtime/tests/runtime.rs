@@ -5,6 +5,8 @@
 mod container_network;
 #[path = "runtime/containers.rs"]
 mod containers;
+#[path = "runtime/layer_bound.rs"]
+mod layer_bound;
 #[path = "runtime/measure.rs"]
 mod measure;
 #[path = "runtime/network.rs"]
@@ -23,6 +25,8 @@ mod secrets;
 mod shared_network;
 #[path = "runtime/socket.rs"]
 mod socket;
+#[path = "runtime/view.rs"]
+mod view;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -40,7 +44,9 @@ use fairlead_model::{
     ReleaseId, ReleaseSpec, Rollout, RolloutStatus, WorkState,
 };
 use fairlead_network::{AppNetwork, OwnNetwork, RootlessNetwork};
-use fairlead_runtime::{Identities, Isolation, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, View};
+use fairlead_runtime::{
+    Identities, Isolation, LayerBounds, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, View,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -212,25 +218,43 @@ async fn start(folders: &Folders, network: Result<impl Into<AppNetwork>, String>
     start_with(folders, network, Arc::new(EmptyFolders), Engine::at(Path::new("/nowhere"))).await
 }
 
+async fn start_isolated(
+    folders: &Folders,
+    isolation: Isolation,
+    prepare: Arc<dyn PrepareRelease>,
+) -> (Runtime, RuntimeOutput) {
+    let engine = Engine::at(Path::new("/nowhere"));
+    Runtime::start(RuntimeOptions { isolation, ..options(folders, shared(), prepare, engine) }).await.unwrap()
+}
+
 async fn start_with(
     folders: &Folders,
     network: Result<impl Into<AppNetwork>, String>,
     prepare: Arc<dyn PrepareRelease>,
     engine: Engine,
 ) -> (Runtime, RuntimeOutput) {
-    let options = RuntimeOptions {
+    Runtime::start(options(folders, network, prepare, engine)).await.unwrap()
+}
+
+fn options(
+    folders: &Folders,
+    network: Result<impl Into<AppNetwork>, String>,
+    prepare: Arc<dyn PrepareRelease>,
+    engine: Engine,
+) -> RuntimeOptions {
+    RuntimeOptions {
         folders: folders.clone(),
         trash: Trash::new(folders),
         program: PathBuf::from(env!("CARGO_BIN_EXE_fairlead-test-shim")),
         ports: 21_000..=29_999,
         path: "/usr/bin:/bin".into(),
         isolation: Isolation::detect(folders, network),
+        layer_bounds: LayerBounds::default(),
         identities: Arc::new(Identities::open(folders).unwrap()),
         sealing: Arc::new(secrets::sealing_key()),
         prepare,
         engine,
-    };
-    Runtime::start(options).await.unwrap()
+    }
 }
 
 fn key(app: &str) -> AppKey {
@@ -354,10 +378,11 @@ async fn a_failed_deploy_says_why_shows_the_output_and_leaves_the_live_release_a
     let old = server.healthy(1).await.remove(0);
     let short = Duration::from_millis(1500);
     for (number, arguments, limit, code, words) in [
-        (2, vec!["crash"], PATIENCE, "rollout.crash_loop", "exit code 3"),
+        (2, vec!["crash"], PATIENCE, "rollout.crash_loop", "exit code 3: `something broke on purpose`"),
         (3, vec!["never-listens"], short, "rollout.not_listening", "listened on no port at all"),
         (4, vec!["wrong-port"], short, "rollout.wrong_port", "It listened on "),
         (5, vec!["sick"], short, "rollout.unhealthy", "with 503"),
+        (7, vec!["ends"], PATIENCE, "rollout.ended", "never listened on a port"),
     ] {
         server.desire([with_candidate(first.clone(), release(number, &arguments), limit)]);
         let status = server.finished(&format!("dep_{number}")).await;
@@ -538,7 +563,7 @@ async fn an_app_has_its_own_user_its_own_tmp_and_no_way_to_more() {
     let identities = Identities::open(&server.folders).unwrap();
     let [user, group] = ["run/app_a/env_p", "release/app_a"].map(|name| identities.user_for(name).unwrap().unwrap());
     let release = std::fs::metadata(server.folders.releases().join("rel_1")).unwrap();
-    assert_eq!((release.uid(), release.gid(), release.mode() & 0o777), (0, group, 0o750));
+    assert_eq!((release.uid(), release.mode() & 0o022), (0, 0), "its release is nobody's to write");
     let ids = [user; 4].map(|id| id.to_string()).join(",");
     assert_eq!(seen, format!("{ids} {ids} {group} 1 0000000000000000"));
     assert!(!Path::new("/tmp/of-this-app-only").exists(), "its /tmp is not the server's");

@@ -231,7 +231,7 @@ impl AppState {
             Stage::Starting if next.deadline.is_some_and(|deadline| now.at >= deadline) => {
                 let waiting = next.group.slots.iter().find(|(_, slot)| !slot.healthy());
                 let Some((id, slot)) = waiting else { return };
-                let failure = sentence::deadline(slot, &next.group.release.health.path, next.health_timeout);
+                let failure = sentence::deadline(slot, &next.group.release, next.health_timeout);
                 let id = id.clone();
                 self.fail_next(failure, Some(&id), now, actions);
             }

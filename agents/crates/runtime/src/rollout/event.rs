@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::canary::Traffic;
 use super::scale::Load;
+use crate::crash::Crash;
+use crate::layer_bound::LayerExcess;
 
 /// The two clocks of one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,8 +190,14 @@ pub struct Exit {
     pub unopenable: bool,
     /// It was ended because its liveness check failed for too long.
     pub unresponsive: bool,
+    /// It was ended because it wrote too many temporary files.
+    pub layer: Option<Box<LayerExcess>>,
+    /// It never ran because too little of the disk is free.
+    pub disk_full: bool,
     /// It ended after the sandbox had refused it a port that is not its own.
     pub port_refused: bool,
+    /// Reason in its last lines; after exit code 0 only a known one.
+    pub crash: Option<Crash>,
 }
 
 /// Why a health check did not pass.

@@ -15,6 +15,9 @@ const FAILURES_MAX: u32 = 3;
 const ELSEWHERE_CHECKS: u32 = 3;
 /// Least time that it has: some apps open a port for metrics first.
 const ELSEWHERE_LEAST: Duration = Duration::from_secs(5);
+/// Ends with exit code 0 in a row, without listening, that show a program that is no server. The first may prepare something and
+/// count on a restart.
+const SILENT_ENDS_MAX: usize = 2;
 /// Pauses between restarts in a rollout, where someone waits for the verdict.
 const ROLLOUT_PAUSES_MS: [u64; 6] = [250, 500, 1_000, 2_000, 3_000, 3_000];
 
@@ -50,6 +53,8 @@ pub(super) struct Slot {
     /// Checks in a row that found it on other ports only, and the time of the first.
     elsewhere: (u32, Duration),
     crashes: VecDeque<Duration>,
+    /// Ends in a row with exit code 0 of a process that was never seen to listen.
+    silent_ends: usize,
     row: usize,
     given_up: bool,
 }
@@ -224,6 +229,7 @@ impl Slot {
             last_exit: None,
             elsewhere: (0, Duration::ZERO),
             crashes: VecDeque::new(),
+            silent_ends: 0,
             row: 0,
             given_up: false,
         }
@@ -313,6 +319,9 @@ impl Slot {
         if ran >= STEADY {
             self.row = 0;
         }
+        let is_stopped = exit.unresponsive || exit.layer.is_some();
+        let is_silent = exit.code == Some(0) && !is_stopped && self.has_never_listened();
+        self.silent_ends = if is_silent { self.silent_ends + 1 } else { 0 };
         let (pause, given_up) = if rollout {
             let pause = ROLLOUT_PAUSES_MS.get(self.row).or(ROLLOUT_PAUSES_MS.last()).copied().unwrap_or_default();
             (Duration::from_millis(pause), false)
@@ -329,6 +338,26 @@ impl Slot {
         self.restarts = self.restarts.saturating_add(1);
         self.detail = if given_up { restart::given_up(&sentence::ended(exit)) } else { sentence::ended(exit) };
         self.last_exit = Some(exit.clone());
+    }
+
+    /// It ended well each time, and starting it again changes nothing.
+    pub(super) fn is_no_server(&self) -> bool {
+        self.silent_ends >= SILENT_ENDS_MAX
+    }
+
+    /// Its last process ended well and was never seen to listen.
+    pub(super) fn has_ended_silently(&self) -> bool {
+        self.silent_ends > 0
+    }
+
+    /// The process that runs now was never seen to listen, on any port.
+    fn has_never_listened(&self) -> bool {
+        let is_silent = match &self.last_probe {
+            None => true,
+            Some(ProbeFailure::Refused { listening }) => listening.is_empty(),
+            Some(_) => false,
+        };
+        is_silent && matches!(self.process, Process::Running { health: Health::Unknown, .. })
     }
 
     pub(super) fn crashes_since(&self, from: Duration) -> usize {

@@ -1,11 +1,14 @@
-//! What people read when a rollout goes on or fails: what happened, and what to do. Owns words only.
+//! Sentences about a rollout's progress and failures: what happened, and what to do.
 
 use std::time::Duration;
 
-use fairlead_model::{Failure, Hook};
+use fairlead_base::excerpt::quote;
+use fairlead_model::{Failure, Hook, ReleaseSpec};
 
 use super::event::{Exit, HookKind, ProbeFailure};
 use super::group::{Group, Process, Slot};
+use crate::crash::{Crash, CrashReason};
+use crate::layer_bound::{LayerBound, LayerExcess};
 
 pub(super) const CANCELLED: &str = "The deployment was cancelled; what served before goes on serving.";
 /// The artifact was built on another server.
@@ -52,13 +55,18 @@ pub(super) fn healthy(group: &Group) -> String {
 }
 
 pub(super) fn start_failed(exit: &Exit, error: &str) -> Failure {
-    let code = if exit.unopenable { "secret.unopenable" } else { "rollout.start_failed" };
+    let code = match exit {
+        Exit { unopenable: true, .. } => "secret.unopenable",
+        Exit { disk_full: true, .. } => "rollout.disk_full",
+        _ => "rollout.start_failed",
+    };
     failure(code, error.to_owned())
 }
 
 pub(crate) fn ended(exit: &Exit) -> String {
     match exit {
         Exit { start_error: Some(error), .. } => error.clone(),
+        Exit { layer: Some(excess), .. } => format!("The app was stopped: {}", too_many_files(excess)),
         Exit { unresponsive: true, .. } => {
             "The app was ended because it failed its liveness check three times in a row.".to_owned()
         }
@@ -66,20 +74,99 @@ pub(crate) fn ended(exit: &Exit) -> String {
             "The app was ended by the kernel because it used more memory than its limit.".to_owned()
         }
         Exit { signal: Some(signal), .. } => format!("The app was ended by signal {signal}."),
+        Exit { code: Some(code), crash: Some(crash), .. } if !crash.line.is_empty() => {
+            format!("The app ended by itself with exit code {code}: {}.", quote(&crash.line))
+        }
         Exit { code: Some(code), .. } => format!("The app ended by itself with exit code {code}."),
         _ => "The app ended while nobody watched it.".to_owned(),
     }
 }
 
-pub(super) fn crash_loop(crashes: usize, exit: &Exit) -> Failure {
-    let why = if exit.out_of_memory {
-        "Raise its memory limit, or make it use less."
-    } else {
-        "The last lines of its output are in the log: fix what they name, then deploy again."
+/// Names the largest folder and the next step.
+fn too_many_files(LayerExcess { used_bytes, largest, bound }: &LayerExcess) -> String {
+    let size = |bytes: u64| match bytes {
+        ..0x4000_0000 => format!("{} MiB", bytes >> 20),
+        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
     };
+    let why = match bound {
+        LayerBound::Instance(limit) => format!("more than the {} of an instance", size(*limit)),
+        LayerBound::FreeSpace(reserve) => format!("and less than {} of the server's disk were free", size(*reserve)),
+    };
+    format!(
+        "its temporary files in /app and /tmp took {}, {why}. Most of them are in {}. Write what must last to a volume below $FAIRLEAD_VOLUMES, and remove the rest in time.",
+        size(*used_bytes),
+        largest.display()
+    )
+}
+
+/// Returns the code of a crash and the next step.
+fn crash(exit: &Exit, release: &ReleaseSpec) -> (&'static str, String) {
+    const CRASH_LOOP: &str = "rollout.crash_loop";
+    if exit.layer.is_some() {
+        return ("rollout.files_too_large", "Then deploy again.".to_owned());
+    }
+    if exit.out_of_memory {
+        return (CRASH_LOOP, "Raise its memory limit, or make it use less.".to_owned());
+    }
+    let Some(Crash { reason: Some(reason), .. }) = &exit.crash else {
+        let advice = "The last lines of its output are in the log: fix what they name, then deploy again.";
+        return (CRASH_LOOP, advice.to_owned());
+    };
+    match reason {
+        CrashReason::PortDenied => ("rollout.wrong_port", format!("It may not listen on that port. {HOW}")),
+        CrashReason::PortTaken => (
+            "rollout.port_taken",
+            "Another process, often the app's own, already listens on that port. Start one server, on the port in the PORT variable."
+                .to_owned(),
+        ),
+        CrashReason::Variable(name) => (
+            "rollout.variable_missing",
+            format!("The app needs `{name}`. Add it as a variable or a secret of the app, then deploy again."),
+        ),
+        CrashReason::Module => (
+            "rollout.module_missing",
+            "The release lacks something that the app loads. Add the package to its dependencies (development dependencies are not enough), or correct the path, then deploy again.".to_owned(),
+        ),
+        CrashReason::WriteDenied => (
+            "rollout.write_denied",
+            "An app may write in its own folder, in $HOME, in /tmp and in its volumes below $FAIRLEAD_VOLUMES. Let it write there, then deploy again.".to_owned(),
+        ),
+        CrashReason::Service => (
+            "rollout.service_unreachable",
+            "The app needs a database or another service, which does not answer at that address. Set its address, such as DATABASE_URL, as a variable or a secret of the app, then deploy again.".to_owned(),
+        ),
+        CrashReason::Program => (
+            "rollout.start_failed",
+            format!("{} runs a program that does not exist. Correct it, or add the package that provides the program.", start_command(release, "The")),
+        ),
+    }
+}
+
+pub(super) fn crash_loop(crashes: usize, exit: &Exit, release: &ReleaseSpec) -> Failure {
+    let (code, advice) = crash(exit, release);
+    failure(code, format!("The app crashed {crashes} times right after its start. {} {advice}", ended(exit)))
+}
+
+fn start_command(release: &ReleaseSpec, article: &str) -> String {
+    match release.command.join(" ").as_str() {
+        "" => format!("{article} command of the image"),
+        command => format!("{article} start command `{command}`"),
+    }
+}
+
+/// The program exited with code 0 each time and never listened.
+pub(super) fn no_server(exit: &Exit, release: &ReleaseSpec) -> Failure {
+    if exit.crash.is_some() {
+        // Some programs report an error and end with 0 all the same.
+        let (code, advice) = crash(exit, release);
+        return failure(code, format!("{} It never listened on a port. {advice}", ended(exit)));
+    }
+    let command = start_command(release, "the");
     failure(
-        "rollout.crash_loop",
-        format!("The app crashed {crashes} times right after its start. {} {why}", ended(exit)),
+        "rollout.ended",
+        format!(
+            "The program exited with exit code 0 and never listened on a port. If it is a worker or a job, add it as a worker (Settings → Workers) or as a release command. If it is a server, check {command}: it must stay in the foreground."
+        ),
     )
 }
 
@@ -139,18 +226,17 @@ pub(super) fn wrong_port(listening: &[u16], port: u16) -> Failure {
 }
 
 /// The time from start to healthy is over.
-pub(super) fn deadline(slot: &Slot, path: &str, limit: Duration) -> Failure {
+pub(super) fn deadline(slot: &Slot, release: &ReleaseSpec, limit: Duration) -> Failure {
+    let path = release.health.path.as_str();
     let (door, within) = (door(slot.port), seconds(limit));
     let check = if path.is_empty() { "a connection".to_owned() } else { format!("GET {path}") };
     let running = matches!(slot.process, Process::Running { .. });
     match (&slot.last_probe, &slot.last_exit) {
-        (probe, Some(exit)) if probe.is_none() || !running => failure(
-            "rollout.crash_loop",
-            format!(
-                "The app did not stay up within {within}. {} The last lines of its output are in the log.",
-                ended(exit)
-            ),
-        ),
+        (_, Some(exit)) if slot.has_ended_silently() && !running => no_server(exit, release),
+        (probe, Some(exit)) if probe.is_none() || !running => {
+            let (code, advice) = crash(exit, release);
+            failure(code, format!("The app did not stay up within {within}. {} {advice}", ended(exit)))
+        }
         (None, _) => {
             failure("rollout.not_listening", format!("The app could not be checked within {within}. Deploy it again."))
         }
@@ -269,6 +355,7 @@ pub(super) fn hook_done(kind: HookKind) -> String {
 pub(super) fn hook_failed(kind: HookKind, exit: &Exit) -> Failure {
     let how = match exit {
         Exit { start_error: Some(error), .. } => error.clone(),
+        Exit { layer: Some(excess), .. } => format!("It was stopped: {}", too_many_files(excess)),
         Exit { out_of_memory: true, .. } => "It used more memory than the app's limit.".to_owned(),
         Exit { signal: Some(signal), .. } => format!("It was ended by signal {signal}."),
         Exit { code: Some(code), .. } => format!("It ended with exit code {code}."),

@@ -184,12 +184,25 @@ impl AppState {
         }
     }
 
-    /// Begins a step that the last one waits for.
+    /// Begins a step that the last one waits for. It takes the time of that one so far, so that no time is in two steps.
     pub(super) fn begin_step_before(&mut self, deployment: &DeploymentId, step: Step, now: Now) {
         if let Some(status) = self.rollouts.get_mut(deployment)
             && !status.steps.iter().any(|known| known.step == step)
         {
-            status.steps.insert(status.steps.len().saturating_sub(1), begun(step, now));
+            let started_unix_ms = status.steps.last().map_or(now.unix_ms, |waiting| waiting.started_unix_ms);
+            let begun = StepStatus { started_unix_ms, ..begun(step, now) };
+            status.steps.insert(status.steps.len().saturating_sub(1), begun);
+        }
+    }
+
+    /// Ends such a step; the one that waited begins.
+    pub(super) fn finish_step_before(&mut self, deployment: &DeploymentId, step: Step, now: Now) {
+        self.finish_step(Some(deployment), step, StepState::Done, now);
+        if let Some([.., before, waiting]) = self.rollouts.get_mut(deployment).map(|status| status.steps.as_mut_slice())
+            && before.step == step
+            && waiting.state == StepState::Running
+        {
+            waiting.started_unix_ms = now.unix_ms;
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairlead_model::{
     AppId, AppKey, AppSpec, DeploymentId, EnvironmentId, Failure, HealthCheck, InstanceId, InstanceState, ReleaseId,
-    ReleaseSpec, Rollout, RolloutStatus, StepState, UpstreamAddress, WorkState,
+    ReleaseSpec, Rollout, RolloutStatus, StepState, StepStatus, UpstreamAddress, WorkState,
 };
 
 use super::*;
@@ -220,6 +220,8 @@ fn an_artifact_that_comes_from_elsewhere_is_a_step_of_its_own() {
     world.bring_up(2);
     let expected = [Step::Fetch, Step::Start, Step::Health, Step::Switch];
     assert_eq!(steps(&world).iter().map(|(step, _)| *step).collect::<Vec<_>>(), expected);
+    let followed = |pair: &[StepStatus]| pair[0].finished_unix_ms == pair[1].started_unix_ms;
+    assert!(world.rollout(2).steps.windows(2).all(followed), "{:?}", world.rollout(2).steps);
 
     // Failed while it is fetched: so did the step, and the one that waited for it.
     let mut world = World::serving_one();

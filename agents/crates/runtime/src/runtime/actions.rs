@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairlead_base::cgroup::CgroupFolders;
-use fairlead_base::clock;
+use fairlead_base::{clock, excerpt};
 use fairlead_model::{
     AppKey, ArtifactKind, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec, Step,
 };
@@ -18,11 +18,13 @@ use tokio::time::{sleep, timeout};
 use super::driver::{Driver, Managed};
 use super::launch::{self, Order, Prepared};
 use super::{Event, Message, files};
+use crate::crash;
 use crate::health::{self, Check, HealthCommand, HealthTarget, NetworkTarget};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
+use crate::isolation::Isolation;
 use crate::output;
 use crate::ports;
-use crate::rollout::{Action, AppState, Exit, ProbeFailure};
+use crate::rollout::{Action, AppState, Crash, CrashReason, Exit, ProbeFailure};
 use crate::supervisor::{Attached, Change};
 use crate::workers::{WorkerAction, Workers};
 
@@ -80,6 +82,9 @@ impl Driver {
         if let Some(probe) = managed.probe.take() {
             probe.abort();
         }
+        if let (Event::Started { .. }, Some(spec)) = (event, &managed.spec) {
+            self.layers.add(spec, managed.grace, managed.stop.clone());
+        }
         let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
         let contained = folder.contained().unwrap_or_else(|error| {
             tracing::warn!(%instance, %error, "where its container is can't be read");
@@ -116,6 +121,7 @@ impl Driver {
                     program: self.options.program.clone(),
                     folder: folder.path().to_owned(),
                     which,
+                    pid: *pid,
                 }),
             };
             let healthy = Arc::new(Notify::new());
@@ -206,9 +212,13 @@ impl Driver {
         let (instance, key, port, is_command) =
             (order.instance.clone(), order.key.clone(), order.port, order.hook.is_some());
         let (options, supervisor, messages) = (self.options.clone(), self.supervisor.clone(), self.messages.clone());
+        let copy_turns = self.copy_turns.clone();
         let task = tokio::spawn(async move {
             let (id, key) = (order.instance.clone(), order.key.clone());
-            let prepared = tokio::task::spawn_blocking(move || launch::prepare(&options, order)).await;
+            let prepared = {
+                let _turn = copy_turns.take(options.isolation.layer).await;
+                tokio::task::spawn_blocking(move || launch::prepare(&options, order)).await
+            };
             let failed = |error| Exit {
                 start_error: Some(format!("The app could not be started: {error}.")),
                 ..Exit::default()
@@ -308,18 +318,21 @@ impl Driver {
         }
     }
 
-    /// Reports whether an app's last lines of output say that it was refused a port. The kernel reports that to the app only.
-    pub(super) fn was_port_refused(&self, managed: &Managed, exit: &Exit) -> bool {
-        let Some(spec) = managed.spec.as_ref().filter(|spec| spec.sandbox.tcp_ports.is_some()) else { return false };
-        if !self.options.isolation.ports || exit.code.is_none_or(|code| code == 0) || exit.start_error.is_some() {
-            return false;
+    /// Reads the reason of a crash from the app's last lines of output.
+    pub(super) fn crash(&self, managed: &Managed, exit: &Exit) -> Option<Crash> {
+        let spec = managed.spec.as_ref()?;
+        if exit.code.is_none() || exit.start_error.is_some() {
+            return None;
         }
         let folder = InstanceFolder::new(self.options.folders.instances().join(spec.instance.as_str()));
         match output::tail(&folder.log(spec), TAIL_LINES, 0) {
-            Ok(lines) => lines.iter().any(|line| output::names_refused_port(&line.text)),
+            Ok(lines) => {
+                let lines: Vec<String> = lines.iter().map(|line| excerpt::plain(&line.text)).collect();
+                crash::recognize(exit.code, &lines).filter(|crash| exit.code != Some(0) || crash.reason.is_some())
+            }
             Err(error) => {
                 tracing::debug!(instance = %spec.instance, %error, "its last lines can't be read");
-                false
+                None
             }
         }
     }
@@ -401,6 +414,13 @@ impl Driver {
             tracing::warn!(%error, "releases that are no longer needed could not be removed");
         }
     }
+}
+
+/// Reports whether an app was refused a port that is not its own. The kernel reports that to the app only.
+pub(super) fn was_port_refused(isolation: &Isolation, managed: &Managed, exit: &Exit) -> bool {
+    let has_one_port = managed.spec.as_ref().is_some_and(|spec| spec.sandbox.tcp_ports.is_some());
+    let is_denied = exit.crash.as_ref().is_some_and(|crash| crash.reason == Some(CrashReason::PortDenied));
+    isolation.ports && has_one_port && is_denied
 }
 
 /// Returns the port of an app in a network of its own: the usual one, or the next that no port of the server takes there.
@@ -492,6 +512,7 @@ impl Liveness {
 impl Drop for Driver {
     /// Whoever watched the instances for this task stops with it; the instances go on.
     fn drop(&mut self) {
+        self.layer_counts.abort();
         for managed in self.instances.values() {
             managed.task.abort();
             if let Some(probe) = &managed.probe {

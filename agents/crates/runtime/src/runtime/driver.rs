@@ -12,12 +12,15 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
+use super::actions;
 use super::commands::Followed;
 use super::files::Records;
 use super::{Event, Message, RunningProcess, RuntimeError, RuntimeOptions, View, Wakes};
-use crate::instance::{InstanceSpec, WEB};
+use crate::instance::{InstanceFolder, InstanceSpec, WEB};
+use crate::layer::CopyTurns;
+use crate::layer_bound::{self, LayerWatch};
 use crate::ports::Ports;
-use crate::rollout::{Adopted, AppState, Context, Now, Record, step};
+use crate::rollout::{Adopted, AppState, Context, Exit, Now, Record, step};
 use crate::supervisor::Supervisor;
 use crate::workers::{Aim, Workers};
 
@@ -61,6 +64,10 @@ pub(super) struct Driver {
     pub(super) workers: BTreeMap<AppKey, Workers>,
     pub(super) desired: BTreeMap<AppKey, AppSpec>,
     pub(super) instances: HashMap<InstanceId, Managed>,
+    pub(super) layers: Arc<LayerWatch>,
+    /// Counts their temporary files.
+    pub(super) layer_counts: JoinHandle<()>,
+    pub(super) copy_turns: Arc<CopyTurns>,
     /// Commands that run, and their output.
     pub(super) followed: HashMap<InstanceId, Followed>,
     /// How often apps were woken, and how long that took.
@@ -86,7 +93,11 @@ impl Driver {
     ) -> Result<Self, RuntimeError> {
         let records = Records::open(super::apps_file(&options.folders))?;
         let apps = records.all().iter().map(|(key, record)| (key.clone(), AppState::new(key.clone(), record.clone())));
+        let layers = Arc::new(LayerWatch::new(options.layer_bounds, options.folders.instances()));
         Ok(Self {
+            layer_counts: tokio::spawn(layers.clone().run()),
+            layers,
+            copy_turns: Arc::default(),
             supervisor: Supervisor { program: options.program.clone(), sockets: options.folders.run() },
             ports: Arc::new(Ports::new(options.ports.clone())),
             apps: apps.collect(),
@@ -254,6 +265,9 @@ impl Driver {
             return;
         }
         self.follow_process(&event);
+        if let Event::Exited { instance, exit } = &mut event {
+            self.take_excess(instance, exit);
+        }
         if self.worker_event(key, &event) {
             return;
         }
@@ -261,7 +275,8 @@ impl Driver {
             && let Some(managed) = self.instances.get(instance)
         {
             exit.unresponsive = managed.unresponsive.swap(false, Ordering::Relaxed);
-            exit.port_refused = self.was_port_refused(managed, exit);
+            exit.crash = self.crash(managed, exit);
+            exit.port_refused = actions::was_port_refused(&self.options.isolation, managed, exit);
         }
         let Some(state) = self.apps.remove(key) else { return };
         let now = self.now();
@@ -284,6 +299,18 @@ impl Driver {
             self.wakes.remove(key);
             self.sent.remove(key);
             self.prune();
+        }
+    }
+
+    /// Says in the exit if the instance wrote too many temporary files, and removes them.
+    fn take_excess(&self, instance: &InstanceId, exit: &mut Exit) {
+        exit.layer = self.layers.remove(instance);
+        if exit.layer.is_none() {
+            return;
+        }
+        let folder = InstanceFolder::new(self.options.folders.instances().join(instance.as_str()));
+        if let Err(error) = layer_bound::set_aside(&folder, &self.options.trash) {
+            tracing::warn!(%instance, %error, "its temporary files could not be removed");
         }
     }
 

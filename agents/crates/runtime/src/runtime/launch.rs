@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions, set_permissions};
-use std::io;
+use std::io::{self, Read};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,18 @@ use std::sync::Arc;
 
 use fairlead_base::Trash;
 use fairlead_base::cgroup::GroupLimits;
+use fairlead_base::root_view::{APP, PROGRAMS, RUNTIMES};
 use fairlead_base::sandbox;
-use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, SOCKET_PATH_BYTES_MAX};
+use fairlead_model::{AppKey, ArtifactKind, DeploymentId, InstanceId, ReleaseSpec, RunFile, SOCKET_PATH_BYTES_MAX};
 use fairlead_network::{AppNetwork, resolv_conf};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use zeroize::Zeroizing;
 
 use super::{IMAGE_FILE, RuntimeOptions};
 use crate::instance::{
-    ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, Sandbox, SecretsSpec, WEB,
+    ContainerSpec, InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec, Sandbox, SecretsSpec, ViewSpec, WEB,
 };
+use crate::layer::{LayerKind, NoRoom};
 use crate::rollout::{Exit, HookKind};
 use crate::secrets::{self, Opened};
 use crate::shim::{CONTAINER_SECRETS, CONTAINER_VOLUMES};
@@ -27,6 +30,9 @@ use crate::{app_logs, container};
 
 /// Where an app finds the path of its socket.
 const SOCKET_VARIABLE: &str = "FAIRLEAD_SOCKET";
+
+/// Python's virtual environment in an app's folder.
+const VENV: &str = ".venv";
 
 /// Variables that tell frameworks the address to listen on: Next.js reads the second, most others the first.
 const HOST_VARIABLES: [&str; 2] = ["HOST", "HOSTNAME"];
@@ -68,14 +74,14 @@ pub(super) fn prepare(options: &Arc<RuntimeOptions>, order: Order) -> Result<Pre
         return Err(failed(false, NO_SECRET_FILES.to_owned()));
     }
     let (folder, spec) = build(options, order, opened.as_ref()).map_err(|error| {
-        let words = match error.kind() {
-            io::ErrorKind::StorageFull => {
-                "The app could not be started: the server's disk is full. Free some space, then deploy again."
-                    .to_owned()
-            }
-            _ => format!("The app could not be started: {error}."),
+        let disk_full = error.kind() == io::ErrorKind::StorageFull;
+        let no_room = error.get_ref().is_some_and(|inner| inner.is::<NoRoom>());
+        let words = if disk_full && !no_room {
+            "The app could not be started: the server's disk is full. Free some space, then deploy again.".to_owned()
+        } else {
+            format!("The app could not be started: {error}.")
         };
-        failed(false, words)
+        Exit { disk_full, ..failed(false, words) }
     })?;
     Ok(Prepared { folder, spec, secrets: opened.map(|opened| opened.plain) })
 }
@@ -88,11 +94,19 @@ fn build(
     let user = options.identities.user_for(&format!("run/{}", order.key))?;
     // Of the app, not of this environment: a release may be live in several.
     let group = options.identities.user_for(&format!("release/{}", order.key.app))?;
-    if let Some(group) = group {
-        give_to_group(&order.folder, group)?;
-    }
     let folder = InstanceFolder::new(options.folders.instances().join(order.instance.as_str()));
     make_folder(folder.path(), 0o711, None)?;
+    let view = match (options.isolation.layer, user, order.release.artifact_kind) {
+        (Some(layer), Some(user), ArtifactKind::Archive) => Some(view(options, &order, &folder, layer, user)?),
+        _ => None,
+    };
+    if let Some(group) = group.filter(|_| view.is_none()) {
+        give_to_group(&order.folder, group)?;
+    }
+    let (app, runtimes) = match &view {
+        Some(_) => (PathBuf::from(APP), PathBuf::from(RUNTIMES)),
+        None => (order.folder.clone(), options.folders.toolchains()),
+    };
     let home = options.folders.homes().join(format!("{}-{}", order.key.app, order.key.environment));
     make_folder(&home, 0o700, user)?;
     let container = match order.release.artifact_kind {
@@ -121,9 +135,13 @@ fn build(
         Some(_) => None,
         None => options.isolation.cgroups.create(order.instance.as_str(), limits)?,
     };
+    let run = run_file(&order.folder);
     let environment = match &container {
         Some(container) => environment_inside(&order, container),
-        None => environment(&order, options, &folder, &home, secrets_folder.as_deref()),
+        None => {
+            let paths = Paths { app: &app, runtimes: &runtimes, home: &home, secrets: secrets_folder.as_deref() };
+            environment(&order, options, &folder, &paths, run.environment)
+        }
     };
     let socket = (order.release.listens_on_socket && order.process == WEB && order.hook.is_none())
         .then(|| make_socket_folder(&options.trash, &folder, user))
@@ -147,9 +165,10 @@ fn build(
             devices,
             own_processes: options.isolation.private_proc,
             files: options.isolation.landlock,
-            readable: readable(&order, &environment, secrets_folder.as_deref()),
+            readable: readable(&order, options, &app, &runtimes, secrets_folder.as_deref()),
             writable: [home, "/tmp".into(), "/dev".into()]
                 .into_iter()
+                .chain(view.is_some().then(|| app.clone()))
                 .chain(make_volumes(options, &order, user)?)
                 .chain(socket.as_deref().and_then(Path::parent).map(Path::to_path_buf))
                 .collect(),
@@ -167,7 +186,8 @@ fn build(
         release: order.release.id,
         deployment: order.deployment,
         command: order.release.command,
-        folder: order.folder,
+        folder: app.join(run.folder),
+        view,
         port: order.port,
         network,
         socket,
@@ -187,6 +207,25 @@ fn build(
     };
     folder.prepare(&spec)?;
     Ok((folder, spec))
+}
+
+/// Makes the instance's layer over its release. Each start begins with the release as it was built.
+fn view(
+    options: &RuntimeOptions,
+    order: &Order,
+    folder: &InstanceFolder,
+    layer: LayerKind,
+    user: u32,
+) -> io::Result<ViewSpec> {
+    options.trash.set_aside(&folder.layer())?;
+    make_folder(&folder.staging(), 0o700, None)?;
+    layer.make(&order.folder, &folder.layer(), user)?;
+    Ok(ViewSpec {
+        release: order.folder.clone(),
+        layer,
+        folder: folder.path().to_owned(),
+        runtimes: options.folders.toolchains(),
+    })
 }
 
 /// Describes the instance's own network; `None`: this server can't make one.
@@ -306,16 +345,52 @@ fn make_volumes(options: &RuntimeOptions, order: &Order, user: Option<u32>) -> i
     Ok(made)
 }
 
+/// Note of the artifact about its commands; an artifact without a good one has none.
+fn run_file(release: &Path) -> RunFile {
+    let read = || {
+        let folder = openat(CWD, release, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        // A build wrote it: no link of a release is followed with the agent's rights.
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = std::fs::File::from(openat2(&folder, RunFile::PATH, flags, Mode::empty(), resolve)?);
+        let mut bytes = Vec::new();
+        if file.metadata()?.is_file() {
+            file.take(RunFile::BYTES_MAX).read_to_end(&mut bytes)?;
+        }
+        Ok::<_, io::Error>(bytes)
+    };
+    read().ok().and_then(|bytes| RunFile::parse(&bytes)).unwrap_or_default()
+}
+
+/// Paths as the instance sees them.
+struct Paths<'a> {
+    app: &'a Path,
+    runtimes: &'a Path,
+    home: &'a Path,
+    secrets: Option<&'a Path>,
+}
+
 fn environment(
     order: &Order,
     options: &RuntimeOptions,
     folder: &InstanceFolder,
-    home: &Path,
-    secrets: Option<&Path>,
+    paths: &Paths<'_>,
+    of_artifact: BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut environment: BTreeMap<String, String> =
-        [("NODE_ENV", "production"), ("LANG", "C.UTF-8")].map(|(name, value)| (name.into(), value.into())).into();
+    let mut environment: BTreeMap<String, String> = [
+        ("NODE_ENV", "production".to_owned()),
+        ("LANG", "C.UTF-8".to_owned()),
+        // Lines reach the log as they are written, not when a buffer is full.
+        ("PYTHONUNBUFFERED", "1".to_owned()),
+        ("DENO_DIR", text(&paths.app.join(".fairlead/deno"))),
+    ]
+    .map(|(name, value)| (name.into(), value))
+    .into();
+    environment.extend(of_artifact);
+    if std::fs::symlink_metadata(order.folder.join(VENV)).is_ok_and(|found| found.is_dir()) {
+        environment.insert("VIRTUAL_ENV".to_owned(), text(&paths.app.join(VENV)));
+    }
     let has_port = order.process == WEB && order.hook.is_none() && !order.release.listens_on_socket;
     if has_port && options.isolation.network.is_none() {
         // A port on all addresses would be open to the world, past the proxy.
@@ -323,13 +398,14 @@ fn environment(
     }
     environment.extend(order.release.environment.clone());
     // The app's own programs come first, as in a terminal of its package manager.
-    let runtimes = order.release.toolchains.iter().filter_map(|name| options.folders.toolchain_programs(name));
-    let path: Vec<String> =
-        [order.folder.join("node_modules/.bin")].into_iter().chain(runtimes).map(|path| text(&path)).collect();
+    let own = PROGRAMS.iter().map(|name| paths.app.join(name));
+    let names = order.release.toolchains.iter().filter(|name| options.folders.toolchain_programs(name).is_some());
+    let runtimes = names.map(|name| paths.runtimes.join(name).join("bin"));
+    let path: Vec<String> = own.chain(runtimes).map(|path| text(&path)).collect();
     let path = format!("{}:{}", path.join(":"), options.path.to_string_lossy());
     environment.extend(
         [
-            ("HOME", text(home)),
+            ("HOME", text(paths.home)),
             ("PATH", path),
             ("FAIRLEAD_INSTANCE_ID", order.instance.to_string()),
             ("FAIRLEAD_RELEASE_ID", order.release.id.to_string()),
@@ -349,17 +425,25 @@ fn environment(
         let path = volumes::folder_of(&options.folders, &order.key);
         environment.insert(volumes::FOLDER_VARIABLE.to_owned(), text(&path));
     }
-    environment.extend(secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
+    environment.extend(paths.secrets.map(|path| (secrets::FOLDER_VARIABLE.to_owned(), text(path))));
     environment
 }
 
-/// What it may read and run: the system, its release, its secrets, and the programs of its `PATH` with what lies beside them.
-fn readable(order: &Order, environment: &BTreeMap<String, String>, secrets: Option<&Path>) -> Vec<PathBuf> {
-    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
-    let mut found = sandbox::system_and_programs(path.as_ref());
-    found.push(order.folder.clone());
+/// Paths that it may read and run: the system, its release, its secrets, runtimes, and the programs of the server's `PATH` with what
+/// lies beside them. Links of a release are never followed here.
+fn readable(
+    order: &Order,
+    options: &RuntimeOptions,
+    app: &Path,
+    runtimes: &Path,
+    secrets: Option<&Path>,
+) -> Vec<PathBuf> {
+    let mut found = sandbox::system_and_programs(&options.path);
+    found.extend([app.to_owned(), runtimes.to_owned()]);
     found.extend(secrets.map(Path::to_path_buf));
-    let program = order.release.command.first().map(Path::new).filter(|program| program.is_absolute());
+    let is_own = |program: &Path| [app, runtimes, Path::new(APP)].iter().any(|folder| program.starts_with(folder));
+    let program = order.release.command.first().map(Path::new);
+    let program = program.filter(|program| program.is_absolute() && !is_own(program));
     found.extend(program.and_then(Path::parent).and_then(sandbox::with_libraries));
     found.sort();
     found.dedup();

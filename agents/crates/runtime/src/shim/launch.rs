@@ -24,6 +24,7 @@ use rustix::thread::UnshareFlags;
 use super::container;
 use super::devices::mount_devices;
 use super::hidden::hide;
+use super::view;
 use crate::health::Check;
 use crate::instance::{InstanceFolder, InstanceSpec, NetworkLink, NetworkSpec};
 use crate::secrets;
@@ -48,7 +49,7 @@ pub(super) fn launch(folder: &Path) -> Result<Infallible, String> {
                     Err(error) => return refuse(report, error),
                 }
             }
-            match confine(&spec, &secrets) {
+            match confine(&spec, &secrets, None) {
                 Ok(()) => become_app(&spec, &secrets),
                 Err(error) => error,
             }
@@ -65,7 +66,8 @@ fn refuse(mut report: File, error: String) -> Result<Infallible, String> {
 }
 
 /// Becomes one of the app's own checks, with all its rights and limits but without its secrets. Returns only when that failed.
-pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
+/// `pid` is the instance's process.
+pub(super) fn check(folder: &Path, which: Check, pid: Option<u32>) -> Result<Infallible, String> {
     let spec = InstanceFolder::new(folder).spec().map_err(|error| format!("spec.json: {error}"))?;
     let mut spec = spec.ok_or("spec.json is missing")?;
     let check = match which {
@@ -80,12 +82,16 @@ pub(super) fn check(folder: &Path, which: Check) -> Result<Infallible, String> {
         enter_network(network).map_err(|error| format!("its network: {error}"))?;
     }
     spec.command = command;
-    spec.secrets = None;
+    let secrets = spec.secrets.take().and_then(|secrets| secrets.folder);
     // The app itself listens on its port.
     if let Some(ports) = &mut spec.sandbox.tcp_ports {
         ports.clear();
     }
-    confine(&spec, &[])?;
+    let joined = match &spec.view {
+        Some(_) => Some(Joined { pid: pid.ok_or("the instance's process is missing")?, secrets }),
+        None => None,
+    };
+    confine(&spec, &[], joined)?;
     Err(become_app(&spec, &[]))
 }
 
@@ -99,44 +105,28 @@ fn enter_network(network: &NetworkSpec) -> io::Result<()> {
     }
 }
 
-fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
-    let failed = |what: &str| {
-        let what = what.to_owned();
-        move |error: io::Error| format!("The app could not be started: {what} failed ({error}).")
-    };
+/// An instance that runs, for a process that sees the same files.
+struct Joined {
+    pid: u32,
+    /// Folder of secrets that it must not see.
+    secrets: Option<PathBuf>,
+}
+
+fn failed(what: &'static str) -> impl Fn(io::Error) -> String {
+    move |error| format!("The app could not be started: {what} failed ({error}).")
+}
+
+fn confine(spec: &InstanceSpec, secrets: &[Secret], joined: Option<Joined>) -> Result<(), String> {
     let shim = rustix::process::getppid();
     if let Some(cgroup) = &spec.cgroup {
         cgroup.join().map_err(failed("entering its control group"))?;
     }
     rustix::process::setsid().map_err(|error| failed("making its session")(error.into()))?;
-    let folder = spec.secrets.as_ref().and_then(|secrets| secrets.folder.as_ref());
-    let devices = spec.sandbox.devices.as_ref();
-    let own_processes = spec.sandbox.own_processes;
-    let resolv_conf = spec.network.as_ref().and_then(|network| network.resolv_conf.as_ref());
-    if spec.private_tmp.is_some() || folder.is_some() || devices.is_some() || own_processes || resolv_conf.is_some() {
-        private_mounts().map_err(failed("making its own view of the file systems"))?;
-    }
-    if let Some(folder) = folder {
-        mount_secrets(folder, spec.user, secrets).map_err(failed("making the folder of its secrets"))?;
-    }
-    // A server without one has no place for it; then the C library asks 127.0.0.1, where nothing listens.
-    if let Some(path) = resolv_conf.filter(|_| Path::new(RESOLV_CONF).exists()) {
-        mount_bind(path, RESOLV_CONF).map_err(io::Error::from).map_err(failed("giving it its resolver"))?;
-    }
-    if let Some(network) = spec.network.as_ref().filter(|network| !network.hidden.is_empty()) {
-        let kept = spec.socket.as_deref().and_then(Path::parent);
-        hide(&network.hidden, kept).map_err(failed("hiding the agent's sockets"))?;
-    }
-    if let Some(tmp) = &spec.private_tmp {
-        mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
-    }
-    if let Some(devices) = devices {
-        mount_devices(devices).map_err(failed("making its private /dev"))?;
-    }
-    if own_processes {
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        mount("proc", "/proc", "proc", flags, c"hidepid=invisible")
-            .map_err(|error| failed("making its private /proc")(error.into()))?;
+    match joined {
+        Some(joined) => {
+            join_mounts(spec, &joined).map_err(failed("joining the instance's view of the file systems"))?
+        }
+        None => make_mounts(spec, secrets)?,
     }
     // One byte, not none: zero still lets a core handler that is a pipe see the memory, and note the environment (core(5)).
     let no_core = Rlimit { current: Some(1), maximum: Some(1) };
@@ -163,6 +153,50 @@ fn confine(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
     let limits = Limits { files, ports: limits.tcp_ports.as_deref(), system_calls: limits.system_calls };
     let entered = Sandbox::new(limits).and_then(|sandbox| sandbox.enter());
     entered.map_err(failed("giving up files and system calls that are not its own"))
+}
+
+fn join_mounts(spec: &InstanceSpec, joined: &Joined) -> io::Result<()> {
+    view::join(joined.pid, spec)?;
+    private_mounts()?;
+    joined.secrets.as_deref().map_or(Ok(()), view::hide_secrets)
+}
+
+/// Makes the instance's own mounts.
+fn make_mounts(spec: &InstanceSpec, secrets: &[Secret]) -> Result<(), String> {
+    let folder = spec.secrets.as_ref().and_then(|secrets| secrets.folder.as_ref());
+    let devices = spec.sandbox.devices.as_ref();
+    let own_processes = spec.sandbox.own_processes;
+    let resolv_conf = spec.network.as_ref().and_then(|network| network.resolv_conf.as_ref());
+    let any = [spec.private_tmp.is_some(), folder.is_some(), devices.is_some(), resolv_conf.is_some()];
+    if any.contains(&true) || own_processes || spec.view.is_some() {
+        private_mounts().map_err(failed("making its own view of the file systems"))?;
+    }
+    if let Some(folder) = folder {
+        mount_secrets(folder, spec.user, secrets).map_err(failed("making the folder of its secrets"))?;
+    }
+    // A server without one has no place for it; then the C library asks 127.0.0.1, where nothing listens.
+    if let Some(path) = resolv_conf.filter(|_| Path::new(RESOLV_CONF).exists()) {
+        mount_bind(path, RESOLV_CONF).map_err(io::Error::from).map_err(failed("giving it its resolver"))?;
+    }
+    if let Some(network) = spec.network.as_ref().filter(|network| !network.hidden.is_empty()) {
+        let kept = spec.socket.as_deref().and_then(Path::parent);
+        hide(&network.hidden, kept).map_err(failed("hiding the agent's sockets"))?;
+    }
+    if let Some(tmp) = &spec.private_tmp {
+        mount_bind(tmp, "/tmp").map_err(io::Error::from).map_err(failed("making its private /tmp"))?;
+    }
+    if let Some(devices) = devices {
+        mount_devices(devices).map_err(failed("making its private /dev"))?;
+    }
+    if own_processes {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("proc", "/proc", "proc", flags, c"hidepid=invisible")
+            .map_err(|error| failed("making its private /proc")(error.into()))?;
+    }
+    if let Some(view) = &spec.view {
+        view::enter(spec, view).map_err(failed("making its own root file system"))?;
+    }
+    Ok(())
 }
 
 /// This process has one thread, so what is per thread in Linux is of the whole process.

@@ -11,6 +11,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 
+/// Writes 24 MiB: into a folder, into /tmp, or into a file that has no name any more.
+fn fill(how: &str) -> io::Result<std::fs::File> {
+    let path = if how == "tmp" { "/tmp/uploads" } else { "uploads" };
+    std::fs::create_dir_all(path)?;
+    let mut file = std::fs::File::create(format!("{path}/file"))?;
+    if how == "unlinked" {
+        std::fs::remove_file(format!("{path}/file"))?;
+    }
+    file.write_all(&vec![1; 24 << 20])?;
+    Ok(file)
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +34,7 @@ async fn main() -> io::Result<ExitCode> {
             writeln!(io::stderr(), "something broke on purpose")?;
             return Ok(ExitCode::from(3));
         }
+        "ends" => return Ok(ExitCode::SUCCESS),
         "migrate" => {
             // One line each time it runs, in what its app keeps.
             use std::os::unix::fs::MetadataExt;
@@ -203,6 +216,45 @@ async fn main() -> io::Result<ExitCode> {
             // Accepts by the kernel's queue, and never answers.
             std::future::pending().await
         }
+        "fills" => {
+            // Writes too much at its first start, and with `again` at each.
+            let home = std::env::var("HOME").unwrap_or_default();
+            let marker = std::path::PathBuf::from(format!("{home}/filled"));
+            let how = arguments.get(1).map(String::as_str).unwrap_or_default();
+            let _kept = if !marker.exists() || how == "again" {
+                std::fs::write(&marker, "")?;
+                Some(fill(how)?)
+            } else {
+                None
+            };
+            if how == "again" {
+                term.recv().await;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            tokio::select! {
+                result = serve(&listener, 200, "fills") => result,
+                _ = term.recv() => Ok(ExitCode::SUCCESS),
+            }
+        }
+        "leaves" => {
+            let report = leave(arguments.get(1..).unwrap_or_default())?;
+            if port.is_empty() {
+                writeln!(io::stdout(), "{report}")?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+            serve(&listener, 200, &report).await
+        }
+        "checks-files" => {
+            let sees = std::fs::read_to_string("own")? == "mine" && std::fs::metadata("old").is_err();
+            Ok(if sees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        "checks-secrets" => {
+            let path = format!("{}/TLS_KEY", std::env::var("FAIRLEAD_SECRETS").unwrap_or_default());
+            let absent = std::fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            Ok(if absent { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
         "keeps" => {
             let path = format!("{}/data/kept", std::env::var("FAIRLEAD_VOLUMES").unwrap_or_default());
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
@@ -314,6 +366,42 @@ fn intrude(others: &[String]) -> String {
     let seen = seen.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count();
     let told: Vec<String> = attempts.into_iter().map(|(name, result)| format!("{name}={}", errno(result))).collect();
     format!("{} devices={disks} processes={seen} child={}", told.join(" "), errno(finds_child()))
+}
+
+/// Writes beside the code, and tries to write where the release lies on the server; tells what it found and did.
+fn leave(release: &[String]) -> io::Result<String> {
+    let errno = |result: io::Result<()>| match result {
+        Ok(()) => "done".to_owned(),
+        Err(error) => error.raw_os_error().unwrap_or_default().to_string(),
+    };
+    let names = |path: &str| -> io::Result<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(path)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names.join(","))
+    };
+    let (folder, found) = (std::env::current_dir()?, names(".")?);
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    std::fs::write("own", "mine")?;
+    std::fs::write("code/file", "changed")?;
+    std::fs::create_dir_all("instance/deep")?;
+    std::fs::remove_file("old")?;
+    std::fs::rename("code/file", "code/renamed")?;
+    let mut attempts = Vec::new();
+    for path in release {
+        attempts.push(errno(std::fs::write(format!("{path}/own"), "x")));
+        attempts.push(errno(std::fs::write(format!("{path}/code/file"), "x")));
+        attempts.push(errno(std::fs::read_dir(path).map(drop)));
+    }
+    Ok(format!(
+        "folder={} found={found} path={} venv={} deno={} unbuffered={} attempts={}",
+        folder.display(),
+        variable("PATH"),
+        variable("VIRTUAL_ENV"),
+        variable("DENO_DIR"),
+        variable("PYTHONUNBUFFERED"),
+        attempts.join(",")
+    ))
 }
 
 /// Tries to listen where an app has no business to, and where it has; tells how each attempt ended.

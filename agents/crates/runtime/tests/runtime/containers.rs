@@ -45,6 +45,7 @@ impl Loaded {
             cpu_millis: 0,
             without_cache: false,
             network: None,
+            arguments: &Default::default(),
         };
         engine.build(order, &mut |_| {}, &fairlead_base::CancellationToken::new()).await.unwrap();
         let image = engine.image("fairlead/test:1").await.unwrap().unwrap().id;
@@ -290,7 +291,7 @@ fn the_end_of_a_container_is_told_as_that_of_a_process() {
             (2, script(2, "echo it broke; exit 3"), PATIENCE, "rollout.crash_loop", "exit code 3"),
             (3, script(3, "sleep 1000"), short, "rollout.not_listening", "listened on no port at all"),
             (4, script(4, "exec httpd -f -p 9001 -h /www"), short, "rollout.wrong_port", "It listened on 9001"),
-            (5, image(5, &["nowhere"]), PATIENCE, "rollout.crash_loop", "exit code 127"),
+            (5, image(5, &["nowhere"]), PATIENCE, "rollout.start_failed", "exit code 127"),
             (6, ReleaseSpec { memory_bytes_max: 24 << 20, ..script(6, "tail /dev/zero") }, PATIENCE, "", "memory"),
         ] {
             server.desire([with_candidate(first.clone(), release, limit)]);

@@ -21,8 +21,10 @@ const NEW_ADDRESS: &str = "203.0.113.99";
 const WISH: &str = "wants-address";
 /// Beginning of its process' name: passt may run a copy of itself for the processor (`passt.avx2`).
 const PASTA: &str = "pas";
-/// Runs the rest of its arguments with the first one as /etc/resolv.conf.
-const WITH_RESOLVER: &str = r#"mount --bind "$1" /etc/resolv.conf && shift && exec "$@""#;
+/// Runs the rest of its arguments with the first one as /etc/resolv.conf, and with /dev/net/tun for all users beside it, as udev
+/// has it on a server.
+const AS_ON_SERVER: &str = r#"mknod -m 666 "$1.tun" c 10 200 && mount --bind "$1.tun" /dev/net/tun &&
+mount --bind "$1" /etc/resolv.conf && shift && exec "$@""#;
 
 /// Runs a test again as an ordinary user on a server of its own. False: this process is that user's.
 async fn ran_as_user(name: &str) -> bool {
@@ -70,7 +72,7 @@ fn run_in_own_server(test: &str) -> Output {
     std::fs::write(&conf, format!("nameserver {RESOLVER}\n")).unwrap();
     let wish = folder.path().join(WISH);
     let mut child = Command::new("unshare")
-        .args(["--mount", "sh", "-c", WITH_RESOLVER, "sh"])
+        .args(["--mount", "sh", "-c", AS_ON_SERVER, "sh"])
         .arg(conf)
         .args(["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "--"])
         .arg(std::env::current_exe().unwrap())

@@ -1,4 +1,4 @@
-//! New releases that don't come up: what is said of them, and that the old one serves on.
+//! Releases that don't start: their failure, and that the old release keeps serving.
 
 use super::*;
 
@@ -106,6 +106,105 @@ fn a_crash_loop_fails_the_rollout_after_six_crashes_and_says_how_the_app_ended()
     assert_eq!(world.routes(), (vec![address(1)], vec![]));
 }
 
+fn ends(world: &mut World, instance: InstanceId, code: i32) {
+    let exit = Exit { code: Some(code), ..Exit::default() };
+    world.event(Event::Exited { instance, exit });
+}
+
+#[test]
+fn a_program_that_exits_with_0_twice_without_listening_is_no_server() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    ends(&mut world, new, 0);
+    assert_eq!(world.rollout(2).state, WorkState::Running, "it may have prepared something");
+    world.pass(Duration::from_secs(1));
+    let again = world.started(2);
+    let nothing = Err(ProbeFailure::Refused { listening: vec![] });
+    world.event(Event::Probed { instance: again.clone(), result: nothing });
+    ends(&mut world, again, 0);
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(failure.code, "rollout.ended");
+    for words in ["exit code 0", "never listened", "Settings → Workers", "release command", "start command `"] {
+        assert!(failure.message.contains(words), "{failure:?}");
+    }
+    assert_eq!(world.routes(), (vec![address(1)], vec![]));
+}
+
+#[test]
+fn a_program_that_exits_with_0_after_an_error_fails_with_that_error() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    for _ in 0..2 {
+        let instance = world.started(2);
+        let crash =
+            Crash { reason: Some(CrashReason::WriteDenied), line: "EACCES: permission denied, rmdir 'dist'".into() };
+        world.event(Event::Exited { instance, exit: Exit { code: Some(0), crash: Some(crash), ..Exit::default() } });
+        world.pass(Duration::from_secs(1));
+    }
+    let failure = world.rollout(2).failure.unwrap();
+    assert_eq!(failure.code, "rollout.write_denied");
+    assert!(failure.message.contains("exit code 0: `EACCES: permission denied, rmdir 'dist'`."), "{failure:?}");
+}
+
+#[test]
+fn a_server_that_exits_with_0_is_tried_as_often_as_one_that_crashes() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    for end in 1..=6 {
+        let new = world.started(2);
+        let elsewhere = Err(ProbeFailure::Refused { listening: vec![8080] });
+        world.event(Event::Probed { instance: new.clone(), result: elsewhere });
+        // An exit after listening resets the count of silent exits.
+        ends(&mut world, new, 0);
+        if end < 6 {
+            assert_eq!(world.rollout(2).state, WorkState::Running, "end {end}");
+            world.pass(Duration::from_secs(3));
+        }
+    }
+    assert_eq!(world.rollout(2).failure.unwrap().code, "rollout.crash_loop");
+}
+
+#[test]
+fn a_program_that_exits_with_0_shortly_before_the_deadline_is_no_server() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let new = world.started(2);
+    world.pass(Duration::from_secs(29));
+    ends(&mut world, new, 0);
+    world.instance(2);
+    world.pass(Duration::from_secs(2));
+    assert_eq!(world.rollout(2).failure.unwrap().code, "rollout.ended");
+}
+
+#[test]
+fn a_crash_quotes_the_line_of_the_app_and_names_the_next_step() {
+    let line = "listen tcp :80: bind: permission denied";
+    for (reason, code, words) in [
+        (None, "rollout.crash_loop", "in the log"),
+        (Some(CrashReason::PortDenied), "rollout.wrong_port", "PORT variable"),
+        (Some(CrashReason::PortTaken), "rollout.port_taken", "one server"),
+        (Some(CrashReason::Variable("API_KEY".into())), "rollout.variable_missing", "needs `API_KEY`"),
+        (Some(CrashReason::Module), "rollout.module_missing", "dependencies"),
+        (Some(CrashReason::WriteDenied), "rollout.write_denied", "its own folder"),
+        (Some(CrashReason::Service), "rollout.service_unreachable", "DATABASE_URL"),
+        (Some(CrashReason::Program), "rollout.start_failed", "The start command `"),
+    ] {
+        let mut world = World::serving_one();
+        world.desire(spec(Some(1), Some(2)));
+        for _ in 1..=6 {
+            let instance = world.started(2);
+            let crash = Some(Crash { reason: reason.clone(), line: line.into() });
+            world.event(Event::Exited { instance, exit: Exit { code: Some(1), crash, ..Exit::default() } });
+            world.pass(Duration::from_secs(3));
+        }
+        let failure = world.rollout(2).failure.unwrap();
+        assert_eq!(failure.code, code, "{failure:?}");
+        assert!(failure.message.contains(&format!("with exit code 1: `{line}`.")), "{failure:?}");
+        assert!(failure.message.contains(words), "{failure:?}");
+    }
+}
+
 #[test]
 fn a_program_that_is_not_there_fails_the_rollout_at_once() {
     let mut world = World::serving_one();
@@ -118,6 +217,16 @@ fn a_program_that_is_not_there_fails_the_rollout_at_once() {
         (failure.code.as_str(), failure.message.as_str()),
         ("rollout.start_failed", "There is no program `nodee`.")
     );
+}
+
+#[test]
+fn a_start_that_the_disk_has_no_room_for_has_a_code_of_its_own() {
+    let mut world = World::serving_one();
+    world.desire(spec(Some(1), Some(2)));
+    let instance = world.instance(2);
+    let exit = Exit { start_error: Some("No room.".into()), disk_full: true, ..Exit::default() };
+    world.event(Event::Exited { instance, exit });
+    assert_eq!(world.rollout(2).failure.unwrap().code, "rollout.disk_full");
 }
 
 #[test]
