@@ -2,21 +2,24 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairlead_base::{CancellationToken, clock};
+use fairlead_inspect::{Plan, SITE_COMMAND, Way};
 use fairlead_model::{Artifact, BuildLimits, BuildSpec, Builder, DeploymentId, Step, StepState, StepStatus};
-use fairlead_network::resolv_conf;
+use fairlead_network::{OwnNetwork, resolv_conf};
 use tokio::time::Instant;
 
-use crate::as_user::as_user;
 use crate::command::Workshop;
+use crate::git::{self, LargeFiles};
 use crate::pack::PackError;
 use crate::places::{Places, blocking, owner};
-use crate::plan::{self, Files, Plan, Way, Wish};
+use crate::reading::look;
+
 use crate::{
-    BuildError, BuildOptions, BuildOutcome, BuildSink, container, git, leftover, native, pack, secrets, size, upload,
+    BuildError, BuildOptions, BuildOutcome, BuildSink, compress, container, leftover, native, pack, packed_tree,
+    secrets, size, upload,
 };
 
 /// Builds once. Nothing of an earlier attempt for the same deployment is left when it begins, nothing of this one but
@@ -28,12 +31,39 @@ pub async fn build(
     sink: &mut dyn BuildSink,
     cancel: CancellationToken,
 ) -> Result<BuildOutcome, BuildError> {
+    let opening = Opening {
+        places: Places::new(options, spec),
+        limits: limits(spec.limits, options.limits),
+        deadline: Instant::now() + spec.timeout,
+        network: options.network.as_ref(),
+    };
+    let mut workshop = open(spec, options, opening, sink, cancel).await?;
+    let result = steps(&mut workshop, spec).await;
+    close(workshop).await;
+    result
+}
+
+/// Settings in which a build and an inspection differ.
+pub(crate) struct Opening<'a> {
+    pub(crate) places: Places,
+    pub(crate) limits: BuildLimits,
+    pub(crate) deadline: Instant,
+    /// `None`: its commands share the server's network.
+    pub(crate) network: Option<&'a (OwnNetwork, bool)>,
+}
+
+/// Clears what an earlier attempt left and makes the places of a build anew.
+pub(crate) async fn open<'a>(
+    spec: &'a BuildSpec,
+    options: &'a BuildOptions,
+    Opening { places, limits, deadline, network }: Opening<'_>,
+    sink: &'a mut dyn BuildSink,
+    cancel: CancellationToken,
+) -> Result<Workshop<'a>, BuildError> {
     let another =
         || io::Error::new(io::ErrorKind::ResourceBusy, "another build of this app for this environment still runs");
     let turn = leftover::Turn::take(options.user).ok_or_else(another).map_err(BuildError::server("beginning"))?;
-    let places = Places::new(options, spec);
     let deployment = spec.deployment.clone();
-    let limits = limits(spec.limits, options.limits);
     blocking("preparing its folder", {
         let (places, trash, user) = (places.clone(), options.trash.clone(), options.user);
         let without_cache = spec.without_cache;
@@ -41,10 +71,13 @@ pub async fn build(
             leftover::end(&deployment, user);
             // The cache counts against the build's bound: a cache that leaves no room would make every later build fail.
             let half = limits.disk_bytes / 2;
-            let is_large = places.cache.exists() && {
-                let size = size::of_folders(&[&places.cache], half)?;
-                size.used_bytes > half || size.too_deep
-            };
+            let kept: Vec<&Path> = [&places.cache, &places.repository]
+                .map(PathBuf::as_path)
+                .into_iter()
+                .filter(|path| path.exists())
+                .collect();
+            let size = size::of_folders(&kept, half)?;
+            let is_large = size.used_bytes > half || size.too_deep;
             let without_cache = without_cache || is_large;
             places.make(&trash, user, without_cache)
         }
@@ -52,42 +85,49 @@ pub async fn build(
     .await?;
     let cgroup = options.cgroups.create(&format!("build-{}", spec.deployment), group_limits(limits));
     let cgroup = cgroup.map_err(BuildError::server("making its control group"))?;
-    let network = options.network.as_ref().filter(|_| options.user.is_some());
+    let network = network.filter(|_| options.user.is_some());
     let network = network.map(|(network, private)| {
         fairlead_base::file::replace(&places.resolv_conf(), resolv_conf().as_bytes(), 0o644)?;
         network.serve(*private)
     });
     let network = network.transpose().map_err(BuildError::server("making its network"))?;
-    let mut workshop = Workshop {
+    Ok(Workshop {
         options,
         deployment: &spec.deployment,
         cache: places.cache.clone(),
         places,
         programs: Vec::new(),
+        packed: PathBuf::new(),
+        kept: None,
         secrets: Vec::new(),
+        variables: spec.variables.clone(),
         cgroup,
         network,
         limits,
         limit: spec.timeout,
-        deadline: Instant::now() + spec.timeout,
+        deadline,
         cancel,
         sink,
         lines: 0,
-    };
-    let result = steps(&mut workshop, spec).await;
+        turn,
+    })
+}
+
+/// Ends everything that a build left running and clears its folder.
+pub(crate) async fn close(mut workshop: Workshop<'_>) {
     workshop.end_leftovers().await;
     drop(workshop.network.take());
-    let (folder, cgroup, trash) = (workshop.places.folder.clone(), workshop.cgroup.take(), options.trash.clone());
+    let Workshop { options, deployment, places, cgroup, turn, .. } = workshop;
+    let trash = options.trash.clone();
     let cleaned = blocking("clearing its folder", move || {
-        trash.set_aside(&folder)?;
+        trash.set_aside(&places.folder)?;
         cgroup.map_or(Ok(()), |cgroup| cgroup.remove())
     });
     if let Err(error) = cleaned.await {
         // The artifact is good; the next build of this deployment, or the prune of old ones, clears the rest.
-        tracing::warn!(deployment = %spec.deployment, %error, "the folder of a build stays");
+        tracing::warn!(%deployment, %error, "the folder of a build stays");
     }
     drop(turn);
-    result
 }
 
 /// Ends and clears what a former run of the agent left of builds other than `keep`. Blocking; call it before any build.
@@ -101,6 +141,7 @@ pub fn clear_abandoned(options: &BuildOptions, keep: &[DeploymentId]) -> io::Res
             options.trash.set_aside(&entry.path())?;
         }
     }
+    packed_tree::clear_trees(&options.artifacts, &options.trash)?;
     for entry in fs::read_dir(&options.artifacts)? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".part"));
@@ -140,13 +181,17 @@ async fn steps(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<BuildOut
         let mut step = Running::begin(workshop, Step::Clone);
         let commit = match &spec.upload_digest {
             Some(digest) => upload::fetch(step.workshop, digest).await.map(|()| None),
-            None => git::clone(step.workshop, spec).await.map(Some),
+            None => git::clone(step.workshop, spec, LargeFiles::Fetch).await.map(Some),
         };
         step.end(&commit);
         commit?
     };
     if let Some(commit) = &commit {
         workshop.sink.commit(commit);
+        workshop.variables.insert("FAIRLEAD_GIT_COMMIT".to_owned(), commit.hash.clone());
+        if !commit.branch.is_empty() {
+            workshop.variables.insert("FAIRLEAD_GIT_BRANCH".to_owned(), commit.branch.clone());
+        }
     }
     let made = {
         let mut step = Running::begin(workshop, Step::Build);
@@ -173,30 +218,8 @@ enum Made {
 
 /// Finds the app, installs and builds it.
 async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Made, BuildError> {
-    let whole = if spec.upload_digest.is_some() { "the upload" } else { "the repository" };
-    let shown = match spec.root_folder.as_str() {
-        "" | "." => whole.to_owned(),
-        root => format!("the folder {root} of {whole}"),
-    };
-    let engine = match &workshop.options.engine {
-        Some(engine) => engine.answers().await,
-        None => false,
-    };
-    let source = workshop.places.source.clone();
-    let look = || {
-        let below = pack::inside(&source, &spec.root_folder).ok_or_else(|| {
-            BuildError::RootFolderMissing(format!(
-                "{} has no folder `{}`. Change the root folder in the settings of the app.",
-                if spec.upload_digest.is_some() { "The upload" } else { "The repository" },
-                spec.root_folder
-            ))
-        })?;
-        let wish = Wish { builder: spec.builder, overrides: &spec.overrides, engine, shown: &shown };
-        let way = plan::decide(&Files::new(source.join(&below)), wish)?;
-        Ok::<_, BuildError>((below, way))
-    };
-    // A repository's links may lead anywhere: they show it nothing that it could not read itself.
-    let (below, way) = as_user(workshop.options.user, look).map_err(BuildError::server("reading the repository"))??;
+    let (below, way) = look(workshop, spec).await?;
+    let way = way?;
     let (Way::Native(plan) | Way::Dockerfile { plan, .. }) = &way;
     for sentence in plan.sentences.clone() {
         workshop.say(Step::Build, sentence);
@@ -224,11 +247,17 @@ async fn pack_up(
     workshop.end_leftovers().await;
     let (artifacts, name, cancel) =
         (workshop.options.artifacts.clone(), spec.deployment.to_string(), workshop.cancel.clone());
-    let (trusted, user) = (workshop.options.builds.clone(), workshop.options.user);
+    let (trusted, user, trash) =
+        (workshop.options.builds.clone(), workshop.options.user, workshop.options.trash.clone());
     let source = &workshop.places.source;
     let below = source.strip_prefix(&trusted).unwrap_or(source).join(below);
     let deadline = workshop.deadline.into_std();
+    if plan.start.starts_with(&SITE_COMMAND.map(str::to_owned)) {
+        compress_site(workshop, &trusted, &below).await?;
+    }
     let packed = tokio::task::spawn_blocking(move || {
+        // No release has taken that of the build before: there is room for one.
+        packed_tree::clear_trees(&artifacts, &trash)?;
         let bounds = pack::Bounds::ARTIFACT;
         let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel, deadline, bounds };
         pack::pack(&order, &artifacts, &name)
@@ -243,8 +272,37 @@ async fn pack_up(
         bytes => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
     };
     let (files, digest) = (packed.files, &packed.digest[..19]);
+    native::reuse::save(workshop).await;
     workshop.say(Step::Pack, format!("Packed {files} files into {size}, {digest}."));
     Ok(artifact(packed.digest, packed.size_bytes, fairlead_model::ArtifactKind::Archive, plan))
+}
+
+/// Writes compressed files beside those of a site, for the agent's own server.
+async fn compress_site(workshop: &mut Workshop<'_>, trusted: &Path, below: &Path) -> Result<(), BuildError> {
+    const DOING: &str = "compressed the site";
+    let (stop, deadline, user) = (workshop.cancel.child_token(), workshop.deadline.into_std(), workshop.options.user);
+    let work = tokio::task::spawn_blocking({
+        let (trusted, below, cancel) = (trusted.to_owned(), below.to_owned(), stop.clone());
+        move || {
+            let (trusted, below, bounds) = (trusted.as_path(), below.as_path(), pack::Bounds::ARTIFACT);
+            compress::compress(&pack::Order { trusted, below, user, cancel: &cancel, deadline, bounds })
+        }
+    });
+    let done = workshop.watched(work, &stop, DOING).await?;
+    let done = done.unwrap_or_else(|error| Err(io::Error::other(error).into()));
+    let compress::Compressed { files, left } = done.map_err(|error| not_packed(error, workshop.limit, DOING))?;
+    if files > 0 {
+        workshop.say(Step::Pack, format!("Compressed {files} files with Brotli, zstd and gzip."));
+    }
+    if left > 0 {
+        workshop.say(
+            Step::Pack,
+            format!(
+                "Left {left} files uncompressed: there are too many, or the build's user can't read or write them."
+            ),
+        );
+    }
+    Ok(())
 }
 
 /// Turns the error that ended a packing into the error of its build; `doing` follows "it".

@@ -1,8 +1,11 @@
 //! One command of a build: as the build's user, in its own session, with its output as lines of the log, and ended whole
 //! when the build is cancelled or its time is over. Owns what a repository's programs may do to the server.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairlead_base::cgroup::Cgroup;
+use fairlead_base::root_view::PROGRAMS;
 use fairlead_base::sandbox::{self, FileRules, Limits, Sandbox};
 use fairlead_base::{CancellationToken, clock};
 use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
@@ -24,17 +28,19 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::as_user::as_user;
-use crate::confine::{self, Confinement};
+use crate::confine::{self, CommandNetwork, Confinement};
 use crate::lines::LineCutter;
+use crate::native::reuse::Kept;
 use crate::places::{DISK_BYTES_MIN, Places};
+use crate::seen::Seen;
 use crate::{BuildError, BuildOptions, BuildSink, leftover, size};
 
 /// Lines of a build's log; whoever writes more has a loop.
 const LINES_MAX: u32 = 50_000;
 /// After the command has ended: how long something it left may hold its output open.
 const OUTPUT_SLACK: Duration = Duration::from_millis(500);
-/// Last lines kept for the sentence of a failure.
-const TAIL_LINES: usize = 20;
+/// Last lines kept for the sentence of a failure: npm writes a hundred lines of usage below the one that says why.
+const TAIL_LINES: usize = 300;
 /// Output that is captured, not logged: a commit's data, a list of refs.
 const CAPTURE_BYTES_MAX: usize = 4 << 20;
 
@@ -58,8 +64,14 @@ pub(crate) struct Workshop<'a> {
     pub(crate) cache: PathBuf,
     /// Folders of programs that come before those of the server.
     pub(crate) programs: Vec<PathBuf>,
+    /// Folder that is packed, whose programs every build command finds; empty until the plan is known.
+    pub(crate) packed: PathBuf,
+    /// Folders for the next build; `None` before the plan is known.
+    pub(crate) kept: Option<Kept>,
     /// For build commands alone.
     pub(crate) secrets: Vec<Secret>,
+    /// For build commands, and for a Dockerfile that declares them.
+    pub(crate) variables: BTreeMap<String, String>,
     pub(crate) cgroup: Option<Cgroup>,
     /// `None`: its commands share the server's network.
     pub(crate) network: Option<ServedNamespace>,
@@ -70,6 +82,8 @@ pub(crate) struct Workshop<'a> {
     pub(crate) cancel: CancellationToken,
     pub(crate) sink: &'a mut dyn BuildSink,
     pub(crate) lines: u32,
+    /// Keeps the build's user to it, until its folder is cleared.
+    pub(crate) turn: leftover::Turn,
 }
 
 /// What to run. Arguments are never parsed again.
@@ -81,7 +95,7 @@ pub(crate) struct Order<'a> {
     pub(crate) environment: &'a [(&'a str, &'a str)],
     /// Standard output is wanted, not logged.
     pub(crate) capture: bool,
-    /// Whether it is a command of the build, which gets the build's secrets.
+    /// True for a command of the build, which gets the build's variables and secrets.
     pub(crate) secrets: bool,
 }
 
@@ -121,10 +135,24 @@ impl Workshop<'_> {
 
     /// Runs a command to its end, which may be failure; errors are those that end the build.
     pub(crate) async fn run(&mut self, order: &Order<'_>) -> Result<Outcome, BuildError> {
+        let command = self.command(order)?;
+        self.finish(command, order).await
+    }
+
+    /// Runs the agent's own binary, without a network, and otherwise as [`Self::run`] does. `order.program` names it for people.
+    pub(crate) async fn run_agent(&mut self, order: &Order<'_>) -> Result<Outcome, BuildError> {
+        // The descriptor opens it where the build's user may not enter the folders above it.
+        let opened = File::open(&self.options.program).map_err(BuildError::server("opening the agent's program"))?;
+        let program = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        let command = self.confined(order, &program, Some(&self.options.program))?;
+        self.finish(command, order).await
+    }
+
+    async fn finish(&mut self, mut command: Command, order: &Order<'_>) -> Result<Outcome, BuildError> {
         if self.cancel.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
-        let mut child = start(&mut self.command(order)?).await.map_err(|error| not_started(order.program, error))?;
+        let mut child = start(&mut command).await.map_err(|error| not_started(order.program, error))?;
         let group = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(BuildError::server("reading its output")(io::ErrorKind::BrokenPipe.into()));
@@ -202,6 +230,24 @@ impl Workshop<'_> {
         }
     }
 
+    /// Waits for the agent's own work in the build's folders, and stops it if they exceed their bound.
+    pub(crate) async fn watched<T>(
+        &self,
+        work: impl Future<Output = T>,
+        stop: &CancellationToken,
+        doing: &str,
+    ) -> Result<T, BuildError> {
+        let mut work = std::pin::pin!(work);
+        let excess = tokio::select! {
+            biased;
+            done = &mut work => return self.check_size(doing).await.map(|()| done),
+            excess = self.watch_size() => excess,
+        };
+        stop.cancel();
+        work.await;
+        Err(excess.error(doing.to_owned()))
+    }
+
     /// Fails a build that exceeds its bound: a command may end between two counts of its folders.
     pub(crate) async fn check_size(&self, doing: &str) -> Result<(), BuildError> {
         let found = tokio::select! {
@@ -219,7 +265,7 @@ impl Workshop<'_> {
     /// Folders that the build's commands may write to, and what finds their processes.
     fn written(&self) -> Written {
         Written {
-            folders: [self.places.folder.clone(), self.places.cache.clone()],
+            folders: [self.places.folder.clone(), self.places.cache.clone(), self.places.repository.clone()],
             deployment: self.deployment.clone(),
             user: self.options.user,
             limit_bytes: self.limits.disk_bytes,
@@ -227,11 +273,12 @@ impl Workshop<'_> {
     }
 
     /// Folders of the build to write, the system to read. Shared folders are writable if the build has no replacement for them.
-    fn sandbox(&self, path: &OsStr, has_namespaces: bool) -> io::Result<Sandbox> {
+    fn sandbox(&self, path: &OsStr, has_namespaces: bool, agent: Option<&Path>) -> io::Result<Sandbox> {
         let environment = self.options.environment.values();
         // Certificate authorities that the agent was configured with, and Rust's home.
         let named = environment.flat_map(|value| value.split(':')).map(PathBuf::from).filter(|path| path.is_absolute());
-        let readable: Vec<PathBuf> = sandbox::system_and_programs(path).into_iter().chain(named).collect();
+        let readable: Vec<PathBuf> =
+            sandbox::system_and_programs(path).into_iter().chain(named).chain(agent.map(Path::to_path_buf)).collect();
         let shared = self.places.shared().into_iter();
         let shared = shared.filter(|bind| !has_namespaces || !self.places.is_private(bind)).map(|bind| bind.at);
         let own = self.places.own().into_iter().map(Path::to_path_buf);
@@ -247,32 +294,50 @@ impl Workshop<'_> {
         own.chain([self.options.path.as_os_str()]).collect::<Vec<_>>().join(OsStr::new(":"))
     }
 
+    /// Programs that the app's dependencies bring come first for the build's own commands, as in a terminal of its package manager.
+    fn path_of(&self, order: &Order<'_>) -> OsString {
+        let mut folders = vec![order.folder, &self.packed];
+        folders.dedup();
+        folders.retain(|folder| order.secrets && folder.is_absolute());
+        let own = folders.iter().flat_map(|folder| PROGRAMS.iter().map(|name| folder.join(name).into_os_string()));
+        own.chain([self.path()]).collect::<Vec<_>>().join(OsStr::new(":"))
+    }
+
     fn command(&self, order: &Order<'_>) -> Result<Command, BuildError> {
-        let (path, user) = (self.path(), self.options.user);
+        let (path, user) = (self.path_of(order), self.options.user);
         // First what the build's user reaches; then what only the agent does, so that the failure tells one from the other.
         let reached = as_user(user, || find(order.program, &path, order.folder));
         let program = reached
             .map_err(BuildError::server("looking for a program"))?
             .or_else(|| find(order.program, &path, order.folder))
             .ok_or_else(|| not_started(order.program, io::ErrorKind::NotFound.into()))?;
-        let mut command = std::process::Command::new(program);
+        self.confined(order, &program, None)
+    }
+
+    /// Confines a program of the build, or with `agent` the agent's own binary.
+    fn confined(&self, order: &Order<'_>, program: &Path, agent: Option<&Path>) -> Result<Command, BuildError> {
+        let (path, user) = (self.path_of(order), self.options.user);
+        let seen = Seen::of(&self.places, self.options).map_err(BuildError::server("making its view of the files"))?;
+        let mut command = std::process::Command::new(seen.path(program));
         command
             .args(order.arguments)
             .current_dir(order.folder)
             .env_clear()
             .envs(&self.options.environment)
+            .env("LANG", "C.UTF-8")
+            .env("CI", "true")
+            .env("NO_COLOR", "1")
+            .envs(self.variables.iter().filter(|_| order.secrets))
             .envs(
                 self.secrets
                     .iter()
                     .filter(|_| order.secrets)
                     .map(|secret| (&secret.name, OsStr::from_bytes(&secret.value))),
             )
-            .env("PATH", &path)
+            .env("PATH", seen.list(&path))
             .env("HOME", &self.places.home)
-            .env("TMPDIR", &self.places.tmp)
-            .env("LANG", "C.UTF-8")
-            .env("CI", "true")
-            .env("NO_COLOR", "1")
+            .env("TMPDIR", seen.path(&self.places.tmp))
+            .envs(seen.environment())
             .env(leftover::MARK, self.deployment.as_str())
             .envs(order.environment.iter().copied())
             .stdin(Stdio::null())
@@ -281,12 +346,16 @@ impl Workshop<'_> {
         let entrances = self.cgroup.as_ref().map_or(Ok(Vec::new()), Cgroup::entrances);
         let network = self.network.as_ref().filter(|_| order.step == Step::Build);
         let mounts = self.options.user.filter(|_| confine::namespaces()).map(|_| self.places.binds(network.is_some()));
-        let network = network.map(|network| network.descriptor().try_clone_to_owned()).transpose();
-        let sandbox = self.sandbox(&path, mounts.is_some());
+        let network = match (network, agent) {
+            (_, Some(_)) => Ok(CommandNetwork::None),
+            (Some(network), None) => network.descriptor().try_clone_to_owned().map(CommandNetwork::Own),
+            (None, None) => Ok(CommandNetwork::Server),
+        };
+        let sandbox = self.sandbox(&self.path(), mounts.is_some(), agent);
         entrances
             .and_then(|entrances| {
-                let sandbox = Some(sandbox?);
-                Ok(Confinement { user: self.options.user, entrances, network: network?, mounts, sandbox })
+                let (sandbox, view) = (Some(sandbox?), seen.into_view(order.folder)?);
+                Ok(Confinement { user, entrances, network: network?, mounts, view, sandbox })
             })
             .and_then(|confinement| confine::confine(&mut command, confinement))
             .map_err(BuildError::server("confining a command"))?;
@@ -320,7 +389,7 @@ impl Excess {
 /// Folders and processes that count against a build's disk limit.
 #[derive(Clone)]
 struct Written {
-    folders: [PathBuf; 2],
+    folders: [PathBuf; 3],
     deployment: DeploymentId,
     user: Option<u32>,
     limit_bytes: u64,

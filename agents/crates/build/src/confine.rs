@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use fairlead_base::root_view::RootView;
 use fairlead_base::sandbox::Sandbox;
 use rustix::process::Signal;
+use rustix::thread::UnshareFlags;
 
 /// File or folder that a build sees instead of the server's own.
 #[derive(Debug, Clone)]
@@ -21,15 +23,27 @@ pub(crate) struct Bind {
     pub(crate) at: PathBuf,
 }
 
+/// Network of one command.
+#[derive(Debug)]
+pub(crate) enum CommandNetwork {
+    /// The server's.
+    Server,
+    /// This network namespace.
+    Own(OwnedFd),
+    /// None at all; the server's if this process may not give network namespaces.
+    None,
+}
+
 /// How to confine one command.
 pub(crate) struct Confinement {
     pub(crate) user: Option<u32>,
     /// Of its control group.
     pub(crate) entrances: Vec<OwnedFd>,
-    /// Network namespace to enter.
-    pub(crate) network: Option<OwnedFd>,
+    pub(crate) network: CommandNetwork,
     /// Mounts in namespaces of its own; empty if this server can't give any.
     pub(crate) mounts: Option<Vec<Bind>>,
+    /// Root file system of its own beside these mounts, and the working directory in it.
+    pub(crate) view: Option<(RootView, CString)>,
     /// Files and system calls that remain allowed.
     pub(crate) sandbox: Option<Sandbox>,
 }
@@ -46,13 +60,40 @@ pub(crate) fn namespaces() -> bool {
         let mounts = Some(vec![Bind { from: "/etc/passwd".into(), at: "/etc/passwd".into() }]);
         let confined = confine(
             &mut command,
-            Confinement { user: None, entrances: Vec::new(), network: None, mounts, sandbox: None },
+            Confinement {
+                user: None,
+                entrances: Vec::new(),
+                network: CommandNetwork::Server,
+                mounts,
+                view: None,
+                sandbox: None,
+            },
         );
         let given = confined.and_then(|()| command.status());
         match given {
             Ok(status) => status.success(),
             Err(error) => {
                 tracing::warn!(%error, "builds get no namespaces of their own");
+                false
+            }
+        }
+    })
+}
+
+/// True if this process may give network namespaces; tried once.
+#[allow(unsafe_code)]
+fn network_namespaces() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let tried = std::thread::spawn(|| {
+            // SAFETY: only `UnshareFlags::FILES` can break descriptors that other threads hold; it isn't given.
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
+        });
+        let tried = tried.join().map_err(|_| io::Error::other("the attempt ended unexpectedly"));
+        match tried.and_then(|tried| tried.map_err(io::Error::from)) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::info!(%error, "repositories are read by a process that has the server's network");
                 false
             }
         }
@@ -69,11 +110,15 @@ pub(crate) fn write_passwd(path: &Path, user: u32, home: &Path) -> io::Result<()
 /// Prepares a command; it is confined when it begins.
 #[allow(unsafe_code)]
 pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Result<()> {
-    let Confinement { user, entrances, network, mounts, sandbox } = confinement;
+    let Confinement { user, entrances, network, mounts, view, sandbox } = confinement;
     let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
     let mounts: Option<Vec<_>> = mounts
         .map(|binds| binds.iter().map(|bind| Ok::<_, io::Error>((path(&bind.from)?, path(&bind.at)?))).collect())
         .transpose()?;
+    let network = match network {
+        CommandNetwork::None if !network_namespaces() => CommandNetwork::Server,
+        network => network,
+    };
     let confine = move || {
         rustix::process::setsid()?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
@@ -83,12 +128,15 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
                 return Err(io::Error::last_os_error());
             }
         }
-        if let Some(network) = &network {
-            fairlead_network::join(network.as_fd())?;
+        match &network {
+            CommandNetwork::Server => {}
+            CommandNetwork::Own(network) => fairlead_network::join(network.as_fd())?,
+            // SAFETY: a system call with a constant, in a process that has one thread.
+            CommandNetwork::None => done(unsafe { libc::unshare(libc::CLONE_NEWNET) })?,
         }
         if let Some(binds) = &mounts {
             // SAFETY: system calls with constants and strings that were made before the fork.
-            unsafe { unshare(binds)? };
+            unsafe { unshare(binds, view.as_ref().map(|(view, _)| view))? };
         }
         if let Some(user) = user {
             // SAFETY: system calls with numbers.
@@ -97,6 +145,10 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
                 done(libc::setresgid(user, user, user))?;
                 done(libc::setresuid(user, user, user))?;
             }
+        }
+        if let Some((_, folder)) = &view {
+            // With the user's rights: a build can put a link in its place.
+            rustix::process::chdir(folder.as_c_str())?;
         }
         rustix::thread::set_no_new_privs(true)?;
         // After the change of user, which clears it.
@@ -116,7 +168,7 @@ pub(crate) fn confine(command: &mut Command, confinement: Confinement) -> io::Re
 /// Own mounts, messages and processes. What goes on after this is the first process of its namespace: with it all others
 /// end, by the kernel's hand. Whoever began waits for it and ends as it does.
 #[allow(unsafe_code)]
-unsafe fn unshare(binds: &[(CString, CString)]) -> io::Result<()> {
+unsafe fn unshare(binds: &[(CString, CString)], view: Option<&RootView>) -> io::Result<()> {
     let none = std::ptr::null();
     // SAFETY: the caller's promise; all pointers are to constants or to strings that outlive the calls.
     unsafe {
@@ -125,6 +177,8 @@ unsafe fn unshare(binds: &[(CString, CString)]) -> io::Result<()> {
         for (from, at) in binds {
             done(libc::mount(from.as_ptr(), at.as_ptr(), none, libc::MS_BIND, none.cast()))?;
         }
+        // It contains the mounts above.
+        view.map_or(Ok(()), RootView::enter)?;
         match libc::fork() {
             -1 => Err(io::Error::last_os_error()),
             0 => {
@@ -184,8 +238,14 @@ mod tests {
             command.args(&words[1..]);
             let bind = |from: &Path, at: &str| Bind { from: from.to_owned(), at: at.into() };
             let mounts = Some(vec![bind(&tmp, "/tmp"), bind(&passwd, "/etc/passwd")]);
-            let confinement =
-                Confinement { user: Some(71_235), entrances: Vec::new(), network: None, mounts, sandbox: None };
+            let confinement = Confinement {
+                user: Some(71_235),
+                entrances: Vec::new(),
+                network: CommandNetwork::None,
+                mounts,
+                view: None,
+                sandbox: None,
+            };
             confine(&mut command, confinement).unwrap();
             let output = command.output().unwrap();
             (output.status.code(), String::from_utf8(output.stdout).unwrap())
@@ -195,5 +255,9 @@ mod tests {
         assert_eq!(run(&["cat", "/proc/self/comm"]).1, "cat\n");
         assert_eq!(run(&["readlink", "/proc/self"]).1, "1\n");
         assert_eq!(run(&["env", "false"]).0, Some(1));
+        if network_namespaces() {
+            // Two lines of titles, and the loopback alone.
+            assert_eq!(run(&["cat", "/proc/net/dev"]).1.lines().count(), 3);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Builds by a container engine: an image from a Dockerfile, or one that exists; either becomes an archive in the folder of
 //! artifacts. A Dockerfile gets no secrets: what it is given stays readable in its layers.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,11 +15,13 @@ use tokio::time::{Duration, Instant, sleep};
 use crate::build::{artifact, not_packed};
 use crate::command::Workshop;
 use crate::lines::LineCutter;
-use crate::plan::Plan;
 use crate::{BuildError, context, dockerfile, pack, secrets};
+use fairlead_inspect::Plan;
 
 /// How long what a build left is kept for the next one of the same app.
 const KEPT_SECONDS: u64 = 24 * 60 * 60;
+/// Most bytes of the variables given to a Dockerfile: they travel in the head of a request, and engines take 1 MiB of it.
+const ARGUMENTS_BYTES_MAX: usize = 200 * 1024;
 /// Limit of the removal of a build's network, in which a cancelled build's container may end a moment later.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
 const REMOVE_PAUSE: Duration = Duration::from_millis(100);
@@ -46,7 +49,11 @@ pub(crate) async fn build(
     packed
         .unwrap_or_else(|error| Err(io::Error::other(error).into()))
         .map_err(|error| not_packed(error, workshop.limit, "packed the context of the Dockerfile"))?;
-    refuse_remote_sources(&context, file)?;
+    let dockerfile = dockerfile::read(&context, file).map_err(|error| {
+        BuildError::Container(format!("{file} can't be read: {error}. Commit it as a regular file."))
+    })?;
+    refuse_remote_sources(&dockerfile, file)?;
+    let arguments = build_arguments(workshop, &dockerfile, file)?;
     let (repository, tag) = name(&workshop.options.image_owner, spec);
     let name = format!("{repository}:{tag}");
     if !workshop.secrets.is_empty() {
@@ -65,6 +72,7 @@ pub(crate) async fn build(
         cpu_millis: workshop.limits.cpu_millis,
         without_cache: spec.without_cache,
         network: network.as_deref(),
+        arguments: &arguments,
     };
     let (deadline, cancel) = (workshop.deadline, workshop.cancel.child_token());
     let mut remote_step = false;
@@ -102,12 +110,35 @@ pub(crate) async fn build(
     }
 }
 
+/// Selects the variables that the Dockerfile declares with `ARG`: the engine warns of others.
+fn build_arguments(
+    workshop: &mut Workshop<'_>,
+    dockerfile: &str,
+    file: &str,
+) -> Result<BTreeMap<String, String>, BuildError> {
+    let declared = dockerfile::declared_arguments(dockerfile);
+    let mut given = workshop.variables.clone();
+    let has_own = given.keys().any(|name| !name.starts_with("FAIRLEAD_"));
+    given.retain(|name, _| declared.contains(name));
+    let bytes: usize = given.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > ARGUMENTS_BYTES_MAX {
+        return Err(BuildError::Container(format!(
+            "The variables that {file} declares with ARG have {bytes} bytes, more than the {ARGUMENTS_BYTES_MAX} that a container engine takes. Put large values into files of the repository."
+        )));
+    }
+    if !given.is_empty() {
+        let names: Vec<&str> = given.keys().map(String::as_str).collect();
+        workshop.say(Step::Build, format!("Variables given as build arguments: {}.", names.join(", ")));
+    } else if has_own {
+        let words = format!("{file} declares no variable of the app with ARG, so its build gets none.");
+        workshop.say(Step::Build, words);
+    }
+    Ok(given)
+}
+
 /// The engine would fetch them over the server's network.
-fn refuse_remote_sources(context: &Path, file: &str) -> Result<(), BuildError> {
-    let dockerfile = dockerfile::read(context, file).map_err(|error| {
-        BuildError::Container(format!("{file} can't be read: {error}. Commit it as a regular file."))
-    })?;
-    match dockerfile::remote_source(&dockerfile) {
+fn refuse_remote_sources(dockerfile: &str, file: &str) -> Result<(), BuildError> {
+    match dockerfile::remote_source(dockerfile) {
         None => Ok(()),
         Some(source) => Err(BuildError::Container(format!(
             "{file} has an ADD from `{source}`, which the container engine would fetch over the server's own network. Download it with RUN, or use COPY for files of the repository."

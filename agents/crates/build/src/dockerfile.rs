@@ -1,6 +1,7 @@
 //! Check of a Dockerfile for files that the engine itself would fetch. `ADD` of a URL is fetched by the engine, as root and over the
 //! server's network: it reaches the server's own services and the cloud's metadata, which a build must not.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -26,6 +27,19 @@ pub(crate) fn read(context: &Path, name: &str) -> io::Result<String> {
         return Ok(text);
     }
     Err(io::ErrorKind::NotFound.into())
+}
+
+/// Lists the names that `ARG` declares, in any stage.
+pub(crate) fn declared_arguments(dockerfile: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for instruction in instructions(dockerfile) {
+        let (name, rest) = split_word(&instruction);
+        if name.eq_ignore_ascii_case("ARG") {
+            // Words of a quoted default may pass for names: a variable of such a name is still none of the image's.
+            names.extend(rest.split_whitespace().map(|word| word.split('=').next().unwrap_or(word).to_owned()));
+        }
+    }
+    names
 }
 
 /// Returns the first source of an `ADD`, or of an `ONBUILD ADD`, that is a URL or could become one.
@@ -130,6 +144,13 @@ mod tests {
         ] {
             assert_eq!(remote_source(dockerfile), None, "{dockerfile}");
         }
+    }
+
+    #[test]
+    fn arguments_are_declared_in_every_stage_and_form() {
+        let dockerfile = "ARG BASE=scratch\nFROM $BASE AS a\narg ONE TWO=2 \\\n  THREE=\"x\"\n# ARG NO\nRUN echo ARG NO\nFROM a\nARG FOUR";
+        let declared = declared_arguments(dockerfile);
+        assert_eq!(declared.iter().map(String::as_str).collect::<Vec<_>>(), ["BASE", "FOUR", "ONE", "THREE", "TWO"]);
     }
 
     #[test]

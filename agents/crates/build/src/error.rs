@@ -3,7 +3,10 @@
 use std::io;
 use std::time::Duration;
 
+use fairlead_inspect::InspectError;
 use fairlead_model::Failure;
+
+use crate::ReadingError;
 
 /// A build that made nothing.
 #[derive(Debug, thiserror::Error)]
@@ -34,12 +37,22 @@ pub enum BuildError {
     /// A committed fairlead.toml, Procfile or the like has a mistake.
     #[error("{0}")]
     Manifest(String),
-    /// Dependencies can't be installed.
-    #[error("{0}")]
-    Install(String),
+    /// The process that reads the repository's files gave no plan.
+    #[error(
+        "The repository's files can't be read for a plan: {0}. Look for a damaged or very large file that names packages or settings, then deploy again."
+    )]
+    Reading(#[from] ReadingError),
     /// A command failed.
     #[error("{0}")]
     Command(String),
+    /// A command failed for a reason that its output tells.
+    #[error("{sentence}")]
+    Diagnosed {
+        /// Code in the contract's error table.
+        code: &'static str,
+        /// The failing line and the next step.
+        sentence: String,
+    },
     /// The build made nothing to serve.
     #[error("{0}")]
     OutputMissing(String),
@@ -87,6 +100,17 @@ pub enum BuildError {
     },
 }
 
+impl From<InspectError> for BuildError {
+    fn from(error: InspectError) -> Self {
+        match error {
+            InspectError::NotDetected(sentence) | InspectError::InFolders { sentence, .. } => {
+                Self::NotDetected(sentence)
+            }
+            InspectError::Manifest(sentence) => Self::Manifest(sentence),
+        }
+    }
+}
+
 impl BuildError {
     /// Names what was tried; a full disk has its own sentence wherever it shows.
     pub(crate) fn server(what: &'static str) -> impl Fn(io::Error) -> Self {
@@ -106,8 +130,9 @@ impl BuildError {
             Self::RootFolderMissing(_) => "build.root_folder_missing",
             Self::NotDetected(_) => "build.not_detected",
             Self::Manifest(_) => "build.manifest_invalid",
-            Self::Install(_) => "build.install_failed",
+            Self::Reading(_) => "build.plan_failed",
             Self::Command(_) => "build.command_failed",
+            Self::Diagnosed { code, .. } => code,
             Self::OutputMissing(_) => "build.output_missing",
             Self::Toolchain(_) => "build.toolchain_missing",
             Self::Container(_) => "build.container_failed",

@@ -2,7 +2,10 @@
 //! speaks http, https and ssh only, asks nobody anything and reads no configuration but its own. Owns the sentences about
 //! what a repository lacks.
 
+mod kept;
+
 use std::ffi::OsStr;
+use std::path::{Component, Path};
 
 use fairlead_model::{BuildSpec, Commit, Step};
 
@@ -11,7 +14,7 @@ use crate::command::{Order, Outcome, Workshop};
 use crate::source_keys::{self, Keys};
 
 /// Given on every call, before the subcommand. Nothing a repository contains may add to it.
-const CONFIG: [&str; 14] = [
+const CONFIG: [&str; 16] = [
     "-c",
     "credential.helper=",
     "-c",
@@ -26,6 +29,20 @@ const CONFIG: [&str; 14] = [
     "advice.detachedHead=false",
     "-c",
     "init.defaultBranch=main",
+    // In the foreground: nothing may change a repository while it is copied.
+    "-c",
+    "gc.autoDetach=false",
+];
+/// Settings that `git lfs install` would write. Only for git-lfs itself: elsewhere git needs it for each file.
+const LARGE_FILES: [&str; 8] = [
+    "-c",
+    "filter.lfs.clean=git-lfs clean -- %f",
+    "-c",
+    "filter.lfs.smudge=git-lfs smudge -- %f",
+    "-c",
+    "filter.lfs.process=git-lfs filter-process",
+    "-c",
+    "filter.lfs.required=true",
 ];
 const ENVIRONMENT: [(&str, &str); 8] = [
     // Never `file` or `ext`, which would reach what is on the server.
@@ -42,6 +59,12 @@ const ENVIRONMENT: [(&str, &str); 8] = [
 
 /// More are a mistake, or an attack on the server's disk.
 const SUBMODULES_MAX: usize = 100;
+/// Full names of branches begin with it.
+const BRANCHES: &str = "refs/heads/";
+/// Address that relative ones begin at.
+const ORIGIN: &str = "remote.origin.url";
+/// Names the commit that was fetched, so that the next fetch from the kept repository gets only what differs from it.
+const FETCHED: &str = "refs/fairlead/fetched";
 
 /// What a ref turned out to be.
 struct Found {
@@ -51,12 +74,32 @@ struct Found {
     words: String,
 }
 
+impl Found {
+    /// Name of the branch; empty for a tag or a commit.
+    fn branch(&self) -> &str {
+        self.name.strip_prefix(BRANCHES).unwrap_or_default()
+    }
+}
+
+/// Files that git-lfs keeps elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LargeFiles {
+    Fetch,
+    Leave,
+}
+
 /// Clones into the source, which is empty, and pins the commit. No key of the source is left when it ends.
-pub(crate) async fn clone(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Commit, BuildError> {
+pub(crate) async fn clone(
+    workshop: &mut Workshop<'_>,
+    spec: &BuildSpec,
+    large_files: LargeFiles,
+) -> Result<Commit, BuildError> {
     check_url(&spec.repository_url)?;
-    check_ref(&spec.git_ref)?;
+    if !spec.git_ref.is_empty() {
+        check_ref(&spec.git_ref)?;
+    }
     let keys = source_keys::put(workshop, spec).await?;
-    let mut git = Git { workshop, keys: &keys, spec };
+    let mut git = Git { workshop, keys: &keys, spec, fetches_large_files: large_files == LargeFiles::Fetch };
     let result = git.clone().await;
     let removed = source_keys::remove(workshop).await;
     result.and_then(|commit| removed.map(|()| commit))
@@ -67,33 +110,84 @@ struct Git<'a, 'b> {
     workshop: &'a mut Workshop<'b>,
     keys: &'a Keys,
     spec: &'a BuildSpec,
+    fetches_large_files: bool,
 }
 
 impl Git<'_, '_> {
+    /// Clones with what the last build kept, and anew when that can't be used.
     async fn clone(&mut self) -> Result<Commit, BuildError> {
-        let spec = self.spec;
         let found = self.find().await?;
-        self.workshop.say(Step::Clone, format!("Fetching {} of {}", found.words, spec.repository_url));
-        self.must(&["init", "--quiet", "."]).await?;
-        let pinned = self.fetch(&found.name).await?;
-        self.must(&["checkout", "--quiet", "--detach", &pinned]).await?;
-        let commit = self.read_commit().await?;
-        let words = format!("Pinned {} {} ({})", &commit.hash[..12], commit.subject, commit.author);
+        let words = format!("Fetching {} of {}", found.words, self.spec.repository_url);
         self.workshop.say(Step::Clone, words);
-        // What a relative address of a submodule, and git-lfs, begin at.
-        self.must(&["config", "remote.origin.url", &spec.repository_url]).await?;
-        self.submodules().await?;
-        self.large_files().await?;
+        let kept = kept::take(self.workshop).await?;
+        let known = if kept { self.reuse(&found).await? } else { None };
+        let commit = match known {
+            Some(commit) => commit,
+            None => self.checked_out(&found).await?,
+        };
+        if let Err(error) = kept::keep(self.workshop).await {
+            // The next build clones anew.
+            tracing::warn!(deployment = %self.workshop.deployment, %error, "the repository of a build is not kept");
+        }
         Ok(commit)
     }
 
-    async fn submodules(&mut self) -> Result<(), BuildError> {
+    /// Checks out with what the last build kept. `None`, and an empty source, when that can't be used.
+    async fn reuse(&mut self, found: &Found) -> Result<Option<Commit>, BuildError> {
+        // Objects of another repository are none of this one's business.
+        if self.is_of_this_url().await? {
+            match self.checked_out(found).await {
+                Ok(commit) => return Ok(Some(commit)),
+                Err(BuildError::Cancelled) => {
+                    kept::put_back(self.workshop).await?;
+                    return Err(BuildError::Cancelled);
+                }
+                Err(error @ (BuildError::Timeout { .. } | BuildError::DiskFull | BuildError::TooLarge { .. })) => {
+                    return Err(error);
+                }
+                Err(_) => {
+                    let words = "The cached repository can't be used. Cloning it again.";
+                    self.workshop.say(Step::Clone, words);
+                }
+            }
+        }
+        kept::discard(self.workshop).await?;
+        Ok(None)
+    }
+
+    /// Fetches and checks out all of a commit into the source, which holds nothing but perhaps the kept repository.
+    async fn checked_out(&mut self, found: &Found) -> Result<Commit, BuildError> {
+        let spec = self.spec;
+        self.must(&["init", "--quiet", "."]).await?;
+        let pinned = self.fetch(&found.name).await?;
+        // Files that a kept index names are absent, which without force would count as the builder's own removal.
+        self.must(&["checkout", "--quiet", "--force", "--detach", &pinned]).await?;
+        let commit = Commit { branch: found.branch().to_owned(), ..self.read_commit().await? };
+        let words = format!("Pinned {} {} ({})", &commit.hash[..12], commit.subject, commit.author);
+        self.workshop.say(Step::Clone, words);
+        // What a relative address of a submodule, and git-lfs, begin at.
+        self.must(&["config", ORIGIN, &spec.repository_url]).await?;
+        let has_submodules = self.submodules().await?;
+        if self.fetches_large_files {
+            self.large_files(has_submodules).await?;
+        }
+        Ok(commit)
+    }
+
+    /// Reports whether the kept repository came from the app's address: this app may not see objects of another one.
+    async fn is_of_this_url(&mut self) -> Result<bool, BuildError> {
+        let origin = self.run(true, &["config", "--local", "--get", ORIGIN]).await?;
+        Ok(String::from_utf8_lossy(&origin.captured).trim_end() == self.spec.repository_url)
+    }
+
+    /// Fetches the submodules; returns whether there are any.
+    async fn submodules(&mut self) -> Result<bool, BuildError> {
         let list = ["config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.url$"];
         let listed = self.run(true, &list).await?;
         let text = String::from_utf8_lossy(&listed.captured);
         let urls: Vec<&str> = text.lines().filter_map(|line| line.split_once(' ')).map(|(_, url)| url).collect();
         if urls.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         if urls.len() > SUBMODULES_MAX {
             return Err(BuildError::Clone(format!(
@@ -110,11 +204,12 @@ impl Git<'_, '_> {
             )));
         }
         self.workshop.say(Step::Clone, format!("Fetching {} submodules", urls.len()));
+        self.move_submodules().await?;
         let done = self
             .run(false, &["submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", "--jobs=2"])
             .await?;
         match done.status.success() {
-            true => Ok(()),
+            true => Ok(true),
             false if done.disk_full() => Err(BuildError::DiskFull),
             false => {
                 let said = done.tail.iter().rev().find(|line| line.starts_with("fatal: ")).or(done.tail.last());
@@ -126,14 +221,41 @@ impl Git<'_, '_> {
         }
     }
 
+    /// Tells kept submodules their present addresses; `git submodule sync` leaves those out that are not checked out.
+    async fn move_submodules(&mut self) -> Result<(), BuildError> {
+        self.must(&["submodule", "--quiet", "init"]).await?;
+        self.must(&["submodule", "--quiet", "sync"]).await?;
+        let listed = self.run(true, &["config", "--local", "--get-regexp", r"^submodule\..*\.url$"]).await?;
+        let text = String::from_utf8_lossy(&listed.captured).into_owned();
+        for (key, url) in text.lines().filter_map(|line| line.split_once(' ')) {
+            let name = key.strip_prefix("submodule.").and_then(|key| key.strip_suffix(".url")).unwrap_or_default();
+            let config = format!(".git/modules/{name}/config");
+            let is_plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+            if is_plain && self.workshop.places.source.join(&config).is_file() {
+                self.must(&["config", "--file", &config, ORIGIN, url]).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Files that git-lfs keeps elsewhere; without it they would be deployed as what points to them.
-    async fn large_files(&mut self) -> Result<(), BuildError> {
-        let listed = self.run(true, &["grep", "--quiet", "-E", "filter=lfs", "--", ":(glob)**/.gitattributes"]).await?;
-        if !listed.status.success() {
+    async fn large_files(&mut self, has_submodules: bool) -> Result<(), BuildError> {
+        let filter = ["grep", "--quiet", "--recurse-submodules", "-E", "filter=lfs", "--", ":(glob)**/.gitattributes"];
+        if !self.run(true, &filter).await?.status.success() {
             return Ok(());
         }
         self.workshop.say(Step::Clone, "Fetching large files (git-lfs)");
-        let done = self.run(false, &["lfs", "pull"]).await?;
+        let pull = |words: &[&'static str]| LARGE_FILES.iter().chain(words).copied().collect::<Vec<_>>();
+        self.pull_large_files(&pull(&["lfs", "pull"])).await?;
+        if has_submodules {
+            let each = ["submodule", "--quiet", "foreach", "--recursive", "git", "lfs", "pull"];
+            self.pull_large_files(&pull(&each)).await?;
+        }
+        Ok(())
+    }
+
+    async fn pull_large_files(&mut self, pull: &[&str]) -> Result<(), BuildError> {
+        let done = self.run(false, pull).await?;
         if done.status.success() {
             return Ok(());
         }
@@ -175,13 +297,16 @@ impl Git<'_, '_> {
     async fn find(&mut self) -> Result<Found, BuildError> {
         let spec = self.spec;
         let wanted = spec.git_ref.as_str();
+        if wanted.is_empty() {
+            return self.find_default().await;
+        }
         if is_hash(wanted) {
             return Ok(Found { name: wanted.to_owned(), words: format!("commit {}", &wanted[..12]) });
         }
         let candidates = match wanted.strip_prefix("refs/") {
             Some(_) => vec![(wanted.to_owned(), wanted.to_owned())],
             None => vec![
-                (format!("refs/heads/{wanted}"), format!("branch {wanted}")),
+                (format!("{BRANCHES}{wanted}"), format!("branch {wanted}")),
                 (format!("refs/tags/{wanted}"), format!("tag {wanted}")),
             ],
         };
@@ -195,14 +320,36 @@ impl Git<'_, '_> {
         found.map(|(name, words)| Found { name, words }).ok_or_else(|| not_found(spec))
     }
 
+    /// Asks the server for the branch that its HEAD names.
+    async fn find_default(&mut self) -> Result<Found, BuildError> {
+        let spec = self.spec;
+        let arguments = ["ls-remote", "--quiet", "--symref", "--", spec.repository_url.as_str(), "HEAD"];
+        let listed = self.run(true, &arguments).await?;
+        succeeded(&listed, spec)?;
+        let text = String::from_utf8_lossy(&listed.captured);
+        let lines = || text.lines().filter_map(|line| line.split_once('\t')).filter(|(_, name)| *name == "HEAD");
+        let branch = lines().find_map(|(target, _)| target.strip_prefix("ref: ")?.strip_prefix(BRANCHES));
+        match branch {
+            // Without a commit, git tells no hash of it.
+            _ if lines().all(|(target, _)| target.starts_with("ref: ")) => Err(not_found(spec)),
+            Some(branch) => {
+                check_ref(branch)?;
+                let words = format!("branch {branch} (the repository's default)");
+                Ok(Found { name: format!("{BRANCHES}{branch}"), words })
+            }
+            None => Ok(Found { name: "HEAD".to_owned(), words: "the repository's default branch".to_owned() }),
+        }
+    }
+
     /// Fetches and returns what to check out.
     async fn fetch(&mut self, name: &str) -> Result<String, BuildError> {
         let spec = self.spec;
         let url = spec.repository_url.as_str();
-        let one = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--", url, name];
+        let wanted = format!("+{name}:{FETCHED}");
+        let one = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--", url, &wanted];
         let done = self.run(false, &one).await?;
         if done.status.success() || !is_hash(name) {
-            return succeeded(&done, spec).map(|()| "FETCH_HEAD".to_owned());
+            return succeeded(&done, spec).map(|()| FETCHED.to_owned());
         }
         if done.disk_full() {
             return Err(BuildError::DiskFull);
@@ -232,7 +379,7 @@ impl Git<'_, '_> {
         }
         let committed_unix_ms = seconds.parse::<u64>().unwrap_or_default().saturating_mul(1000);
         let short = |text: String| text.chars().take(200).collect();
-        Ok(Commit { hash, subject: short(subject), author: short(author), committed_unix_ms })
+        Ok(Commit { hash, subject: short(subject), author: short(author), committed_unix_ms, branch: String::new() })
     }
 }
 
@@ -283,6 +430,12 @@ fn explain(done: &Outcome, spec: &BuildSpec) -> BuildError {
 }
 
 fn not_found(spec: &BuildSpec) -> BuildError {
+    if spec.git_ref.is_empty() {
+        return BuildError::RefNotFound(format!(
+            "The repository {} has no commit on its default branch. Push one, or name a branch in the settings of the app.",
+            spec.repository_url
+        ));
+    }
     let what = if is_hash(&spec.git_ref) { "commit" } else { "branch or tag" };
     BuildError::RefNotFound(format!(
         "The repository {} has no {what} `{}`. Push it, or change it in the settings of the app.",

@@ -5,19 +5,24 @@
 mod as_user;
 mod build;
 mod command;
+mod compress;
 mod confine;
 mod container;
 mod context;
+mod diagnose;
 mod dockerfile;
 mod error;
 mod git;
+mod inspection;
 mod leftover;
 mod lines;
 mod native;
 mod pack;
+mod packed_tree;
 mod places;
-mod plan;
+mod reading;
 mod secrets;
+mod seen;
 mod size;
 mod source_keys;
 mod store;
@@ -42,9 +47,12 @@ pub use as_user::as_user;
 pub use build::{build, clear_abandoned};
 pub use container::prune_images;
 pub use error::BuildError;
-pub use places::cache_name;
+pub use inspection::{Inspection, inspect_source};
+pub use packed_tree::{clear_trees, has_tree};
+pub use places::{cache_name, repository_name};
+pub use reading::ReadingError;
 pub use store::{Store, TransferError};
-pub use toolchain::{ToolchainError, Toolchains};
+pub use toolchain::{Mirrors, ToolchainError, Toolchains, is_usable};
 pub use unpack::{UnpackError, unpack};
 
 /// Where and as whom builds run.
@@ -60,6 +68,8 @@ pub struct BuildOptions {
     pub trash: Trash,
     /// User and group of everything that runs; `None`: those of the agent.
     pub user: Option<u32>,
+    /// The agent's own binary; its `inspect` subcommand reads repositories.
+    pub program: PathBuf,
     /// `PATH` of everything that runs.
     pub path: OsString,
     /// What the surroundings add, see `inherited_environment`.
@@ -113,7 +123,7 @@ pub fn artifact_path(artifacts: &Path, digest: &str) -> Option<PathBuf> {
 
 /// What of the agent's own environment a build needs to reach the world: proxies, authorities and registries.
 pub fn inherited_environment() -> BTreeMap<String, String> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 18] = [
         "http_proxy",
         "https_proxy",
         "no_proxy",
@@ -127,6 +137,8 @@ pub fn inherited_environment() -> BTreeMap<String, String> {
         "GOPROXY",
         "PIP_INDEX_URL",
         "UV_INDEX_URL",
+        "UV_DEFAULT_INDEX",
+        "GOSUMDB",
         "RUSTUP_HOME",
         "NPM_CONFIG_REGISTRY",
         "npm_config_registry",

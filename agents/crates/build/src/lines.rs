@@ -1,5 +1,7 @@
 //! Bytes of a program's output to lines that a log can keep: whole, valid UTF-8, without control sequences, bounded.
 
+use fairlead_base::excerpt;
+
 /// A longer line is cut into several.
 pub(crate) const LINE_BYTES_MAX: usize = 4096;
 
@@ -37,38 +39,14 @@ impl LineCutter {
     }
 }
 
-/// What a terminal would show of a line: after the last carriage return, without escape sequences (ECMA-48).
+/// Returns a line as a terminal shows it: after the last carriage return, without escape sequences.
 fn clean(bytes: &[u8]) -> String {
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let shown = bytes.rsplit(|byte| *byte == b'\r').find(|part| !part.is_empty()).unwrap_or_default();
-    let mut text = String::with_capacity(shown.len());
-    let decoded = String::from_utf8_lossy(shown);
-    let mut chars = decoded.chars();
-    while let Some(char) = chars.next() {
-        match char {
-            '\u{1b}' => skip_sequence(&mut chars),
-            '\t' => text.push_str("    "),
-            char if char.is_control() => {}
-            char => text.push(char),
-        }
-    }
+    let mut text = excerpt::plain(&String::from_utf8_lossy(shown));
     // Replacement characters take more room than the bytes they stand for.
     text.truncate(text.floor_char_boundary(LINE_BYTES_MAX));
     text
-}
-
-fn skip_sequence(chars: &mut std::str::Chars<'_>) {
-    match chars.next() {
-        // CSI: parameters, then one final byte.
-        Some('[') => {
-            chars.find(|char| ('\u{40}'..='\u{7e}').contains(char));
-        }
-        // OSC: up to BEL or ESC \.
-        Some(']') if chars.find(|char| matches!(char, '\u{7}' | '\u{1b}')) == Some('\u{1b}') => {
-            chars.next();
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -1,173 +1,162 @@
 //! A plan carried out with the runtime's own tools: programs found or fetched, dependencies installed, the app built.
 
+pub(crate) mod reuse;
+mod tools;
+
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, Digest, SHA256};
-use fairlead_model::Step;
+use fairlead_model::{RunFile, Step};
 
 use crate::as_user::as_user;
 use crate::command::{Order, Workshop};
-use crate::plan::{Plan, SITE_COMMAND, Task, Tool, Want, shown};
-use crate::toolchain::{ToolchainError, site_toolchain};
-use crate::version::{Range, Version};
+use crate::diagnose::{Failed, diagnose};
+use crate::toolchain::site_toolchain;
 use crate::{BuildError, places::blocking};
+use fairlead_inspect::{Fallback, Plan, SITE_COMMAND, Task, shown};
 
 /// Caches of former lock files that stay beside the newest.
 const CACHES_MAX: usize = 2;
 
 /// Installs and builds; returns the folder to pack, below the source.
 pub(crate) async fn make(workshop: &mut Workshop<'_>, below: &Path, plan: &mut Plan) -> Result<PathBuf, BuildError> {
-    let folder = workshop.places.source.join(below);
-    tools(workshop, &folder, plan).await?;
-    cargo(workshop, &folder, plan).await?;
-    cache(workshop, &folder, plan).await?;
-    for (task, installs) in
-        plan.install.iter().map(|task| (task, true)).chain(plan.build.iter().map(|task| (task, false)))
-    {
-        run(workshop, &folder, task, installs).await?;
+    let packed = plan.workspace.as_ref().map_or_else(|| below.to_owned(), PathBuf::from);
+    let base = workshop.places.source.join(&packed);
+    let folder = base.join(&plan.folder);
+    workshop.packed.clone_from(&base);
+    let chosen = tools::tools(workshop, plan).await?;
+    cache(workshop, &base, plan).await?;
+    reuse::begin(workshop, &base, plan, &chosen).await?;
+    let place = |task: &Task| if task.in_app { &folder } else { &base };
+    let mut restored = reuse::restore(workshop, plan).await?;
+    let scripts = plan.reuse.as_ref().map_or(&[][..], |reuse| &reuse.scripts);
+    for task in scripts.iter().filter(|_| restored) {
+        run(workshop, place(task), task, &chosen.environment, true).await?;
     }
+    if restored && !scripts.is_empty() {
+        restored = reuse::are_unchanged(workshop).await?;
+    }
+    for task in plan.install.iter().filter(|_| !restored) {
+        run(workshop, place(task), task, &chosen.environment, true).await?;
+    }
+    reuse::installed(workshop).await;
+    for task in &plan.build {
+        run(workshop, place(task), task, &chosen.environment, false).await?;
+    }
+    reuse::built(workshop, plan).await;
     if plan.output.is_empty() {
-        return Ok(below.to_owned());
+        require_server(workshop, &folder, plan)?;
+        write_run_file(workshop, &base, plan).await?;
+        return Ok(packed);
     }
     let candidates = plan.output.clone();
-    let is_site = |output: &String| {
-        std::fs::symlink_metadata(folder.join(output).join("index.html")).is_ok_and(|found| found.is_file())
+    let has_page = |output: &String, page: &str| {
+        std::fs::symlink_metadata(folder.join(output).join(page)).is_ok_and(|found| found.is_file())
     };
-    let output = as_user(workshop.options.user, || candidates.iter().find(|output| is_site(output)).cloned())
-        .map_err(BuildError::server("looking for what the build made"))?;
-    let output = output.ok_or_else(|| {
+    // A single-page app may have its fallback page alone.
+    let is_site = |output: &String| {
+        has_page(output, "index.html") || plan.fallback.pages().iter().any(|page| has_page(output, page))
+    };
+    let find = || {
+        // Some builders name a folder of their own in it, such as `build/prod`.
+        let nested = candidates.iter().filter(|output| *output != ".").filter_map(|output| {
+            let entries = std::fs::read_dir(folder.join(output)).ok()?.flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            let mut sites = names.map(|name| format!("{output}/{name}")).filter(is_site);
+            sites.next().filter(|_| sites.next().is_none())
+        });
+        let output = candidates.iter().find(|output| is_site(output)).cloned().or_else(|| nested.into_iter().next())?;
+        let fallback = plan.fallback.pages().iter().find(|page| has_page(&output, page)).cloned();
+        Some((output, fallback))
+    };
+    let found = as_user(workshop.options.user, find).map_err(BuildError::server("looking for what the build made"))?;
+    let (output, fallback) = found.ok_or_else(|| {
         BuildError::OutputMissing(format!(
             "There is no index.html to serve, neither in {}. Set the output folder in the settings of the app or in fairlead.toml, or add a start script.",
             plan.output.join(" nor in ")
         ))
     })?;
-    if plan.start == SITE_COMMAND {
-        plan.toolchains.push(site_toolchain());
-    }
     workshop.say(Step::Build, format!("The site is the folder {output}."));
-    Ok(if output == "." { below.to_owned() } else { below.join(output) })
-}
-
-/// Makes sure that what the plan wants is there: the server's own where that will do, else of a registry.
-async fn tools(workshop: &mut Workshop<'_>, folder: &Path, plan: &mut Plan) -> Result<(), BuildError> {
-    let (mut node, mut fetched_node) = (None, false);
-    for want in plan.tools.clone() {
-        // Whoever only starts a program needs none of those that build.
-        let needed = plan.runs_with.contains(&want.tool)
-            || plan
-                .install
-                .iter()
-                .chain(&plan.build)
-                .any(|task| task.command.first().is_some_and(|word| uses(word, want.tool)));
-        if !needed {
-            continue;
-        }
-        // A manager of the server's own may not run with another Node than the server's.
-        let foreign = fetched_node && matches!(want.tool, Tool::Npm | Tool::Pnpm | Tool::Yarn);
-        if !foreign && has_own(workshop, folder, &want).await? {
-            continue;
-        }
-        let Some(toolchains) = workshop.options.toolchains.clone() else {
-            return Err(BuildError::Toolchain(format!(
-                "The build needs `{}`, which is not installed on this server. Install it there, then redeploy.",
-                want.tool.name()
-            )));
-        };
-        let (name, version) = toolchains.choose(want.tool, want.version.as_ref(), node).await.map_err(unavailable)?;
-        let because = want.version.map_or(String::new(), |(wanted, file)| format!(", for {wanted} of {file}"));
-        let sentence = format!("Uses {name}{because}.");
-        workshop.say(Step::Build, sentence.clone());
-        plan.sentences.push(sentence);
-        let programs = toolchains.ensure(&name, &workshop.cancel.clone()).await.map_err(unavailable)?;
-        workshop.programs.push(programs);
-        if want.tool == Tool::Node {
-            (node, fetched_node) = (Some(version), true);
-        }
-        if plan.runs_with.contains(&want.tool) {
-            plan.toolchains.push(name);
-        }
+    if plan.start == SITE_COMMAND {
+        add_fallback(workshop, plan, &output, fallback)?;
     }
-    Ok(())
+    Ok(plain(&packed.join(&plan.folder).join(output)))
 }
 
-/// No registry that Fairlead asks has Rust's tools, so the server's own must do; where they will not, that is said before the build.
-async fn cargo(workshop: &mut Workshop<'_>, folder: &Path, plan: &mut Plan) -> Result<(), BuildError> {
-    if plan.install.iter().chain(&plan.build).all(|task| task.command.first().is_none_or(|word| word != "cargo")) {
+/// Fails if the build left no server, so that nobody has to guess it from a crash.
+fn require_server(workshop: &Workshop<'_>, folder: &Path, plan: &Plan) -> Result<(), BuildError> {
+    let Some(server) = &plan.server else { return Ok(()) };
+    let is_there = || {
+        let path = folder.join(&server.file);
+        let endings = ["", ".js", ".mjs", ".cjs", "/index.js", "/index.cjs"];
+        endings.iter().any(|ending| {
+            let mut path = path.clone().into_os_string();
+            path.push(ending);
+            std::fs::metadata(&path).is_ok_and(|found| found.is_file())
+        })
+    };
+    let found =
+        as_user(workshop.options.user, is_there).map_err(BuildError::server("looking for what the build made"))?;
+    if found { Ok(()) } else { Err(BuildError::OutputMissing(server.advice.clone())) }
+}
+
+/// Path without `.` and `..`; what would lead out of the source ends at the source.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir => {
+                plain.pop();
+            }
+            _ => {}
+        }
+        plain
+    })
+}
+
+/// Adds the fallback page that the build left to the command that serves the site.
+fn add_fallback(
+    workshop: &mut Workshop<'_>,
+    plan: &mut Plan,
+    output: &str,
+    fallback: Option<String>,
+) -> Result<(), BuildError> {
+    plan.toolchains.push(site_toolchain(fallback.is_some()));
+    match (fallback, &plan.fallback) {
+        (Some(page), _) => {
+            workshop.say(Step::Build, format!("Paths without a file get its page {page}."));
+            plan.start.extend(["--fallback".to_owned(), page]);
+            Ok(())
+        }
+        (None, Fallback::Required(page)) => Err(BuildError::OutputMissing(format!(
+            "The folder {output} has no page `{page}`, which fairlead.toml names as `site.fallback`. Correct the name, or let the build write that page."
+        ))),
+        (None, Fallback::FirstOf(_)) => Ok(()),
+    }
+}
+
+/// Leaves a note in the artifact for the servers that start it: the folder and the variables of its commands.
+async fn write_run_file(workshop: &Workshop<'_>, base: &Path, plan: &Plan) -> Result<(), BuildError> {
+    let file = RunFile { folder: plan.folder.clone(), environment: plan.environment.clone() };
+    if file == RunFile::default() {
         return Ok(());
     }
-    let order = Order {
-        step: Step::Build,
-        program: "cargo",
-        arguments: &[OsStr::new("--version")],
-        folder,
-        environment: &[],
-        capture: true,
-        secrets: false,
-    };
-    let said = match workshop.run(&order).await {
-        // Not there, or not for this user.
-        Err(BuildError::Command(_)) => None,
-        answer => Some(answer?).filter(|answer| answer.status.success()),
-    };
-    let Some(said) = said else {
-        return Err(BuildError::Toolchain(
-            "This server has no Rust that builds can use: there is no `cargo`, or it lies in somebody's home, as rustup puts it there. Install it for all users (on Debian and Ubuntu: `apt-get install cargo`), then deploy again; or add a Dockerfile where the server has a container engine."
-                .to_owned(),
-        ));
-    };
-    let version = String::from_utf8_lossy(&said.captured);
-    let version: Vec<&str> = version.split_whitespace().take(2).collect();
-    let sentence = format!("Uses the server's {}.", version.join(" "));
-    workshop.say(Step::Build, sentence.clone());
-    plan.sentences.push(sentence);
-    Ok(())
-}
-
-fn uses(program: &str, tool: Tool) -> bool {
-    // The managers are programs of Node.
-    program == tool.name() || (tool == Tool::Node && matches!(program, "npm" | "pnpm" | "yarn"))
-}
-
-fn unavailable(error: ToolchainError) -> BuildError {
-    match error {
-        ToolchainError::Cancelled => BuildError::Cancelled,
-        error => BuildError::Toolchain(error.to_string()),
-    }
-}
-
-/// Whether the server's own program will do: where no version is named, or where its version is within what a package says
-/// that it works with. A file that chooses a version is followed: the next server may have another.
-async fn has_own(workshop: &mut Workshop<'_>, folder: &Path, want: &Want) -> Result<bool, BuildError> {
-    let (path, name) = (workshop.path(), want.tool.name());
-    let found = || {
-        std::env::split_paths(&path)
-            .any(|folder| std::fs::metadata(folder.join(name)).is_ok_and(|found| found.is_file()))
-    };
-    if !as_user(workshop.options.user, found).map_err(BuildError::server("looking for programs"))? {
-        return Ok(false);
-    }
-    let Some((wanted, file)) = &want.version else { return Ok(true) };
-    if !matches!(*file, "go.mod" | "package.json (engines)" | "yarn.lock") {
-        return Ok(false);
-    }
-    let question: &[&str] = if want.tool == Tool::Go { &["env", "GOVERSION"] } else { &["--version"] };
-    let arguments: Vec<&OsStr> = question.iter().map(OsStr::new).collect();
-    let environment = [("GOTOOLCHAIN", "local")];
-    let order = Order {
-        step: Step::Build,
-        program: name,
-        arguments: &arguments,
-        folder,
-        environment: &environment,
-        capture: true,
-        secrets: false,
-    };
-    let said = workshop.run(&order).await?;
-    let said = String::from_utf8_lossy(&said.captured).trim().to_owned();
-    let version = Version::parse(said.strip_prefix("go").unwrap_or(&said));
-    Ok(version.zip(Range::parse(wanted)).is_some_and(|(version, range)| range.has(version)))
+    let (path, user) = (base.join(RunFile::PATH), workshop.options.user);
+    blocking("describing how it starts", move || {
+        as_user(user, || {
+            std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            // A pipe that the build left there would hold up the agent.
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            std::fs::File::create_new(&path)?.write_all(&serde_json::to_vec_pretty(&file)?)
+        })?
+    })
+    .await
 }
 
 /// One cache for one content of the lock file; the oldest are left to go.
@@ -224,7 +213,13 @@ fn hash(file: Option<&Path>) -> std::io::Result<Digest> {
     Ok(hash.finish())
 }
 
-async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: bool) -> Result<(), BuildError> {
+async fn run(
+    workshop: &mut Workshop<'_>,
+    folder: &Path,
+    task: &Task,
+    chosen: &[(&'static str, String)],
+    installs: bool,
+) -> Result<(), BuildError> {
     let words = shown(&task.command);
     workshop.say(Step::Build, format!("$ {words}"));
     let cache = |name: &str| workshop.cache.join(name).to_string_lossy().into_owned();
@@ -244,7 +239,7 @@ async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: 
     ];
     let given = task.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let environment: Vec<(&str, &str)> =
-        caches.iter().map(|(name, path)| (*name, path.as_str())).chain(given).collect();
+        caches.iter().chain(chosen).map(|(name, value)| (*name, value.as_str())).chain(given).collect();
     let Some((program, arguments)) = task.command.split_first() else { return Ok(()) };
     let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
     let order = Order {
@@ -268,6 +263,11 @@ async fn run(workshop: &mut Workshop<'_>, folder: &Path, task: &Task, installs: 
         (None, Some(9)) => "was killed, most likely because the server ran out of memory".to_owned(),
         (None, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
     };
-    let sentence = format!("The command `{words}` {how}. {}", task.advice);
-    Err(if installs { BuildError::Install(sentence) } else { BuildError::Command(sentence) })
+    let was_killed = done.status.signal() == Some(9);
+    let error = diagnose(&Failed { command: &words, how: &how, lines: &done.tail, installs, was_killed });
+    if task.may_fail {
+        workshop.say(Step::Build, format!("{error} The build goes on without it."));
+        return Ok(());
+    }
+    Err(error)
 }

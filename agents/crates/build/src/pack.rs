@@ -1,6 +1,6 @@
 //! A folder to an artifact: the same files make the same bytes, whoever packs them and when.
 //! Owns the order and the attributes of entries. Never follows a link, neither above the folder nor in it, never packs
-//! one that leads outside, and never reads what the build's user may not read.
+//! one that leads outside of the app and the system's programs, and never reads what the build's user may not read.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
@@ -9,20 +9,26 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use fairlead_base::root_view::leads_inside;
 use fairlead_base::{CancellationToken, file};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use tar::{EntryType, Header};
 
 use crate::as_user::as_user;
+use crate::packed_tree::{self, Tee};
 
 /// Fast, and as good as slow levels on JavaScript.
 const LEVEL: i32 = 3;
 /// Folders within folders: each holds a descriptor and a piece of the stack while it is packed.
 pub(crate) const DEPTH_MAX: usize = 128;
+
+/// Takes the bytes of the archive before they are compressed.
+type Copy = Option<SyncSender<Vec<u8>>>;
 
 /// What was packed.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,11 +99,16 @@ impl Order<'_> {
     }
 }
 
-/// Packs a folder into `artifacts/<hex>.tar.zst`. Blocking.
+/// Packs a folder into `artifacts/<hex>.tar.zst`, and writes the release's folder beside it. Blocking.
 pub(crate) fn pack(order: &Order<'_>, artifacts: &Path, name: &str) -> Result<Packed, PackError> {
+    let hex = |packed: &Packed| packed.digest.trim_start_matches("sha256:").to_owned();
+    packed_tree::beside_pack(artifacts, name, |copy| pack_archive(order, artifacts, name, copy), hex)
+}
+
+fn pack_archive(order: &Order<'_>, artifacts: &Path, name: &str, copy: Copy) -> Result<Packed, PackError> {
     // Two builds never share a name; what a crash left is replaced.
     let partial = artifacts.join(format!("{name}.part"));
-    let result = write(order, &partial).and_then(|packed| {
+    let result = write(order, &partial, copy).and_then(|packed| {
         let path = crate::artifact_path(artifacts, &packed.digest)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         fs::rename(&partial, &path)?;
@@ -111,21 +122,21 @@ pub(crate) fn pack(order: &Order<'_>, artifacts: &Path, name: &str) -> Result<Pa
     result
 }
 
-fn write(order: &Order<'_>, partial: &Path) -> Result<Packed, PackError> {
+fn write(order: &Order<'_>, partial: &Path, copy: Copy) -> Result<Packed, PackError> {
     // Opened with the agent's rights: the folder of artifacts is closed to all others.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(partial)?;
-    as_user(order.user, || fill(order, file))?
+    as_user(order.user, || fill(order, file, copy))?
 }
 
-fn fill(order: &Order<'_>, file: File) -> Result<Packed, PackError> {
+fn fill(order: &Order<'_>, file: File, copy: Copy) -> Result<Packed, PackError> {
     let root = open_below(order.trusted, order.below)?;
     let mut encoder = zstd::Encoder::new(Hashing::new(BufWriter::new(file)), LEVEL)?;
     encoder.include_checksum(true)?;
-    let archive = tar::Builder::new(encoder);
+    let archive = tar::Builder::new(Tee::new(encoder, copy));
     let mut packer = Packer { archive, order, bytes: 0, entries: 0, files: 0, left_out: Vec::new() };
     packer.folder(root.as_fd(), Path::new(""), 0)?;
     let Packer { archive, files, left_out, .. } = packer;
-    let hashing = archive.into_inner()?.finish()?;
+    let hashing = archive.into_inner()?.finish().finish()?;
     let (hash, size_bytes) = (hashing.hash, hashing.size_bytes);
     let file = hashing.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.sync_all()?;
@@ -134,7 +145,7 @@ fn fill(order: &Order<'_>, file: File) -> Result<Packed, PackError> {
 }
 
 /// Opens the folder one name at a time: none of them may be a link. Those above it may be closed to reading.
-fn open_below(trusted: &Path, below: &Path) -> Result<OwnedFd, PackError> {
+pub(crate) fn open_below(trusted: &Path, below: &Path) -> Result<OwnedFd, PackError> {
     let pass = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder = openat(CWD, trusted, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(io::Error::from)?;
@@ -152,7 +163,7 @@ fn open_below(trusted: &Path, below: &Path) -> Result<OwnedFd, PackError> {
     Ok(open_folder(folder.as_fd(), OsStr::new("."))?)
 }
 
-fn open_folder(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+pub(crate) fn open_folder(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(parent, name, flags, Mode::empty())?)
 }
@@ -215,7 +226,7 @@ impl<W: Write> Packer<'_, W> {
             FileType::Symlink => {
                 let target = readlinkat(folder, name, Vec::new()).map_err(io::Error::from)?;
                 let target = Path::new(OsStr::from_bytes(target.as_bytes()));
-                if !stays_inside(at, target) {
+                if !stays_inside(at, target) && !leads_inside(target) {
                     let words = format!("{} (a link to {}, outside of the app)", at.display(), target.display());
                     self.left_out.push(words);
                     return Ok(());
@@ -416,7 +427,8 @@ mod tests {
         let second = pack_all(two.path(), artifacts.path(), "b", &cancel).unwrap();
         assert_eq!(first, second);
         assert_eq!(first.files, 2);
-        assert_eq!(fs::read_dir(artifacts.path()).unwrap().count(), 1);
+        let archives = fs::read_dir(artifacts.path()).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_file());
+        assert_eq!(archives.count(), 1);
         fs::write(two.path().join("a.sh"), "A").unwrap();
         assert_ne!(pack_all(two.path(), artifacts.path(), "b", &cancel).unwrap().digest, first.digest);
     }
@@ -430,6 +442,32 @@ mod tests {
         let packed = pack_all(folder.path(), artifacts.path(), "a", &CancellationToken::new()).unwrap();
         assert_eq!(packed.left_out.len(), 2);
         assert!(packed.left_out[0].starts_with("absolute"), "{:?}", packed.left_out);
+    }
+
+    #[test]
+    fn links_of_a_virtual_environment_reach_the_release_and_other_absolute_ones_do_not() {
+        let (folder, artifacts, into) =
+            (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let programs = folder.path().join(".venv/bin");
+        fs::create_dir_all(&programs).unwrap();
+        let kept = [
+            ("python", "/usr/bin/python3"),
+            ("python3", "/runtimes/python@3.13.1/bin/python3"),
+            ("app", "/app/main.py"),
+        ];
+        let left = [("passwd", "/etc/passwd"), ("up", "/usr/../etc/passwd"), ("top", "/app"), ("home", "/home/ada/x")];
+        for (name, target) in kept.iter().chain(&left) {
+            symlink(target, programs.join(name)).unwrap();
+        }
+        let packed = pack_all(folder.path(), artifacts.path(), "a", &CancellationToken::new()).unwrap();
+        assert_eq!(packed.left_out.len(), left.len(), "{:?}", packed.left_out);
+        let (artifact, release) =
+            (crate::artifact_path(artifacts.path(), &packed.digest).unwrap(), into.path().join("r"));
+        crate::unpack(&artifact, &packed.digest, &release).unwrap();
+        for (name, target) in kept {
+            assert_eq!(fs::read_link(release.join(".venv/bin").join(name)).unwrap(), Path::new(target));
+        }
+        assert_eq!(fs::read_dir(release.join(".venv/bin")).unwrap().count(), kept.len());
     }
 
     #[test]

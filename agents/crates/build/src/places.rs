@@ -29,16 +29,26 @@ pub(crate) struct Places {
     pub(crate) keys: PathBuf,
     /// Of the app in one environment, for all its builds: whoever may deploy to another one must not leave anything here.
     pub(crate) cache: PathBuf,
+    /// Holds the app's repository for the same builds. The agent's, and closed: commands of a build could plant settings of git.
+    pub(crate) repository: PathBuf,
 }
 
 impl Places {
     pub(crate) fn new(options: &BuildOptions, spec: &BuildSpec) -> Self {
         let folder = options.builds.join(spec.deployment.as_str());
-        let cache = options.caches.join(cache_name(&spec.app, spec.environment.as_ref()));
-        Self::below(folder, cache)
+        let name = cache_name(&spec.app, spec.environment.as_ref());
+        let repository = options.caches.join(repository_name(&name));
+        Self::below(folder, options.caches.join(name), repository)
     }
 
-    fn below(folder: PathBuf, cache: PathBuf) -> Self {
+    /// Places without a cache that outlives them.
+    pub(crate) fn without_cache(options: &BuildOptions, spec: &BuildSpec) -> Self {
+        let folder = options.builds.join(spec.deployment.as_str());
+        let (cache, repository) = (folder.join("cache"), folder.join("repository"));
+        Self::below(folder, cache, repository)
+    }
+
+    fn below(folder: PathBuf, cache: PathBuf, repository: PathBuf) -> Self {
         let place = |name: &str| folder.join(name);
         Self {
             source: place("source"),
@@ -48,6 +58,7 @@ impl Places {
             shm: place("shm"),
             keys: place("keys"),
             cache,
+            repository,
             folder,
         }
     }
@@ -77,6 +88,11 @@ impl Places {
         !self.folder.starts_with(&bind.at) && !self.cache.starts_with(&bind.at) && bind.at.is_dir()
     }
 
+    /// Folder in which the root file system of a command is put together; the agent's own.
+    pub(crate) fn staging(&self) -> PathBuf {
+        self.folder.join("root")
+    }
+
     /// Folders of the build's user.
     pub(crate) fn own(&self) -> [&Path; 7] {
         [&self.source, &self.home, &self.tmp, &self.var_tmp, &self.shm, &self.keys, &self.cache]
@@ -87,6 +103,7 @@ impl Places {
         trash.set_aside(&self.folder)?;
         if without_cache {
             trash.set_aside(&self.cache)?;
+            trash.set_aside(&self.repository)?;
         }
         let parent = self.folder.parent().ok_or(io::ErrorKind::InvalidInput)?;
         let disk = rustix::fs::statvfs(parent)?;
@@ -98,6 +115,8 @@ impl Places {
         for path in self.own() {
             give(path, 0o700, user)?;
         }
+        give(&self.staging(), 0o700, None)?;
+        give(&self.repository, 0o700, None)?;
         user.map_or(Ok(()), |user| write_passwd(&self.folder.join("passwd"), user, &self.home))
     }
 }
@@ -105,6 +124,11 @@ impl Places {
 /// Names what builds for one environment share, their cache and their user, and builds for no other.
 pub fn cache_name(app: &AppId, environment: Option<&EnvironmentId>) -> String {
     environment.map_or_else(|| app.to_string(), |environment| format!("{app}-{environment}"))
+}
+
+/// Names what holds the repository, beside the cache of this name.
+pub fn repository_name(cache_name: &str) -> String {
+    format!("{cache_name}.git")
 }
 
 /// Makes a folder, unless it is there, with this mode and owner. Never changes what a link leads to.
@@ -153,7 +177,8 @@ mod tests {
         let trash = Trash::new(&fairlead_base::Folders::new(dir.path()).unwrap());
         let folder = dir.path().join("builds/dep_1");
         fs::create_dir(dir.path().join("builds")).unwrap();
-        let places = Places::below(folder.clone(), dir.path().join("caches/app_1"));
+        let places =
+            Places::below(folder.clone(), dir.path().join("caches/app_1"), dir.path().join("caches/app_1.git"));
         fs::create_dir(dir.path().join("caches")).unwrap();
         let root = rustix::process::geteuid().is_root();
         let user = if root { 71_234 } else { rustix::process::geteuid().as_raw() };
@@ -166,11 +191,14 @@ mod tests {
             // Whoever owns it could put a link in the place of one of the others.
             let found = fs::symlink_metadata(&folder).unwrap();
             assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o711));
+            let found = fs::symlink_metadata(&places.repository).unwrap();
+            assert_eq!((found.uid(), found.mode() & 0o777), (rustix::process::geteuid().as_raw(), 0o700));
         }
-        fs::write(places.cache.join("kept"), "").unwrap();
+        let kept = [places.cache.join("kept"), places.repository.join("kept")];
+        kept.iter().for_each(|path| fs::write(path, "").unwrap());
         places.make(&trash, root.then_some(user), false).unwrap();
-        assert!(places.cache.join("kept").exists());
+        assert!(kept.iter().all(|path| path.exists()));
         places.make(&trash, root.then_some(user), true).unwrap();
-        assert!(!places.cache.join("kept").exists());
+        assert!(!kept.iter().any(|path| path.exists()));
     }
 }

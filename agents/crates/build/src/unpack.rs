@@ -4,15 +4,17 @@
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
+use fairlead_base::root_view::leads_inside;
 use fairlead_base::{file, tree};
 use fairlead_model::Failure;
 use tar::EntryType;
 
 use crate::pack::{Bounds, stays_inside};
+use crate::packed_tree;
 
 /// Why there is no folder.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +39,16 @@ pub enum UnpackError {
 }
 
 impl UnpackError {
+    /// Describes the fault of a foreign archive.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Missing | Self::Damaged => "it is damaged or not whole".to_owned(),
+            Self::Refused(why) => why.clone(),
+            Self::DiskFull => "the server's disk is full".to_owned(),
+            Self::Server(source) => source.to_string(),
+        }
+    }
+
     /// The failure as it is reported.
     pub fn failure(&self) -> Failure {
         let code = match self {
@@ -66,6 +78,11 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
     if into.is_dir() {
         return Ok(());
     }
+    match packed_tree::adopt(artifact, into) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {}
+        Err(error) => tracing::warn!(%error, "the folder that was packed can't become the release's; unpacking"),
+    }
     let file = match File::open(artifact) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(UnpackError::Missing),
         file => file?,
@@ -73,7 +90,7 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
     let name =
         into.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?.to_string_lossy().into_owned();
     let partial = into.with_file_name(format!("{name}.partial"));
-    // What a crash left of an earlier attempt.
+    // A crash may have left a part of an earlier attempt.
     tree::remove(&partial)?;
     let result = fill(file, digest, &partial).and_then(|()| {
         // Or a power cut after the rename could leave a whole folder of empty files.
@@ -89,22 +106,25 @@ pub fn unpack(artifact: &Path, digest: &str, into: &Path) -> Result<(), UnpackEr
 }
 
 fn fill(file: File, digest: &str, partial: &Path) -> Result<(), UnpackError> {
-    make_folder(partial, 0o700)?;
     let hashing = Hashing { inner: BufReader::with_capacity(1 << 17, file), hash: Context::new(&SHA256) };
     let mut decoder = zstd::Decoder::with_buffer(io::BufReader::with_capacity(1 << 17, hashing))?;
-    let mut unpacker = Unpacker { root: partial, links: HashSet::new(), bytes: 0, entries: 0, foreign: None };
-    {
-        let mut archive = tar::Archive::new(&mut decoder);
-        for entry in archive.entries()? {
-            unpacker.entry(&mut entry?)?;
-        }
-    }
+    unpack_entries(&mut decoder, partial)?;
     // What follows the archive is part of the digest too.
     io::copy(&mut decoder, &mut io::sink())?;
     let mut hashing = decoder.finish().into_inner();
     io::copy(&mut hashing, &mut io::sink())?;
     let hex: String = hashing.hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     if format!("sha256:{hex}") == digest { Ok(()) } else { Err(UnpackError::Damaged) }
+}
+
+/// Unpacks an archive of ours into a new folder.
+pub(crate) fn unpack_entries(from: impl Read, into: &Path) -> Result<(), UnpackError> {
+    make_folder(into, 0o700)?;
+    let mut unpacker = Unpacker { root: into, links: HashSet::new(), bytes: 0, entries: 0, foreign: None };
+    for entry in tar::Archive::new(from).entries()? {
+        unpacker.entry(&mut entry?)?;
+    }
+    Ok(())
 }
 
 /// How an archive that others made is taken.
@@ -114,19 +134,45 @@ pub(crate) struct Form {
     pub(crate) strip: usize,
     /// More is refused.
     pub(crate) bytes_max: u64,
+    /// Reports whether an entry is wanted, by its path without the leading names.
+    pub(crate) wanted: fn(&Path) -> bool,
+    /// True if a hard link becomes a copy of the file that it names; else it is refused.
+    pub(crate) hard_links: bool,
 }
 
-/// Unpacks an archive of others into `into`, which is made unless it is there. What ours never have is taken too: folders
-/// that are not named, or named twice. Blocking.
+impl Form {
+    /// Everything, without `strip` leading names.
+    pub(crate) fn new(strip: usize, bytes_max: u64) -> Self {
+        Self { strip, bytes_max, wanted: |_| true, hard_links: false }
+    }
+}
+
+/// Unpacks an archive of others into `into`, which is made unless it is there and has no links then. What ours never have is
+/// taken too: folders that are not named, or named twice. Blocking.
 pub(crate) fn unpack_tar(from: impl Read, into: &Path, form: Form) -> Result<(), UnpackError> {
+    unpack_tars([from], into, form)
+}
+
+/// Unpacks archives of others over each other: what one of them has is never written through a link of another.
+pub(crate) fn unpack_tars<R: Read>(
+    archives: impl IntoIterator<Item = R>,
+    into: &Path,
+    form: Form,
+) -> Result<(), UnpackError> {
     if !into.is_dir() {
         make_folder(into, 0o755)?;
     }
     let mut unpacker = Unpacker { root: into, links: HashSet::new(), bytes: 0, entries: 0, foreign: Some(form) };
-    for entry in tar::Archive::new(from).entries()? {
-        unpacker.entry(&mut entry?)?;
+    for archive in archives {
+        for entry in tar::Archive::new(archive).entries()? {
+            unpacker.entry(&mut entry?)?;
+        }
     }
     Ok(())
+}
+
+fn stripped(at: &Path, form: Form) -> PathBuf {
+    at.components().filter(|part| *part != Component::CurDir).skip(form.strip).collect()
 }
 
 struct Unpacker<'a> {
@@ -148,8 +194,8 @@ impl Unpacker<'_> {
             if matches!(entry.header().entry_type(), EntryType::XGlobalHeader) {
                 return Ok(());
             }
-            at = at.components().filter(|part| *part != Component::CurDir).skip(form.strip).collect();
-            if at.as_os_str().is_empty() {
+            at = stripped(&at, form);
+            if at.as_os_str().is_empty() || !(form.wanted)(&at) {
                 return Ok(());
             }
         }
@@ -184,16 +230,38 @@ impl Unpacker<'_> {
                     .custom_flags(libc::O_NOFOLLOW)
                     .open(&path)?;
                 io::copy(entry, &mut file)?;
-                // The umask may have taken some bits away.
-                file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+                set_mode(&file, mode)?;
             }
             EntryType::Symlink => {
                 let target = entry.link_name()?.ok_or_else(|| refused("is a link to nothing", &at))?.into_owned();
-                if !stays_inside(&at, &target) {
+                // Whatever follows one of these as root must not trust what it finds.
+                let leads_inside = self.foreign.is_none() && leads_inside(&target);
+                // Root may follow a foreign link and the links in its target: none of them may lead up again.
+                let is_plain = self.foreign.is_none() || leads_up_first(&target);
+                if !is_plain || (!stays_inside(&at, &target) && !leads_inside) {
                     return Err(refused("is a link that leads outside of the app", &at));
                 }
                 symlink(&target, &path)?;
                 self.links.insert(at);
+            }
+            EntryType::Link if self.foreign.is_some_and(|form| form.hard_links) => {
+                let target = entry.link_name()?.ok_or_else(|| refused("is a link to nothing", &at))?;
+                let target = self.foreign.map(|form| stripped(&target, form)).unwrap_or_default();
+                let behind_link = target.ancestors().any(|part| self.links.contains(part));
+                let plain = target.components().all(|part| matches!(part, Component::Normal(_)));
+                if behind_link || !plain || target.as_os_str().is_empty() {
+                    return Err(refused("is a link that leads outside of the app", &at));
+                }
+                let from = self.root.join(&target);
+                self.bytes = self.bytes.saturating_add(fs::symlink_metadata(&from)?.len());
+                if self.bytes > bytes_max {
+                    return Err(UnpackError::Refused("it is too large".to_owned()));
+                }
+                // `path` is new: nothing is written through a link.
+                if path.symlink_metadata().is_ok() {
+                    return Err(refused("is there twice", &at));
+                }
+                fs::copy(from, &path)?;
             }
             _ => return Err(refused("is neither file, folder nor link", &at)),
         }
@@ -201,9 +269,23 @@ impl Unpacker<'_> {
     }
 }
 
+/// Reports whether a path goes up only at its beginning. Then it means the same by its words as in the file system.
+fn leads_up_first(target: &Path) -> bool {
+    let below = target.components().skip_while(|part| matches!(part, Component::ParentDir | Component::CurDir));
+    below.into_iter().all(|part| part != Component::ParentDir)
+}
+
 fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)?;
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+    set_mode(&File::open(path)?, mode)
+}
+
+/// Gives back the bits that the umask took away. Where it took none, the file system is spared a change for each file.
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    if file.metadata()?.mode() & 0o7777 == mode {
+        return Ok(());
+    }
+    file.set_permissions(PermissionsExt::from_mode(mode))
 }
 
 /// Hashes what is read.
@@ -222,8 +304,6 @@ impl<R: Read> Read for Hashing<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use fairlead_base::CancellationToken;
     use tar::Header;
 
@@ -316,20 +396,22 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             zstd::decode_all(File::open(artifact(dir.path(), entries).0).unwrap()).unwrap()
         };
-        let form = Form { strip: 1, bytes_max: 1000 };
+        let form = Form::new(1, 1000);
         let dir = tempfile::tempdir().unwrap();
         let into = dir.path().join("source");
         let usual =
             [("./a/", Directory, ""), ("./a/", Directory, ""), ("./a/b/c", Regular, "text"), ("a/l", Symlink, "b/c")];
         unpack_tar(tar(&usual).as_slice(), &into, form).unwrap();
         assert_eq!(fs::read_to_string(into.join("l")).unwrap(), "text");
-        let bad: [&[(&str, EntryType, &str)]; 6] = [
+        let bad: [&[(&str, EntryType, &str)]; 7] = [
             &[("a/../../evil", Regular, "x")],
             &[("a/link", Symlink, ".."), ("a/link/evil", Regular, "x")],
             &[("a/d", Symlink, "e"), ("a/d/evil", Regular, "x")],
             &[("a/hard", Link, "/etc/passwd")],
             &[("a/up", Symlink, "../evil")],
             &[("a/big", Regular, &"x".repeat(1001))],
+            // Its words stay in the folder; behind the first link it leads above it.
+            &[("a/b/c/d/up", Symlink, "../../.."), ("a/out", Symlink, "b/c/d/up/../..")],
         ];
         for (index, entries) in bad.into_iter().enumerate() {
             let into = dir.path().join(format!("bad{index}"));
@@ -337,6 +419,12 @@ mod tests {
             assert!(matches!(error, UnpackError::Refused(_)), "{entries:?}: {error:?}");
             assert!(!dir.path().join("evil").exists());
         }
+        // A second archive writes through no link of the first.
+        let (first, second) = ([("a/l", Symlink, "b"), ("a/b/c", Regular, "")], [("a/l/evil", Regular, "x")]);
+        let archives = [tar(&first), tar(&second)];
+        let error = unpack_tars(archives.iter().map(Vec::as_slice), &dir.path().join("both"), form).unwrap_err();
+        assert!(matches!(error, UnpackError::Refused(_)), "{error:?}");
+        assert!(!dir.path().join("both/b/evil").exists());
     }
 
     #[test]

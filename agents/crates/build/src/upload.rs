@@ -37,10 +37,8 @@ pub(crate) async fn fetch(workshop: &mut Workshop<'_>, digest: &str) -> Result<(
         if fetched {
             std::fs::remove_file(&from)?;
         }
-        as_user(user, || {
-            unpack_tar(flate2::read::GzDecoder::new(packed), &into, Form { strip: 0, bytes_max: BYTES_MAX })
-        })
-        .map_err(UnpackError::Server)?
+        as_user(user, || unpack_tar(flate2::read::GzDecoder::new(packed), &into, Form::new(0, BYTES_MAX)))
+            .map_err(UnpackError::Server)?
     });
     let unpacked = unpacked.await.unwrap_or_else(|error| Err(UnpackError::Server(io::Error::other(error))));
     unpacked.map_err(|error| match error {

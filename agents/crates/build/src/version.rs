@@ -1,6 +1,7 @@
 //! Versions and ranges in the words of npm (node-semver), as far as files that choose a runtime use them. Versions that are
 //! not released (`-rc.1`) match nothing but their own name.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// `major.minor.patch`.
@@ -21,6 +22,9 @@ impl fmt::Display for Version {
     }
 }
 
+/// A longer range is a mistake, or an attack on the server's time.
+const RANGE_BYTES_MAX: usize = 500;
+
 /// Which versions will do: alternatives of spans, each from a version up to one that it excludes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Range(Vec<(Version, Version)>);
@@ -31,11 +35,20 @@ const BEGIN: Version = Version(0, 0, 0);
 impl Range {
     /// `None` when it is no range that is known here.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        // A repository or a registry wrote it.
+        if text.len() > RANGE_BYTES_MAX {
+            return None;
+        }
         text.split("||").map(alternative).collect::<Option<Vec<_>>>().map(Self)
     }
 
     pub(crate) fn has(&self, version: Version) -> bool {
         self.0.iter().any(|(from, to)| (*from..*to).contains(&version))
+    }
+
+    /// The lowest version that it may hold.
+    pub(crate) fn lowest(&self) -> Version {
+        self.0.iter().map(|(from, _)| *from).min().unwrap_or(BEGIN)
     }
 
     /// The one version that it is, when it is one.
@@ -45,6 +58,34 @@ impl Range {
             _ => None,
         }
     }
+}
+
+/// Names that Node gave its lines with long support (nodejs/Release).
+const NODE_LINES: [(&str, u64); 11] = [
+    ("argon", 4),
+    ("boron", 6),
+    ("carbon", 8),
+    ("dubnium", 10),
+    ("erbium", 12),
+    ("fermium", 14),
+    ("gallium", 16),
+    ("hydrogen", 18),
+    ("iron", 20),
+    ("jod", 22),
+    ("krypton", 24),
+];
+
+/// Up to four versions near another, lowest first: each the newest of its line.
+pub(crate) fn nearest(versions: &[Version], to: Version, line: fn(Version) -> (u64, u64)) -> Vec<Version> {
+    let mut newest = BTreeMap::new();
+    for version in versions {
+        let known = newest.entry(line(*version)).or_insert(*version);
+        *known = (*known).max(*version);
+    }
+    let lines: Vec<Version> = newest.into_values().collect();
+    let at = lines.partition_point(|version| *version < to);
+    let begin = at.saturating_sub(2).min(lines.len().saturating_sub(4));
+    lines.into_iter().skip(begin).take(4).collect()
 }
 
 fn alternative(text: &str) -> Option<(Version, Version)> {
@@ -68,8 +109,12 @@ fn alternative(text: &str) -> Option<(Version, Version)> {
 fn comparator(text: &str) -> Option<(Version, Version)> {
     let operator = text.find(|char: char| !"<>=^~".contains(char)).unwrap_or(text.len());
     let (operator, rest) = text.split_at(operator);
-    if matches!(rest, "" | "*" | "x" | "latest" | "node" | "lts/*") {
+    if matches!(rest, "" | "*" | "x" | "latest" | "node" | "stable" | "current" | "lts" | "lts/*") {
         return Some((BEGIN, END));
+    }
+    if let Some(name) = rest.strip_prefix("lts/") {
+        let (_, major) = NODE_LINES.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known))?;
+        return Some((Version(major, 0, 0), Version(major + 1, 0, 0)));
     }
     let (numbers, count) = partial(rest)?;
     let version = Version(numbers[0], numbers[1], numbers[2]);
@@ -87,7 +132,9 @@ fn comparator(text: &str) -> Option<(Version, Version)> {
                 [major, ..] => Version(major + 1, 0, 0),
             },
         ),
-        "~" | "~=" | "~>" => (version, after(numbers, count.min(2))),
+        "~" => (version, after(numbers, count.min(2))),
+        // All but the last number stay (PEP 440, and RubyGems).
+        "~=" | "~>" => (version, after(numbers, count.saturating_sub(1).max(1))),
         _ => return None,
     })
 }
@@ -123,8 +170,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_range_that_would_take_long_to_read_is_not_understood() {
+        assert_eq!(Range::parse(&format!(">={}18", " ".repeat(4 << 20))), None);
+        assert!(Range::parse(&format!(">={}18", " ".repeat(400))).is_some());
+    }
+
+    #[test]
     fn ranges_hold_what_npm_says_they_hold() {
-        let rows: [(&str, &[&str], &[&str]); 14] = [
+        let rows: [(&str, &[&str], &[&str]); 17] = [
             ("20", &["20.0.0", "20.99.1"], &["19.9.9", "21.0.0"]),
             ("v20.11", &["20.11.7"], &["20.12.0", "20.10.9"]),
             ("20.11.1", &["20.11.1"], &["20.11.2"]),
@@ -137,6 +190,9 @@ mod tests {
             ("18 - 20", &["18.0.0", "20.9.9"], &["21.0.0"]),
             ("*", &["1.0.0"], &[]),
             ("lts/*", &["22.0.0"], &[]),
+            ("lts/Jod", &["22.9.0"], &["23.0.0", "21.9.9"]),
+            ("~=3.12", &["3.12.0", "3.99.0"], &["3.11.9", "4.0.0"]),
+            ("~=3.12.1", &["3.12.9"], &["3.12.0", "3.13.0"]),
             ("<=1.2", &["1.2.9"], &["1.3.0"]),
             (">20", &["21.0.0"], &["20.9.9"]),
         ];
@@ -149,10 +205,26 @@ mod tests {
                 assert!(!parsed.has(Version::parse(version).unwrap()), "{range} has not {version}");
             }
         }
-        for bad in ["lts/jod", "1.2.3-rc.1", "1.2.3.4", "next", ">=a"] {
+        for bad in ["lts/never", "1.2.3-rc.1", "1.2.3.4", "next", ">=a"] {
             assert_eq!(Range::parse(bad), None, "{bad}");
         }
         assert_eq!(Range::parse("20.11.1").unwrap().only(), Some(Version(20, 11, 1)));
         assert_eq!(Range::parse("20.11").unwrap().only(), None);
+    }
+
+    #[test]
+    fn versions_near_a_request_are_the_newest_of_their_lines() {
+        let all: Vec<Version> = ["18.1.0", "18.20.8", "20.1.0", "20.19.5", "22.1.0", "24.1.0", "26.1.0"]
+            .iter()
+            .map(|text| Version::parse(text).unwrap())
+            .collect();
+        let near = |to: &str| {
+            let found = nearest(&all, Version::parse(to).unwrap(), |version| (version.0, 0));
+            found.iter().map(Version::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(near("999"), "20.19.5 22.1.0 24.1.0 26.1.0");
+        assert_eq!(near("4"), "18.20.8 20.19.5 22.1.0 24.1.0");
+        assert_eq!(near("22.99"), "20.19.5 22.1.0 24.1.0 26.1.0");
+        assert_eq!(nearest(&[], Version(1, 0, 0), |version| (version.0, 0)), []);
     }
 }

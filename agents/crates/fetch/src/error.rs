@@ -52,6 +52,17 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// Host that did not give what was asked for.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Connection { host, .. }
+            | Self::Status { host, .. }
+            | Self::TooLarge { host, .. }
+            | Self::Digest { host } => Some(host),
+            _ => None,
+        }
+    }
+
     /// Whether another attempt may do better: the network's own moods, not refusals.
     pub fn is_passing(&self) -> bool {
         match self {

@@ -1,27 +1,32 @@
-//! What registries say of a program: which versions there are, where the package lies and what its digest is.
-//! Owns their addresses and forms; believes no version that could leave a folder.
+//! Package registries: versions of a program, where its package lies and what its digest is. Owns their addresses and forms;
+//! believes no version that could leave a folder.
 
 use std::collections::BTreeMap;
 
-use fairlead_fetch::{Digest, Receive, resolve};
+use fairlead_fetch::{Digest, FetchError, Receive, resolve};
 use serde::Deserialize;
 
-use super::{ToolchainError, Toolchains, fetch};
-use crate::plan::Tool;
+use super::{ToolchainError, Toolchains, fetch, label};
 use crate::version::{Range, Version};
+use fairlead_inspect::Tool;
 
-pub(super) const NPM: &str = "https://registry.npmjs.org";
-/// What PyPI says of uv.
-const UV: &str = "https://pypi.org/pypi/uv/json";
-const GO: &str = "https://proxy.golang.org";
 /// Metadata of npm is large where there are many versions.
 const METADATA_BYTES_MAX: u64 = 64 << 20;
+/// Form of a package index in JSON (PEP 691).
+const SIMPLE: &str = "application/vnd.pypi.simple.v1+json";
 
-/// A package to fetch.
+/// A toolchain to fetch.
 #[derive(Debug)]
 pub(super) struct Package {
-    pub(super) url: String,
-    pub(super) digest: Proof,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// One archive of it.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Tried in turn.
+    pub(super) urls: Vec<String>,
+    pub(super) proof: Proof,
 }
 
 /// What proves that it is whole.
@@ -42,6 +47,8 @@ struct NpmPackage {
 struct NpmVersion {
     dist: NpmDist,
     #[serde(default)]
+    bin: serde_json::Value,
+    #[serde(default)]
     engines: serde_json::Value,
     #[serde(default)]
     deprecated: serde_json::Value,
@@ -55,15 +62,36 @@ struct NpmDist {
 }
 
 #[derive(Debug, Deserialize)]
-struct PypiProject {
-    releases: BTreeMap<String, Vec<PypiFile>>,
+struct Index {
+    files: Vec<IndexFile>,
 }
 
 #[derive(Debug, Deserialize)]
-struct PypiFile {
+struct IndexFile {
     filename: String,
     url: String,
-    digests: BTreeMap<String, String>,
+    hashes: BTreeMap<String, String>,
+    /// A reason, or whether.
+    #[serde(default)]
+    yanked: serde_json::Value,
+}
+
+impl IndexFile {
+    /// Version of a wheel or a source distribution of uv.
+    fn version(&self) -> Option<Version> {
+        let rest = self.filename.strip_prefix("uv-")?;
+        Version::parse(rest.strip_suffix(".tar.gz").or_else(|| rest.split('-').next())?)
+    }
+
+    fn is_yanked(&self) -> bool {
+        !matches!(self.yanked, serde_json::Value::Null | serde_json::Value::Bool(false))
+    }
+
+    fn piece(&self, index: &str) -> Option<Piece> {
+        let digest = Digest::sha256(self.hashes.get("sha256")?)?;
+        // A mirror may name its files from where its answer lies.
+        Some(Piece { urls: vec![resolve(index, &self.url)], proof: Proof::Digest(digest) })
+    }
 }
 
 /// The machine's name in Rust to that of npm, of wheels and of Go.
@@ -75,36 +103,45 @@ fn architecture() -> Option<(&'static str, &'static str, &'static str)> {
     }
 }
 
+/// The first pnpm whose npm package is only a wrapper, with the program in a package for each machine.
+const PNPM_NATIVE: u64 = 12;
+/// The first yarn that is not in the npm package `yarn`.
+const YARN_BERRY: u64 = 2;
+
 impl Toolchains {
-    /// The newest version that will do. For Node only lines with long support, which have even numbers, unless none will do.
-    pub(super) async fn newest(
-        &self,
-        tool: Tool,
-        range: &Range,
-        node: Option<Version>,
-    ) -> Result<Option<Version>, ToolchainError> {
-        let versions: Vec<Version> = match tool {
+    /// Every version that can be had. With `node`: those that run on it.
+    pub(super) async fn versions(&self, tool: Tool, node: Option<Version>) -> Result<Vec<Version>, ToolchainError> {
+        match tool {
             Tool::Go => {
                 let suffix = format!(".linux-{}", architecture().ok_or_else(|| foreign(tool))?.2);
-                let list = self.text(tool, &format!("{GO}/golang.org/toolchain/@v/list")).await?;
+                let list = self.text(tool, &format!("{}/golang.org/toolchain/@v/list", self.mirrors.go)).await?;
                 let version = |line: &str| Version::parse(line.strip_prefix("v0.0.1-go")?.strip_suffix(&suffix)?);
-                list.lines().filter_map(version).collect()
+                Ok(list.lines().filter_map(version).collect())
             }
-            Tool::Uv => self.pypi(tool).await?.releases.keys().filter_map(|name| Version::parse(name)).collect(),
+            Tool::Uv => {
+                let (_, files) = self.index(tool).await?;
+                let usable = files.iter().filter(|file| !file.is_yanked() && is_wheel(file));
+                Ok(usable.filter_map(IndexFile::version).collect())
+            }
+            Tool::Python => self.python_versions().await,
             _ => {
-                let package = self.npm(tool).await?;
-                let usable = |(name, version): (String, NpmVersion)| {
-                    let engine = version.engines.get("node").and_then(|range| Range::parse(range.as_str()?));
-                    let runs = engine.zip(node).is_none_or(|(engine, node)| engine.has(node));
-                    (runs && version.deprecated.is_null()).then(|| Version::parse(&name)).flatten()
-                };
-                package.versions.into_iter().filter_map(usable).collect()
+                let mut found = Vec::new();
+                for name in names(tool)? {
+                    let package = self.npm(tool, &name).await?;
+                    let usable = |(text, version): (String, NpmVersion)| {
+                        let engine = version.engines.get("node").and_then(|range| Range::parse(range.as_str()?));
+                        let runs = engine.zip(node).is_none_or(|(engine, node)| engine.has(node));
+                        // Early packages of Node unpack the program when they are installed.
+                        let whole =
+                            tool != Tool::Node || version.bin.get("node").is_some_and(|path| path == "bin/node");
+                        (runs && whole && version.deprecated.is_null()).then(|| Version::parse(&text)).flatten()
+                    };
+                    let of_name = |version: &Version| package_name(tool, *version).is_ok_and(|known| known == name);
+                    found.extend(package.versions.into_iter().filter_map(usable).filter(of_name));
+                }
+                Ok(found)
             }
-        };
-        let mut fitting: Vec<Version> = versions.into_iter().filter(|version| range.has(*version)).collect();
-        fitting.sort_unstable();
-        let supported = fitting.iter().rev().find(|version| tool != Tool::Node || version.0 % 2 == 0);
-        Ok(supported.or(fitting.last()).copied())
+        }
     }
 
     /// Where one version lies.
@@ -112,62 +149,76 @@ impl Toolchains {
         let missing = || {
             ToolchainError::Unknown(format!(
                 "There is no {} {version} for this server. Choose a version that is published.",
-                tool.name()
+                label(tool)
             ))
         };
         match tool {
+            Tool::Python => self.python_package(version).await,
             Tool::Go => {
                 let name = format!("v0.0.1-go{version}.linux-{}", architecture().ok_or_else(|| foreign(tool))?.2);
-                let looked_up = format!("{GO}/sumdb/sum.golang.org/lookup/golang.org/toolchain@{name}");
-                let text = self.text(tool, &looked_up).await?;
+                let looked_up = format!("{}/lookup/golang.org/toolchain@{name}", self.mirrors.go_sums);
+                let text = self.text_if_present(tool, &looked_up).await?.ok_or_else(missing)?;
                 let prefix = format!("golang.org/toolchain {name} ");
                 let sum = text.lines().find_map(|line| line.strip_prefix(&prefix)).ok_or_else(missing)?;
-                let url = format!("{GO}/golang.org/toolchain/@v/{name}.zip");
-                Ok(Package { url, digest: Proof::GoSum(sum.to_owned()) })
+                let url = format!("{}/golang.org/toolchain/@v/{name}.zip", self.mirrors.go);
+                Ok(Package { pieces: vec![Piece { urls: vec![url], proof: Proof::GoSum(sum.to_owned()) }] })
             }
             Tool::Uv => {
-                let machine = architecture().ok_or_else(|| foreign(tool))?.1;
-                let wheel = |file: &PypiFile| {
-                    file.filename.ends_with(".whl")
-                        && file.filename.contains("manylinux")
-                        && file.filename.contains(machine)
-                };
-                let mut project = self.pypi(tool).await?;
-                let release = project.releases.remove(&version.to_string()).ok_or_else(missing)?;
-                let file = release.into_iter().find(wheel).ok_or_else(missing)?;
-                let digest = file.digests.get("sha256").and_then(|hex| Digest::sha256(hex)).ok_or_else(missing)?;
-                // A mirror may name its files from where its answer lies.
-                Ok(Package { url: resolve(UV, &file.url), digest: Proof::Digest(digest) })
+                let (index, files) = self.index(tool).await?;
+                let file = files.iter().find(|file| is_wheel(file) && file.version() == Some(version));
+                let piece = file.and_then(|file| file.piece(&index)).ok_or_else(missing)?;
+                Ok(Package { pieces: vec![piece] })
             }
             _ => {
-                let mut package = self.npm(tool).await?;
-                let dist = package.versions.remove(&version.to_string()).ok_or_else(missing)?.dist;
-                // Without a strong digest nothing says that it is whole.
-                let digest = Digest::integrity(&dist.integrity).ok_or_else(missing)?;
-                Ok(Package { url: dist.tarball, digest: Proof::Digest(digest) })
+                let mut pieces = vec![self.npm_piece(tool, &package_name(tool, version)?, version).await?];
+                if tool == Tool::Pnpm && version.0 >= PNPM_NATIVE {
+                    let machine = architecture().ok_or_else(|| foreign(tool))?.0;
+                    pieces.push(self.npm_piece(tool, &format!("@pnpm%2fexe.linux-{machine}"), version).await?);
+                }
+                Ok(Package { pieces })
             }
         }
     }
 
-    async fn npm(&self, tool: Tool) -> Result<NpmPackage, ToolchainError> {
-        let machine = architecture().ok_or_else(|| foreign(tool))?.0;
-        let name = match tool {
-            Tool::Node => format!("node-linux-{machine}"),
-            Tool::Bun => format!("@oven%2fbun-linux-{}", if machine == "arm64" { "aarch64" } else { machine }),
-            Tool::Deno => format!("@deno%2flinux-{machine}-glibc"),
-            _ => tool.name().to_owned(),
-        };
-        let url = format!("{}/{name}", self.npm_registry);
+    /// Newest version of uv's source distribution, and where it lies.
+    pub(super) async fn uv_source(&self) -> Result<(Version, Piece), ToolchainError> {
+        let (index, files) = self.index(Tool::Python).await?;
+        let sources = files.iter().filter(|file| file.filename.ends_with(".tar.gz") && !file.is_yanked());
+        let newest = sources.filter_map(|file| Some((file.version()?, file))).max_by_key(|(version, _)| *version);
+        newest.and_then(|(version, file)| Some((version, file.piece(&index)?))).ok_or_else(|| ToolchainError::Package {
+            name: "python".to_owned(),
+            why: "the package index has no source distribution of uv".to_owned(),
+        })
+    }
+
+    async fn npm_piece(&self, tool: Tool, name: &str, version: Version) -> Result<Piece, ToolchainError> {
+        let dist = self.npm(tool, name).await?.versions.remove(&version.to_string()).map(|version| version.dist);
+        // Without a strong digest nothing says that it is whole.
+        let found = dist.and_then(|dist| Some((Digest::integrity(&dist.integrity)?, dist.tarball)));
+        let (digest, url) = found.ok_or_else(|| {
+            ToolchainError::Unknown(format!(
+                "There is no {} {version} for this server. Choose a version that is published.",
+                label(tool)
+            ))
+        })?;
+        Ok(Piece { urls: vec![url], proof: Proof::Digest(digest) })
+    }
+
+    async fn npm(&self, tool: Tool, name: &str) -> Result<NpmPackage, ToolchainError> {
+        let url = format!("{}/{name}", self.mirrors.npm);
         let what = Receive { url: &url, token: "", bytes_max: METADATA_BYTES_MAX };
         // The short form, which has all that installers need.
         let bytes = self.client.bytes(what, "application/vnd.npm.install-v1+json").await.map_err(fetch(tool.name()))?;
         read(tool, &bytes)
     }
 
-    async fn pypi(&self, tool: Tool) -> Result<PypiProject, ToolchainError> {
-        let what = Receive { url: UV, token: "", bytes_max: METADATA_BYTES_MAX };
-        let bytes = self.client.bytes(what, "application/json").await.map_err(fetch(tool.name()))?;
-        read(tool, &bytes)
+    /// Files of uv, and the address that theirs are relative to.
+    async fn index(&self, tool: Tool) -> Result<(String, Vec<IndexFile>), ToolchainError> {
+        let url = format!("{}/uv/", self.mirrors.pypi);
+        let what = Receive { url: &url, token: "", bytes_max: METADATA_BYTES_MAX };
+        let bytes = self.client.bytes(what, SIMPLE).await.map_err(fetch(tool.name()))?;
+        let index: Index = read(tool, &bytes)?;
+        Ok((url, index.files))
     }
 
     async fn text(&self, tool: Tool, url: &str) -> Result<String, ToolchainError> {
@@ -175,6 +226,40 @@ impl Toolchains {
         let bytes = self.client.bytes(what, "*/*").await.map_err(fetch(tool.name()))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+
+    /// `None`: the source says that there is no such thing.
+    pub(super) async fn text_if_present(&self, tool: Tool, url: &str) -> Result<Option<String>, ToolchainError> {
+        match self.text(tool, url).await {
+            Err(ToolchainError::Fetch { source: FetchError::Status { status: 404 | 410, .. }, .. }) => Ok(None),
+            text => text.map(Some),
+        }
+    }
+}
+
+fn is_wheel(file: &IndexFile) -> bool {
+    let machine = architecture().map_or("", |(_, machine, _)| machine);
+    !machine.is_empty()
+        && file.filename.ends_with(".whl")
+        && file.filename.contains("manylinux")
+        && file.filename.contains(machine)
+}
+
+/// Packages of npm that together have every version.
+fn names(tool: Tool) -> Result<Vec<String>, ToolchainError> {
+    let mut names = vec![package_name(tool, Version(0, 0, 0))?, package_name(tool, Version(u64::MAX, 0, 0))?];
+    names.dedup();
+    Ok(names)
+}
+
+fn package_name(tool: Tool, version: Version) -> Result<String, ToolchainError> {
+    let machine = architecture().ok_or_else(|| foreign(tool))?.0;
+    Ok(match tool {
+        Tool::Node => format!("node-linux-{machine}"),
+        Tool::Bun => format!("@oven%2fbun-linux-{}", if machine == "arm64" { "aarch64" } else { machine }),
+        Tool::Deno => format!("@deno%2flinux-{machine}-glibc"),
+        Tool::Yarn if version.0 >= YARN_BERRY => "@yarnpkg%2fcli-dist".to_owned(),
+        _ => tool.name().to_owned(),
+    })
 }
 
 fn read<T: serde::de::DeserializeOwned>(tool: Tool, bytes: &[u8]) -> Result<T, ToolchainError> {
@@ -184,10 +269,10 @@ fn read<T: serde::de::DeserializeOwned>(tool: Tool, bytes: &[u8]) -> Result<T, T
     })
 }
 
-fn foreign(tool: Tool) -> ToolchainError {
+pub(super) fn foreign(tool: Tool) -> ToolchainError {
     ToolchainError::Unknown(format!(
         "No registry has {} for this server's kind of processor ({}). Install it on the server.",
-        tool.name(),
+        label(tool),
         std::env::consts::ARCH
     ))
 }

@@ -124,6 +124,29 @@ async fn a_dockerfile_becomes_an_image_that_is_saved_by_its_content_and_loads_ag
     server.fails(&absent, "build.container_failed", "could not be pulled").await;
 }
 
+#[tokio::test]
+async fn a_dockerfile_gets_the_variables_that_it_declares() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let docker = Docker::start().await;
+    let (host, mut server) = (GitHost::start(), Server::new());
+    server.options.engine = Some(docker.engine.clone());
+    let dockerfile = "FROM scratch\nCOPY busybox /bin/busybox\nCOPY busybox /bin/sh\nENV PATH=/bin\n\
+        ARG VITE_API=none\nARG FAIRLEAD_GIT_BRANCH\n\
+        RUN echo \"api=$VITE_API branch=$FAIRLEAD_GIT_BRANCH other=$OTHER\"\nCMD [\"/bin/busybox\"]\n";
+    host.repository("arguments.git", &[("Dockerfile", dockerfile)]).copy("/bin/busybox", "busybox");
+    let set = [("VITE_API", "https://a.example/?b=c&d=%20e"), ("OTHER", "x")];
+    let variables = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let mut ears = Ears::default();
+    let made = server.build(&BuildSpec { variables, ..spec(host.url("arguments.git"), "main") }, &mut ears).await;
+    made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+    let wanted = "api=https://a.example/?b=c&d=%20e branch=main other=";
+    assert!(ears.lines.iter().any(|line| line == wanted), "{:#?}", ears.lines);
+    let told = "Variables given as build arguments: FAIRLEAD_GIT_BRANCH, VITE_API.";
+    assert!(ears.lines.iter().any(|line| line == told), "{:#?}", ears.lines);
+}
+
 /// Builds as an engine does when it need not ask registries.
 async fn build_with_local_images(docker: &Docker, dockerfile: &str) -> bool {
     use fairlead_engine::bollard::{body_full, query_parameters::BuildImageOptionsBuilder};

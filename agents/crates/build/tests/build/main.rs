@@ -3,9 +3,13 @@
 
 mod confinement;
 mod containers;
+mod inspections;
+mod kept_repository;
+mod reuse;
 mod runtimes;
 mod sources;
 mod support;
+mod view;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -67,7 +71,10 @@ fn own_user() -> u32 {
 
 impl Server {
     fn new() -> Self {
-        let parent = std::env::var(FOLDER).map_or_else(|_| std::env::temp_dir(), PathBuf::from);
+        Self::below(&std::env::var(FOLDER).map_or_else(|_| std::env::temp_dir(), PathBuf::from))
+    }
+
+    fn below(parent: &std::path::Path) -> Self {
         let folder = tempfile::Builder::new().prefix("fl").tempdir_in(parent).unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let folders = Folders::new(folder.path()).unwrap();
@@ -78,6 +85,7 @@ impl Server {
             caches: folders.caches(),
             trash: Trash::new(&folders),
             user: rustix::process::geteuid().is_root().then(own_user),
+            program: env!("CARGO_BIN_EXE_fairlead-test-inspect").into(),
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
             limits: usual_limits(4 << 30),
@@ -98,6 +106,13 @@ impl Server {
         let result = build(spec, &self.options, ears, cancel).await;
         assert_eq!(std::fs::read_dir(&self.options.builds).unwrap().count(), 0, "the working folder is gone");
         result
+    }
+
+    /// Removes what former builds made, with the folders for releases of this server.
+    fn forget_artifacts(&self) {
+        for entry in self.options.artifacts.read_dir().unwrap() {
+            fairlead_base::tree::remove(&entry.unwrap().path()).unwrap();
+        }
     }
 
     async fn fails(&self, spec: &BuildSpec, code: &str, words: &str) -> Ears {
@@ -129,6 +144,7 @@ fn spec(url: String, git_ref: &str) -> BuildSpec {
         limits: fairlead_model::BuildLimits::default(),
         secrets: None,
         credentials: None,
+        variables: BTreeMap::new(),
     }
 }
 
@@ -187,10 +203,78 @@ async fn branches_tags_and_commits_are_found_wherever_they_are() {
         assert_eq!(&made.commit.unwrap().hash, hash, "{wanted}");
     }
     let absent = "0123456789".repeat(4);
-    server.options.artifacts.read_dir().unwrap().for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
+    server.forget_artifacts();
     server.fails(&spec(host.url("app.git"), "nowhere"), "build.ref_not_found", "no branch or tag `nowhere`").await;
     server.fails(&spec(host.url("app.git"), &absent), "build.ref_not_found", "no commit").await;
     server.fails(&spec(host.url("app.git"), "--upload-pack=x"), "build.ref_not_found", "not the name").await;
+}
+
+#[tokio::test]
+async fn without_a_ref_the_branch_is_the_repositorys_default() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let repository = host.repository("trunk.git", &[("package.json", "{}"), ("index.js", "1")]);
+    repository.git(&["branch", "-m", "trunk"]);
+    repository.git(&["tag", "v1"]);
+    let mut ears = Ears::default();
+    let commit = server.build(&spec(host.url("trunk.git"), ""), &mut ears).await.unwrap().commit.unwrap();
+    assert_eq!((commit.hash, commit.branch.as_str()), (repository.git(&["rev-parse", "HEAD"]), "trunk"));
+    assert!(ears.lines.iter().any(|line| line.contains("branch trunk (the repository's default)")), "{:?}", ears.lines);
+    let tagged = server.build(&spec(host.url("trunk.git"), "v1"), &mut Ears::default()).await.unwrap();
+    assert_eq!(tagged.commit.unwrap().branch, "", "a tag is no branch");
+    server.forget_artifacts();
+
+    let empty = host.repository("empty.git", &[("README", "x")]);
+    empty.git(&["symbolic-ref", "HEAD", "refs/heads/nothing"]);
+    server.fails(&spec(host.url("empty.git"), ""), "build.ref_not_found", "no commit on its default branch").await;
+}
+
+/// A write to a pipe that nobody reads never ends.
+#[tokio::test]
+async fn a_pipe_in_the_place_of_the_agents_note_holds_up_no_build() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let package =
+        r#"{"name":"a","scripts":{"build":"mkdir -p ../.fairlead && mkfifo ../.fairlead/run.json"},"main":"a.js"}"#;
+    host.repository(
+        "app.git",
+        &[("package.json", r#"{"workspaces":["a"]}"#), ("a/package.json", package), ("a/a.js", "")],
+    );
+    let spec = BuildSpec { root_folder: "a".into(), ..spec(host.url("app.git"), "main") };
+    let mut ears = Ears::default();
+    let made = server.build(&spec, &mut ears).await;
+    made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+}
+
+#[tokio::test]
+async fn build_commands_see_the_variables_of_the_build_and_its_commit_and_git_sees_none() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let script = "const fs = require('fs'); fs.writeFileSync('seen.json', JSON.stringify(process.env));";
+    let package = r#"{"name":"a","version":"1.0.0","scripts":{"build":"node build.js"},"main":"a.js"}"#;
+    let files = [("package.json", package), ("package-lock.json", LOCK), ("build.js", script), ("a.js", "")];
+    host.repository("app.git", &files);
+    let set = [
+        ("VITE_API", "https://api.example/?a=$HOME b"),
+        ("CI", "false"),
+        ("PATH", "/nowhere"),
+        ("NODE_ENV", "production"),
+        ("FAIRLEAD_APP", "shop"),
+        // With it, git would trace every command.
+        ("GIT_TRACE", "1"),
+    ];
+    let variables = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let mut ears = Ears::default();
+    let made = server.build(&BuildSpec { variables, ..spec(host.url("app.git"), "main") }, &mut ears).await;
+    let made = made.unwrap_or_else(|error| panic!("{error}\n{}", ears.lines.join("\n")));
+    let folder = server.folder.path().join("releases/app");
+    let artifact = artifact_path(&server.options.artifacts, &made.artifact.digest).unwrap();
+    unpack(&artifact, &made.artifact.digest, &folder).unwrap();
+    let seen: BTreeMap<String, String> =
+        serde_json::from_slice(&std::fs::read(folder.join("seen.json")).unwrap()).unwrap();
+    assert_eq!(seen["VITE_API"], "https://api.example/?a=$HOME b");
+    assert_eq!((seen["CI"].as_str(), seen["FAIRLEAD_APP"].as_str()), ("false", "shop"));
+    assert!(!seen["PATH"].starts_with("/nowhere") && !seen.contains_key("PORT"));
+    let commit = made.commit.unwrap();
+    assert_eq!((&seen["FAIRLEAD_GIT_COMMIT"], seen["FAIRLEAD_GIT_BRANCH"].as_str()), (&commit.hash, "main"));
+    assert!(!ears.lines.iter().any(|line| line.contains("trace: ")), "{:?}", ears.lines);
 }
 
 #[tokio::test]
@@ -211,13 +295,14 @@ async fn every_failure_has_its_sentence_and_leaves_no_artifact() {
     );
     repository.link("out", "/etc");
     repository.commit("Link", &[]);
-    server.fails(&spec(host.url("app.git"), "main"), "build.not_detected", "looks for package.json").await;
+    server.fails(&spec(host.url("app.git"), "main"), "build.not_detected", "but in `web`").await;
     for root in ["nope", "../..", "out", "/etc"] {
         let spec = BuildSpec { root_folder: root.into(), ..spec(host.url("app.git"), "main") };
         server.fails(&spec, "build.root_folder_missing", "root folder").await;
     }
     let spec = BuildSpec { root_folder: "web".into(), ..spec(host.url("app.git"), "main") };
-    let ears = server.fails(&spec, "build.command_failed", "The command `npm run build` failed with exit code 1").await;
+    let ears =
+        server.fails(&spec, "build.module_missing", "failed with exit code 1: `Error: Cannot find module '").await;
     assert!(ears.lines.iter().any(|line| line.contains("Cannot find module")), "{:#?}", ears.lines);
     assert_eq!(ears.steps.last(), Some(&("build", StepState::Failed)));
 }
@@ -228,8 +313,9 @@ type Wrong<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
 /// Files of an app, what fails, and how it is told.
 #[tokio::test]
 async fn what_is_wrong_with_an_app_is_told_by_name() {
-    let (host, server) = (GitHost::start(), Server::new());
-    let rows: [Wrong<'_>; 7] = [
+    let (host, mut server) = (GitHost::start(), Server::new());
+    server.options.environment = fairlead_build::inherited_environment();
+    let rows: [Wrong<'_>; 9] = [
         ("manifest", &[("fairlead.toml", "[bulid]")], "build.manifest_invalid", "unknown field `bulid`"),
         (
             "lock",
@@ -238,10 +324,39 @@ async fn what_is_wrong_with_an_app_is_told_by_name() {
                 ("package-lock.json", LOCK),
                 ("a.js", ""),
             ],
-            "build.install_failed",
-            "lock file and package.json do not match",
+            "build.lock_outdated",
+            "from lock file`. The lock file does not match: run `npm install`",
+        ),
+        (
+            "host",
+            &[
+                ("package.json", r#"{"dependencies":{"x":"https://nowhere.invalid/x.tgz"},"main":"a.js"}"#),
+                (".npmrc", "fetch-retries=0"),
+                ("a.js", ""),
+            ],
+            "build.network_failed",
+            "does not reach `nowhere.invalid`",
+        ),
+        (
+            "variable",
+            &[
+                ("package.json", r#"{"scripts":{"build":"node build.js"},"main":"build.js"}"#),
+                ("build.js", "throw new Error('Missing required environment variable: API_KEY')"),
+            ],
+            "build.variable_missing",
+            "needs the variable `API_KEY`",
         ),
         ("output", &[("package.json", r#"{"scripts":{"build":"node -v"}}"#)], "build.output_missing", "output folder"),
+        (
+            "server",
+            &[
+                ("package.json", r#"{"scripts":{"build":"node -v"},"dependencies":{"@sveltejs/kit":"file:kit"}}"#),
+                ("kit/package.json", r#"{"name":"@sveltejs/kit","version":"1.0.0"}"#),
+                ("svelte.config.js", "import adapter from '@sveltejs/adapter-vercel';"),
+            ],
+            "build.output_missing",
+            "produced no `build`, the server to start. @sveltejs/adapter-vercel builds for another host",
+        ),
         (
             "runtime",
             &[("bun.lock", ""), ("package.json", r#"{"packageManager":"bun@1.4.5"}"#), ("index.ts", "")],
@@ -254,12 +369,6 @@ async fn what_is_wrong_with_an_app_is_told_by_name() {
             &[("fairlead.toml", "[build]\nbuild = 'no-such-program x'\n"), ("index.html", "")],
             "build.command_failed",
             "`no-such-program`, which is not installed",
-        ),
-        (
-            "shell",
-            &[("fairlead.toml", "[run]\nstart = 'a; b'\n"), ("index.html", "")],
-            "build.manifest_invalid",
-            "needs a shell",
         ),
     ];
     for (name, files, code, words) in rows {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fairlead_base::CancellationToken;
-use fairlead_build::{Toolchains, artifact_path, inherited_environment, unpack};
+use fairlead_build::{Mirrors, Toolchains, artifact_path, inherited_environment, unpack};
 
 use super::*;
 
@@ -13,7 +13,7 @@ impl Server {
         let folder = self.folder.path().join("toolchains");
         let client = fairlead_fetch::Client::new(None).unwrap();
         let agent = std::env::current_exe().unwrap();
-        self.options.toolchains = Some(Toolchains::new(folder, agent, client, ""));
+        self.options.toolchains = Some(Toolchains::new(folder, agent, client, Mirrors::default()));
         // As the agent does: tools that bring their own authorities learn here whom this server trusts.
         self.options.environment = inherited_environment();
         self
@@ -35,11 +35,16 @@ impl Server {
     fn started(&self, made: &BuildOutcome, folder: &Path) -> String {
         let toolchains = self.folder.path().join("toolchains");
         let own = made.artifact.manifest.toolchains.iter().map(|name| toolchains.join(name).join("bin"));
-        let path = std::env::join_paths(own.chain(std::env::split_paths(&self.options.path))).unwrap();
+        let venv = folder.join(".venv/bin");
+        let path = std::env::join_paths([venv].into_iter().chain(own).chain(std::env::split_paths(&self.options.path)));
+        let path = path.unwrap();
+        let run = std::fs::read(folder.join(fairlead_model::RunFile::PATH)).ok();
+        let run = run.and_then(|bytes| fairlead_model::RunFile::parse(&bytes)).unwrap_or_default();
         let words = &made.artifact.command;
         let program = if words[0].contains('/') { folder.join(&words[0]) } else { words[0].clone().into() };
         let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(folder).env_clear().env("PATH", path).env("HOME", self.folder.path());
+        command.envs(run.environment);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -64,7 +69,7 @@ async fn a_node_of_the_apps_choice_with_pnpm_installs_and_runs() {
     let mut ears = Ears::default();
     let failure = server.build(&spec(host.url("future"), "main"), &mut ears).await.unwrap_err().failure();
     assert_eq!(failure.code, "build.toolchain_missing");
-    assert!(failure.message.contains("no node 999 of package.json (engines)"), "{}", failure.message);
+    assert!(failure.message.contains("no Node 999 of package.json (engines)"), "{}", failure.message);
 }
 
 /// Uses the kernel features that build tools need: threads, child processes, shared memory, a native program of a package.
@@ -143,7 +148,7 @@ async fn python_gets_its_packages_into_the_artifact_by_uv() {
         [("requirements.txt", "iniconfig==2.0.0\n"), ("main.py", "import iniconfig; print(iniconfig.__name__)\n")];
     let (made, folder, _) = server.made(&host, "python", &files).await;
     assert_eq!(made.artifact.runtime, "python");
-    assert!(folder.join(".fairlead/packages/iniconfig").is_dir());
+    assert!(folder.join(".venv/bin/python").is_symlink());
     assert_eq!(server.started(&made, &folder), "iniconfig");
 }
 
@@ -153,7 +158,7 @@ async fn go_builds_one_program() {
     let main = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"from go\") }\n";
     let (made, folder, _) =
         server.made(&host, "go", &[("go.mod", "module example.com/a\n\ngo 1.21\n"), ("main.go", main)]).await;
-    assert_eq!(made.artifact.command, [".fairlead/bin/app"]);
+    assert_eq!(made.artifact.command, [".fairlead/bin/a"]);
     assert_eq!(server.started(&made, &folder), "from go");
 }
 
@@ -190,6 +195,34 @@ async fn a_site_is_packed_alone_and_served_by_the_agent() {
 }
 
 #[tokio::test]
+async fn a_site_gets_compressed_files_and_the_fallback_page_that_its_build_left() {
+    let (host, server) = (GitHost::start(), Server::new().with_toolchains());
+    let script = "export const words = 'again and again';\n".repeat(100);
+    let files = [("index.html", "home"), ("200.html", "app"), ("app.js", &script), ("style.css", "a {}")];
+    let (made, folder, ears) = server.made(&host, "site", &files).await;
+    assert_eq!(made.artifact.command, ["fairlead-agent", "static", ".", "--fallback", "200.html"]);
+    assert_eq!(made.artifact.manifest.toolchains, ["site@2"]);
+    let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    assert_eq!(names, ["200.html", "app.js", "app.js.br", "app.js.gz", "app.js.zst", "index.html", "style.css"]);
+    assert_eq!(zstd::decode_all(std::fs::File::open(folder.join("app.js.zst")).unwrap()).unwrap(), script.as_bytes());
+    let said = ["Paths without a file get its page 200.html.", "Compressed 1 files with Brotli, zstd and gzip."];
+    assert!(said.iter().all(|said| ears.lines.iter().any(|line| line == said)), "{:?}", ears.lines);
+    let again = server.made(&host, "again", &files).await.0;
+    assert_eq!(again.artifact.digest, made.artifact.digest);
+    let manifest = |page: &str| format!("[site]\nfallback = {page}\n");
+    let off = server.made(&host, "off", &[files[0], files[1], ("fairlead.toml", &manifest("false"))]).await.0;
+    assert_eq!(off.artifact.command, ["fairlead-agent", "static", "."]);
+    host.repository("absent.git", &[files[0], ("fairlead.toml", &manifest("\"app.html\""))]);
+    let spec = spec(host.url("absent.git"), "main");
+    Server::new()
+        .with_toolchains()
+        .fails(&spec, "build.output_missing", "no page `app.html`, which fairlead.toml names")
+        .await;
+}
+
+#[tokio::test]
 async fn rust_is_built_by_the_servers_own_cargo_and_one_that_builds_cant_use_is_told_before() {
     let (host, mut server) = (GitHost::start(), Server::new());
     host.repository("rust.git", &[("Cargo.toml", "[package]\nname = \"hello\"\nversion = \"0.1.0\"\n")]);
@@ -218,4 +251,27 @@ async fn rust_is_built_by_the_servers_own_cargo_and_one_that_builds_cant_use_is_
     assert_eq!((made.artifact.runtime.as_str(), made.artifact.command), ("rust", vec![".fairlead/bin/hello".into()]));
     let told = &made.artifact.manifest.plan;
     assert!(told.iter().any(|sentence| sentence == "Uses the server's cargo 1.90.0."), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_holds_copies_of_its_imports_is_packed_without_node_modules() {
+    let (host, server) = (GitHost::start(), Server::new());
+    let files = [
+        ("package.json", r#"{"scripts":{"build":"node build.js"},"dependencies":{"nuxt":"file:framework"}}"#),
+        ("framework/package.json", r#"{"name":"nuxt","version":"4.0.0","main":"x.js"}"#),
+        ("framework/x.js", ""),
+        (
+            "build.js",
+            "require.resolve('nuxt'); const fs = require('fs'); fs.mkdirSync('.output/server/node_modules/kept', { recursive: true });\
+             fs.writeFileSync('.output/server/index.mjs', 'console.log(1)');\
+             fs.writeFileSync('.output/server/node_modules/kept/x.js', '');",
+        ),
+    ];
+    let (made, folder, ears) = server.made(&host, "nuxt.git", &files).await;
+    assert_eq!(made.artifact.command, ["node", ".output/server/index.mjs"], "{:#?}", ears.lines);
+    assert!(folder.join(".output/server/node_modules/kept/x.js").is_file());
+    assert!(!folder.join("node_modules").exists());
+    let kept = [files.as_slice(), &[("fairlead.toml", "[build]\nprune = false\n")]].concat();
+    let (_, folder, _) = server.made(&host, "kept.git", &kept).await;
+    assert!(folder.join("node_modules").is_dir());
 }

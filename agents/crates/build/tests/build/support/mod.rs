@@ -1,14 +1,19 @@
 //! A git host on loopback (git http-backend behind a CGI host of a few lines) and repositories to clone from it.
 
+mod large_files;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Serves every repository below a folder; lives as long as the test's process.
 pub(crate) struct GitHost {
     pub(crate) address: SocketAddr,
     root: tempfile::TempDir,
+    sent_bytes: Arc<AtomicU64>,
 }
 
 impl GitHost {
@@ -17,13 +22,20 @@ impl GitHost {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let folder = root.path().to_owned();
+        let sent_bytes = Arc::new(AtomicU64::new(0));
+        let sent = Arc::clone(&sent_bytes);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let folder = folder.clone();
-                std::thread::spawn(move || answer(&stream.unwrap(), &folder));
+                let (folder, sent) = (folder.clone(), Arc::clone(&sent));
+                std::thread::spawn(move || answer(&stream.unwrap(), &folder, &sent));
             }
         });
-        Self { address, root }
+        Self { address, root, sent_bytes }
+    }
+
+    /// Bytes that the host has sent since the last call: objects, refs and large files.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.sent_bytes.swap(0, Ordering::Relaxed)
     }
 
     /// Repositories whose names begin so are for whoever logs in as `ada` with `open-sesame`.
@@ -36,6 +48,11 @@ impl GitHost {
 
     pub(crate) fn url(&self, name: &str) -> String {
         format!("http://{}/{name}", self.address)
+    }
+
+    /// A repository that is there.
+    pub(crate) fn reopen(&self, name: &str) -> Repository {
+        Repository { folder: self.root.path().join(name) }
     }
 
     /// A repository with one commit of these files on `main`.
@@ -76,9 +93,17 @@ impl Repository {
     pub(crate) fn submodule(&self, name: &str, url: &str, hash: &str) {
         let text = format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = {url}\n");
         std::fs::write(self.folder.join(".gitmodules"), text).unwrap();
+        // Or the next commit would take it for removed.
+        std::fs::create_dir_all(self.folder.join(name)).unwrap();
         self.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{hash},{name}")]);
         self.git(&["add", ".gitmodules"]);
         self.git(&["commit", "--quiet", "-m", "Submodule"]);
+    }
+
+    /// Commits a file that the host's git-lfs keeps: the repository holds a pointer to it.
+    pub(crate) fn large_file(&self, name: &str, bytes: &[u8]) {
+        let pointer = large_files::keep(self.folder.parent().unwrap(), bytes);
+        self.commit("Large file", &[(name, &pointer), (".gitattributes", &format!("{name} filter=lfs -text\n"))]);
     }
 
     pub(crate) fn link(&self, name: &str, target: &str) {
@@ -99,7 +124,7 @@ impl Repository {
 }
 
 /// One request by CGI (RFC 3875).
-fn answer(stream: &TcpStream, root: &Path) {
+fn answer(stream: &TcpStream, root: &Path, sent_bytes: &AtomicU64) {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     if reader.read_line(&mut line).unwrap_or_default() == 0 {
@@ -125,6 +150,12 @@ fn answer(stream: &TcpStream, root: &Path) {
         stream
             .write_all(b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"git\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             .ok();
+        return;
+    }
+    if let Some(answer) = large_files::answer(root, path, header("host"), &body) {
+        sent_bytes.fetch_add(answer.len() as u64, Ordering::Relaxed);
+        let mut stream = stream;
+        stream.write_all(&answer).ok();
         return;
     }
     let mut child = Command::new("git")
@@ -156,6 +187,7 @@ fn answer(stream: &TcpStream, root: &Path) {
     let status = text.strip_prefix("Status: ").map_or("200 OK", |rest| rest.lines().next().unwrap());
     let mut answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\n").into_bytes();
     answer.extend_from_slice(&output);
+    sent_bytes.fetch_add(answer.len() as u64, Ordering::Relaxed);
     let mut stream = stream;
     stream.write_all(&answer).ok();
 }

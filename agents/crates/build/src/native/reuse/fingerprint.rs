@@ -1,0 +1,299 @@
+//! Digests that say whether an install would do the same again, and whether anything changed what it left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, FileType};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{Context, SHA256, digest};
+use fairlead_inspect::Cache;
+use rustix::fs::{Mode, OFlags};
+use serde_json::{Map, Value};
+
+/// Folder of installed packages.
+pub(super) const MODULES: &str = "node_modules";
+/// Maximum number of entries that are looked at; with more, dependencies are installed anew each time.
+const ENTRIES_MAX: usize = 500_000;
+/// Maximum length of their paths together, for the agent's memory.
+const PATH_BYTES_MAX: usize = 64 << 20;
+/// Maximum size of a package.json that is parsed.
+const MANIFEST_BYTES_MAX: u64 = 4 << 20;
+
+/// Files in any folder that package managers read, beside package.json.
+const INPUTS: [&str; 11] = [
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "bun.lock",
+    "bun.lockb",
+    "bunfig.toml",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    "yarn.lock",
+];
+/// Folders that they read as a whole.
+const INPUT_FOLDERS: [&str; 2] = [".yarn", "patches"];
+/// Files that run code of the app during an install.
+const CODE: [&str; 4] = [".pnpmfile.cjs", ".pnpmfile.mjs", "pnpmfile.js", "binding.gyp"];
+/// Scripts of a package that run during an install.
+const SCRIPTS: [&str; 9] = [
+    "preinstall",
+    "install",
+    "postinstall",
+    "prepublish",
+    "preprepare",
+    "prepare",
+    "postprepare",
+    "dependencies",
+    "pnpm:devPreinstall",
+];
+/// Packages whose install scripts look at the machine and at other packages, and at nothing of the app.
+const INDEPENDENT: [&str; 23] = [
+    "@biomejs/biome",
+    "@nestjs/core",
+    "@parcel/watcher",
+    "@sentry/cli",
+    "@swc/core",
+    "bcrypt",
+    "better-sqlite3",
+    "bufferutil",
+    "canvas",
+    "core-js",
+    "core-js-pure",
+    "es5-ext",
+    "esbuild",
+    "fsevents",
+    "lmdb",
+    "msgpackr-extract",
+    "protobufjs",
+    "sharp",
+    "sqlite3",
+    "unrs-resolver",
+    "utf-8-validate",
+    "vue-demi",
+    "workerd",
+];
+/// Maximum size of all inputs of an install together.
+const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// Inputs of an install.
+pub(super) struct Install<'a> {
+    /// Folder of the repository.
+    pub(super) source: &'a Path,
+    /// Number of packages whose install scripts the build runs itself.
+    pub(super) packages_with_scripts: usize,
+    pub(super) commands: String,
+}
+
+/// Digest of settings that any tool of a build may read: versions, variables and the like.
+pub(super) fn settings_key(settings: &[String]) -> String {
+    let mut hash = Context::new(&SHA256);
+    settings.iter().for_each(|setting| add(&mut hash, setting.as_bytes()));
+    short(hash)
+}
+
+/// Digest of all that an install reads; `None` if that can't be told.
+pub(super) fn install_key(install: &Install<'_>, settings: &str) -> io::Result<Option<String>> {
+    let mut inputs = Vec::new();
+    let (mut is_known, mut with_scripts, mut bytes_left) = (true, 0, INPUT_BYTES_MAX);
+    let is_whole = visit(install.source, |below, kind| {
+        let name = below.file_name().unwrap_or_default().to_string_lossy();
+        let is_in_folder = below.components().any(|part| INPUT_FOLDERS.iter().any(|name| part.as_os_str() == *name));
+        is_known &= !CODE.contains(&name.as_ref()) && name != MODULES;
+        if kind.is_dir() {
+            return Ok(name != ".git");
+        }
+        let is_manifest = name == "package.json";
+        if is_manifest || is_in_folder || INPUTS.contains(&name.as_ref()) || name.ends_with(".patch") {
+            let bytes_max = if is_manifest { bytes_left.min(MANIFEST_BYTES_MAX) } else { bytes_left };
+            let Some(text) = read(&install.source.join(below), bytes_max)?.filter(|_| is_known) else {
+                is_known = false;
+                return Ok(true);
+            };
+            bytes_left -= text.len() as u64;
+            if is_manifest {
+                match serde_json::from_slice::<Map<String, Value>>(&text) {
+                    Ok(package) => {
+                        is_known &= !has_local_dependency(&package);
+                        with_scripts += usize::from(has_install_script(&package));
+                    }
+                    Err(_) => is_known = false,
+                }
+            }
+            inputs.push((below.to_owned(), digest(&SHA256, &text)));
+        }
+        Ok(true)
+    })?;
+    if !is_whole || !is_known || with_scripts != install.packages_with_scripts {
+        return Ok(None);
+    }
+    inputs.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut hash = Context::new(&SHA256);
+    add(&mut hash, settings.as_bytes());
+    add(&mut hash, install.commands.as_bytes());
+    for (path, content) in inputs {
+        add(&mut hash, path.as_os_str().as_bytes());
+        add(&mut hash, content.as_ref());
+    }
+    Ok(Some(short(hash)))
+}
+
+fn has_install_script(package: &Map<String, Value>) -> bool {
+    let scripts = package.get("scripts").and_then(Value::as_object);
+    scripts.is_some_and(|scripts| SCRIPTS.iter().any(|name| scripts.contains_key(*name)))
+}
+
+/// True if a dependency is a folder or an archive, whose files may change without a change of its version.
+fn has_local_dependency(package: &Map<String, Value>) -> bool {
+    let lists = ["dependencies", "devDependencies", "optionalDependencies", "resolutions", "overrides", "pnpm"];
+    package.contains_key("dependenciesMeta") || lists.iter().filter_map(|list| package.get(*list)).any(names_local)
+}
+
+/// True if a version of this list, which may nest others, is a path.
+fn names_local(list: &Value) -> bool {
+    match list {
+        Value::String(range) => {
+            let kinds = ["file:", "link:", "portal:", "exec:", ".", "/", "~/"];
+            kinds.iter().any(|kind| range.starts_with(kind))
+        }
+        Value::Object(lists) => lists.values().any(names_local),
+        Value::Array(lists) => lists.iter().any(names_local),
+        _ => false,
+    }
+}
+
+/// Reads a file; `None` if it is larger than `bytes_max` or not a regular one, such as a pipe that a build put in its place.
+fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => return Ok(None),
+        opened => File::from(opened?),
+    };
+    if !opened.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut content = Vec::new();
+    opened.take(bytes_max + 1).read_to_end(&mut content)?;
+    Ok((content.len() as u64 <= bytes_max).then_some(content))
+}
+
+/// Files of installed packages, to the last change of each: its time of change and its inode tell also of one that keeps size and
+/// date.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    files: BTreeMap<PathBuf, [u64; 5]>,
+    folders: BTreeSet<PathBuf>,
+}
+
+impl Snapshot {
+    /// Reads the folders below `base` without those of `caches`.
+    pub(super) fn of(base: &Path, folders: &[PathBuf], caches: &[Cache]) -> io::Result<Result<Self, Unusable>> {
+        let (mut snapshot, mut unusable) = (Self { files: BTreeMap::new(), folders: BTreeSet::new() }, None);
+        for folder in folders {
+            let is_whole = visit(&base.join(folder), |below, kind| {
+                let path = folder.join(below);
+                if caches.iter().any(|cache| path == Path::new(&cache.folder)) {
+                    return Ok(false);
+                }
+                if kind.is_dir() {
+                    snapshot.folders.insert(path);
+                    return Ok(true);
+                }
+                let found = fs::symlink_metadata(base.join(&path))?;
+                if kind.is_file() && !is_independent(base, &path)? {
+                    unusable = Some(Unusable::InstallScript(path.clone()));
+                }
+                let changed = [found.ctime(), found.ctime_nsec()].map(i64::cast_unsigned);
+                let state = [found.mode().into(), found.ino(), found.size(), changed[0], changed[1]];
+                snapshot.files.insert(path, state);
+                Ok(true)
+            })?;
+            if !is_whole {
+                return Ok(Err(Unusable::Large));
+            }
+        }
+        Ok(unusable.map_or(Ok(snapshot), Err))
+    }
+
+    /// Lists what `later` has more, the outermost folders and files.
+    pub(super) fn added<'a>(&'a self, later: &'a Self) -> Vec<&'a Path> {
+        let mut added: Vec<&Path> = later.folders.difference(&self.folders).map(PathBuf::as_path).collect();
+        added.extend(later.files.keys().filter(|path| !self.files.contains_key(*path)).map(PathBuf::as_path));
+        added.sort();
+        added.dedup_by(|path, before| path.starts_with(before));
+        added
+    }
+
+    /// Returns a file that `later` lacks or has otherwise.
+    pub(super) fn changed(&self, later: &Self) -> Option<&Path> {
+        self.files.iter().find(|(path, state)| later.files.get(*path) != Some(state)).map(|(path, _)| path.as_path())
+    }
+}
+
+/// Reason why installed packages are not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// The install script of this package.json may read files of the app.
+    InstallScript(PathBuf),
+    /// The build changed this file.
+    Changed(PathBuf),
+    Large,
+}
+
+/// False for the package.json of a package whose install script may read files of the app, as that of Prisma's client does.
+fn is_independent(base: &Path, path: &Path) -> io::Result<bool> {
+    let mut names = path.iter().rev().map(|name| name.to_string_lossy());
+    if names.next().is_none_or(|name| name != "package.json") {
+        return Ok(true);
+    }
+    let Some(mut name) = names.next().map(std::borrow::Cow::into_owned) else { return Ok(true) };
+    let mut above = names.next().unwrap_or_default();
+    if above.starts_with('@') {
+        name = format!("{above}/{name}");
+        above = names.next().unwrap_or_default();
+    }
+    if above != MODULES || INDEPENDENT.contains(&name.as_str()) {
+        return Ok(true);
+    }
+    let Some(text) = read(&base.join(path), MANIFEST_BYTES_MAX)? else { return Ok(false) };
+    let Ok(package) = serde_json::from_slice::<Map<String, Value>>(&text) else { return Ok(true) };
+    let scripts = package.get("scripts").and_then(Value::as_object);
+    let runs = |scripts: &Map<String, Value>| {
+        ["preinstall", "install", "postinstall"].iter().any(|script| scripts.contains_key(*script))
+    };
+    Ok(!scripts.is_some_and(runs))
+}
+
+/// Visits all below a folder and never follows a link; the visitor says whether to go into a folder. Returns false if there are
+/// too many entries.
+pub(super) fn visit(root: &Path, mut visitor: impl FnMut(&Path, FileType) -> io::Result<bool>) -> io::Result<bool> {
+    let (mut left, mut count, mut path_bytes) = (vec![PathBuf::new()], 0, 0);
+    while let Some(below) = left.pop() {
+        for entry in fs::read_dir(root.join(&below))? {
+            let entry = entry?;
+            let (path, kind) = (below.join(entry.file_name()), entry.file_type()?);
+            count += 1;
+            path_bytes += path.as_os_str().len();
+            if count > ENTRIES_MAX || path_bytes > PATH_BYTES_MAX {
+                return Ok(false);
+            }
+            if visitor(&path, kind)? && kind.is_dir() {
+                left.push(path);
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn add(hash: &mut Context, bytes: &[u8]) {
+    hash.update(&(bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+fn short(hash: Context) -> String {
+    hash.finish().as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
