@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairlead_build::{Mirrors, is_usable};
 
 /// Fairlead's agent: runs the apps of one server and the proxy in front of them.
 #[derive(Debug, Parser)]
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Say what works and what does not on this machine.
     Check(CheckArgs),
+    /// Print the build plan of a folder as JSON, without running anything.
+    Inspect(InspectArgs),
     /// Serve a folder of files over HTTP on the port that PORT names, as static sites are.
     Static(StaticArgs),
     /// Say whether this program could take over as the agent of this server.
@@ -47,6 +50,8 @@ pub(crate) struct RunArgs {
     pub(crate) data: PathBuf,
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
+    #[command(flatten)]
+    pub(crate) mirrors: MirrorArgs,
     /// Where Prometheus may ask for the proxy's numbers, for example 127.0.0.1:9464; nowhere unless given.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
@@ -62,6 +67,48 @@ pub(crate) struct RunArgs {
     /// How long an agent on trial must stay known to the control plane, which tests shorten.
     #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) proof_seconds: u64,
+}
+
+/// Mirrors that runtimes are fetched from (docs/running.md).
+#[derive(Debug, Default, Args)]
+pub(crate) struct MirrorArgs {
+    /// npm registry, for Node, Bun, Deno and package managers.
+    #[arg(long, value_name = "URL", env = "FAIRLEAD_MIRROR_NPM", value_parser = mirror)]
+    pub(crate) mirror_npm: Option<String>,
+    /// Python package index with JSON responses (PEP 691), for uv and the list of Python builds.
+    #[arg(long, value_name = "URL", env = "FAIRLEAD_MIRROR_PYPI", value_parser = mirror)]
+    pub(crate) mirror_pypi: Option<String>,
+    /// Python builds in the layout of the releases of python-build-standalone.
+    #[arg(long, value_name = "URL", env = "FAIRLEAD_MIRROR_PYTHON", value_parser = mirror)]
+    pub(crate) mirror_python: Option<String>,
+    /// Go module proxy, which also serves the checksum database.
+    #[arg(long, value_name = "URL", env = "FAIRLEAD_MIRROR_GO", value_parser = mirror)]
+    pub(crate) mirror_go: Option<String>,
+    /// Rust's distribution server.
+    #[arg(long, value_name = "URL", env = "FAIRLEAD_MIRROR_RUST", value_parser = mirror)]
+    pub(crate) mirror_rust: Option<String>,
+}
+
+impl MirrorArgs {
+    /// Those given, else those of package managers' variables, else the publishers.
+    pub(crate) fn or_of_variables(self, variable: impl Fn(&str) -> Option<String>) -> Mirrors {
+        let mirrors = Mirrors::from_variables(variable);
+        let mirrors = self.mirror_go.iter().fold(mirrors, |mirrors, proxy| mirrors.with_go(proxy));
+        Mirrors {
+            npm: self.mirror_npm.unwrap_or(mirrors.npm),
+            pypi: self.mirror_pypi.unwrap_or(mirrors.pypi),
+            python: self.mirror_python.map_or(mirrors.python, |mirror| vec![mirror]),
+            rust: self.mirror_rust.unwrap_or(mirrors.rust),
+            ..mirrors
+        }
+    }
+}
+
+fn mirror(text: &str) -> Result<String, String> {
+    if is_usable(text) {
+        return Ok(text.trim_end_matches('/').to_owned());
+    }
+    Err("use https without a password; plain http is for this machine only".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -157,6 +204,22 @@ pub(crate) struct GuardArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Root of the repository.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) source: PathBuf,
+    /// App's folder in the repository, relative to its root.
+    #[arg(long, value_name = "FOLDER", default_value = "")]
+    pub(crate) root_folder: String,
+    /// Plan for a server that has a container engine.
+    #[arg(long)]
+    pub(crate) engine: bool,
+    /// Request of the agent itself, whose answer is JSON for it.
+    #[arg(long, value_name = "JSON", hide = true, conflicts_with_all = ["root_folder", "engine"])]
+    pub(crate) request: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct StaticArgs {
     /// The folder.
     #[arg(value_name = "DIR")]
@@ -164,6 +227,9 @@ pub(crate) struct StaticArgs {
     /// The port on this machine's own address, instead of the one that PORT names.
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
+    /// Page of the folder that answers navigation to paths without a file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fallback: Option<PathBuf>,
 }
 
 #[cfg(test)]
@@ -179,5 +245,26 @@ mod tests {
         let Command::Run(run) = cli.command else { panic!("not run") };
         assert_eq!(run.listen.https, ["127.0.0.1:4443".parse().unwrap()]);
         assert_eq!(run.listen.http, ["[::]:80".parse().unwrap()]);
+    }
+
+    #[test]
+    fn a_mirror_goes_before_what_package_managers_are_told() {
+        let run = |words: &[&str]| {
+            let cli = Cli::try_parse_from(["fairlead-agent", "run", "--data", "/tmp/x"].iter().chain(words))?;
+            let Command::Run(run) = cli.command else { panic!("not run") };
+            Ok::<_, clap::Error>(run.mirrors)
+        };
+        let words = ["--mirror-npm", "https://a.example.com/npm/", "--mirror-go", "http://127.0.0.1:81"];
+        let variable = |name: &str| {
+            let known = ["npm_config_registry", "RUSTUP_DIST_SERVER"].contains(&name);
+            known.then(|| format!("https://{}.example.com", name.replace('_', "-")))
+        };
+        let found = run(&words).unwrap().or_of_variables(variable);
+        assert_eq!(found.npm, "https://a.example.com/npm");
+        assert_eq!(found.go_sums, "http://127.0.0.1:81/sumdb/sum.golang.org");
+        assert_eq!(found.rust, "https://RUSTUP-DIST-SERVER.example.com");
+        assert_eq!(found.pypi, Mirrors::default().pypi);
+        let error = run(&["--mirror-rust", "https://user:word@a.example.com"]).unwrap_err().to_string();
+        assert!(error.contains("use https without a password"), "{error}");
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod empty;
 mod enrol;
+mod inspect;
 
 use std::error::Error;
 use std::io::BufRead;
@@ -16,6 +17,7 @@ pub(crate) use bench::bench;
 pub(crate) use check::check;
 pub(crate) use empty::{Emptied, empty};
 pub(crate) use enrol::enrol;
+pub(crate) use inspect::inspect;
 
 /// What a subcommand ends with; the error is printed with its causes.
 pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
@@ -45,7 +47,7 @@ pub(crate) fn serve_static(args: StaticArgs) -> Outcome {
         let shutdown = fairlead_base::shutdown::on_signal()?;
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
         tokio::select! {
-            served = fairlead_site::serve(&args.folder, address) => served?,
+            served = fairlead_site::serve(&args.folder, args.fallback.as_deref(), address) => served?,
             () = shutdown.cancelled() => {}
         }
         Ok(ExitCode::SUCCESS)

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Enrol(args) => command::enrol(args),
         Command::Bench(args) => command::bench(args),
         Command::Check(args) => command::check(args),
+        Command::Inspect(args) => command::inspect(args),
         Command::Static(args) => command::serve_static(args),
         Command::Trial(args) => upgrade::trial(args),
         Command::Guard(args) => upgrade::guard(args),

@@ -9,6 +9,7 @@ mod disk;
 mod engine;
 mod frame;
 mod images;
+mod inspections;
 mod loads;
 mod local_state;
 mod logs;
@@ -37,7 +38,7 @@ use fairlead_link::{AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState};
 use fairlead_network::AppNetwork;
 use fairlead_proxy::{DrainOrder, KeeperOptions, ProxyKeeper};
-use fairlead_runtime::{Identities, Isolation, Runtime, RuntimeOptions, RuntimeOutput};
+use fairlead_runtime::{Identities, Isolation, LayerBounds, Runtime, RuntimeOptions, RuntimeOutput};
 use fairlead_secret::{SealingKey, SealingKeyError};
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
@@ -54,6 +55,7 @@ use benchmarks::Benchmarks;
 use builds::Builds;
 use certificates::Certificates;
 use disk::Disk;
+use inspections::{Inspections, cleared_after};
 pub(crate) use local_state::LocalState;
 use logs::LogCollector;
 use reconciler::{Reconciler, Sources};
@@ -152,9 +154,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
 
     let fetching = fairlead_fetch::Client::new(ca_file.as_deref())?;
     let environment = fairlead_build::inherited_environment();
-    let registry = ["npm_config_registry", "NPM_CONFIG_REGISTRY"].iter().find_map(|name| environment.get(*name));
-    let registry = registry.map_or("", String::as_str);
-    let toolchains = Toolchains::new(folders.toolchains(), program.clone(), fetching.clone(), registry);
+    let mirrors = args.mirrors.or_of_variables(|name| std::env::var(name).ok());
+    let toolchains = Toolchains::new(folders.toolchains(), program.clone(), fetching.clone(), mirrors);
     let store = Store::new(fetching, &control_url, ends.transfer_token.clone());
     let unsent = tokio::spawn(unsent::send_all(folders.artifacts(), store.clone()));
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
@@ -167,6 +168,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         ports: INSTANCE_PORTS,
         path: path.clone(),
         isolation,
+        layer_bounds: LayerBounds::default(),
         identities: identities.clone(),
         sealing: sealing.clone(),
         prepare: Arc::new(ArtifactReleases {
@@ -224,23 +226,27 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
         caches: folders.caches(),
         trash: trash.clone(),
         user: None,
+        // An agent that was replaced on the disk still starts its own kind.
+        program: "/proc/self/exe".into(),
         path,
         environment,
         limits: fairlead_build::usual_limits(host_memory_bytes),
         cgroups: build_groups,
         network: build_network,
-        toolchains: Some(toolchains),
+        toolchains: Some(toolchains.clone()),
         engine: Some(engine.clone()),
         image_owner: fairlead_runtime::owner(&folders),
         store: Some(store),
         sealing: Some(sealing.clone()),
         redactor: None,
     };
-    let clearing = tokio::spawn(clear_abandoned_builds(options.clone(), saved.clone()));
+    let (clearing, cleared) = cleared_after(clear_abandoned_builds(options.clone(), saved.clone()));
+    let inspections = Inspections::new(options.clone(), identities.clone(), ends.inspections, cleared);
+    let inspections = tokio::spawn(inspections.run(ends.inspect_requests));
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let (benchmarks, benchmark_events) = Benchmarks::new();
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
-    let (disk, disk_report) = Disk::new(folders.clone(), trash.clone(), ends.desired.clone(), engine);
+    let (disk, disk_report) = Disk::new(folders.clone(), trash.clone(), ends.desired.clone(), engine, toolchains);
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(Routed::default());
     let router = Router {
@@ -321,6 +327,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<Ended, Box<dyn Error>> {
     stopped("log collector", tokio::time::timeout(LINK_STOP_TIMEOUT, collector).await);
     link_shutdown.cancel();
     stopped("link", tokio::time::timeout(LINK_STOP_TIMEOUT, &mut link).await);
+    // The link's end cancels them.
+    stopped("inspections", tokio::time::timeout(LINK_STOP_TIMEOUT, inspections).await);
     // Asked to stop meanwhile, it must not go on as another program that never heard of it.
     let hands_over = hands_over && !shutdown.is_cancelled();
     tracing::info!(hands_over, "stopped");

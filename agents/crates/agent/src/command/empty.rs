@@ -83,13 +83,19 @@ fn remove(folder: OwnedFd, mut stop: impl FnMut() -> bool + Send) -> io::Result<
     Ok(removal)
 }
 
-/// Returns the folder itself if a user owns it, else the folders in it that users own.
+/// Returns the folder itself if a user owns it, else the folders in it that users own, also in the agent's own ones: the layer of
+/// an instance lies there.
 fn owned_folders(folder: &OwnedFd) -> io::Result<Vec<(u32, OwnedFd)>> {
     let owner = fstat(folder)?.st_uid;
     if owner != 0 {
         return Ok(vec![(owner, folder.try_clone()?)]);
     }
     let mut found = Vec::new();
+    find_owned(folder.as_fd(), 1, &mut found)?;
+    Ok(found)
+}
+
+fn find_owned(folder: BorrowedFd<'_>, levels_below: u32, found: &mut Vec<(u32, OwnedFd)>) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut dir = Dir::read_from(folder)?;
     while let Some(entry) = dir.read() {
@@ -98,11 +104,17 @@ fn owned_folders(folder: &OwnedFd) -> io::Result<Vec<(u32, OwnedFd)>> {
             continue;
         }
         let about = statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
-        if about.st_uid != 0 && FileType::from_raw_mode(about.st_mode) == FileType::Directory {
-            found.push((about.st_uid, openat(folder, entry.file_name(), flags, Mode::empty())?));
+        if FileType::from_raw_mode(about.st_mode) != FileType::Directory {
+            continue;
+        }
+        let open = || openat(folder, entry.file_name(), flags, Mode::empty());
+        if about.st_uid != 0 {
+            found.push((about.st_uid, open()?));
+        } else if levels_below > 0 {
+            find_owned(open()?.as_fd(), levels_below - 1, found)?;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// A build has four folders of its user, an instance three; more belong to nothing that the agent made.
@@ -169,6 +181,11 @@ mod tests {
         }
         fs::write(of_user.join("read-only/below/file"), "").unwrap();
         fs::write(of_user.join("foreign"), "").unwrap();
+        // Overlays leave folders without rights.
+        fs::create_dir_all(folder.join("layer/work/work")).unwrap();
+        fs::create_dir_all(folder.join("layer/upper/inner")).unwrap();
+        chown(folder.join("layer/upper"), Some(USER), Some(USER)).unwrap();
+        fs::set_permissions(folder.join("layer/work/work"), PermissionsExt::from_mode(0o000)).unwrap();
         fs::write(outside.join("kept"), "").unwrap();
         symlink(&outside, of_user.join("link")).unwrap();
         for path in [of_user.clone(), of_user.join("read-only"), of_user.join("read-only/below")] {
@@ -179,7 +196,7 @@ mod tests {
             fs::set_permissions(path, PermissionsExt::from_mode(0o500)).unwrap();
         }
         let owned = owned_folders(&open(&folder)).unwrap();
-        assert_eq!(owned.iter().map(|(user, _)| *user).collect::<Vec<_>>(), [USER]);
+        assert_eq!(owned.iter().map(|(user, _)| *user).collect::<Vec<_>>(), [USER; 2]);
         let below = open(&of_user);
         let removal = as_user(Some(USER), || tree::empty(below, || false)).unwrap().unwrap();
         assert!(removal.is_complete() && removal.removed == 5, "{removal:?}");

@@ -156,6 +156,7 @@ impl Builds {
             lines: self.lines.clone(),
             redactor: redactor.clone(),
             lost: BTreeMap::new(),
+            done: None,
         };
         let (events, token, mut options) = (self.events.clone(), cancel.clone(), self.options.clone());
         let log_redactor = redactor.clone();
@@ -180,6 +181,7 @@ impl Builds {
                 Err(source) => Err(BuildError::Server { what: "finding a user for the build", source }),
             };
             sink.tell_lost();
+            sink.end_step(clock::unix_ms());
             if events.send(BuildEvent::Finished(Box::new(outcome))).is_err() {
                 tracing::debug!("a build ended after the agent had");
             }
@@ -252,9 +254,19 @@ struct Sink {
     lines: mpsc::Sender<DeploymentLine>,
     redactor: Option<Redactor>,
     lost: BTreeMap<&'static str, (Step, u64)>,
+    /// Step that is done, until the next one begins or the build is over: what lies between, such as sending the artifact,
+    /// belongs to it.
+    done: Option<StepStatus>,
 }
 
 impl Sink {
+    fn end_step(&mut self, unix_ms: u64) {
+        if let Some(mut step) = self.done.take() {
+            step.finished_unix_ms = step.finished_unix_ms.max(unix_ms);
+            self.tell(BuildEvent::Step(step));
+        }
+    }
+
     fn offer(&mut self, mut line: LogLine) {
         if let Some(redactor) = &self.redactor {
             line.text = redactor.text(&line.text);
@@ -289,6 +301,11 @@ impl BuildSink for Sink {
 
     fn step(&mut self, step: StepStatus) {
         self.tell_lost();
+        if step.state == StepState::Done {
+            self.done = Some(step);
+            return;
+        }
+        self.end_step(step.started_unix_ms);
         self.tell(BuildEvent::Step(step));
     }
 
@@ -334,6 +351,7 @@ mod tests {
             caches: folders.caches(),
             trash: fairlead_base::Trash::new(&folders),
             user: None,
+            program: std::env::current_exe().unwrap(),
             path: std::env::var_os("PATH").unwrap(),
             environment: BTreeMap::new(),
             limits: fairlead_build::usual_limits(0),
@@ -381,6 +399,7 @@ mod tests {
                 limits: fairlead_model::BuildLimits::default(),
                 secrets: None,
                 credentials: None,
+                variables: BTreeMap::new(),
             };
             state.builds.insert(deployment, spec);
         }
@@ -439,6 +458,7 @@ mod tests {
             lines: bench.builds.lines.clone(),
             redactor: redactor(SealedSecrets { sealed, version: "v1".into() }),
             lost: BTreeMap::new(),
+            done: None,
         };
         let text = format!("cloning with {secret}");
         sink.line(LogLine { unix_ms: 1, step: Step::Clone, stream: LogStream::Stderr, text });
@@ -460,5 +480,32 @@ mod tests {
         bench.builds.reconcile(&super::super::empty_state(), &bench.local);
         until_finished(&mut bench).await;
         assert!(state.builds.keys().all(|deployment| bench.local.build(deployment).is_none()));
+    }
+
+    #[tokio::test]
+    async fn a_step_lasts_until_the_next_one_begins_or_the_build_is_over() {
+        let (events, mut told) = mpsc::unbounded_channel();
+        let (deployment, lost) = (DeploymentId::parse("dep_1").unwrap(), BTreeMap::new());
+        let mut sink = Sink { deployment, events, lines: mpsc::channel(1).0, redactor: None, lost, done: None };
+        let status = |step, state, started_unix_ms, finished_unix_ms| StepStatus {
+            step,
+            state,
+            started_unix_ms,
+            finished_unix_ms,
+        };
+        sink.step(status(Step::Build, StepState::Running, 10, 0));
+        sink.step(status(Step::Build, StepState::Done, 10, 20));
+        sink.step(status(Step::Pack, StepState::Running, 25, 0));
+        sink.step(status(Step::Pack, StepState::Done, 25, 30));
+        // The artifact is sent.
+        sink.end_step(90);
+        let mut next = || match told.try_recv() {
+            Ok(BuildEvent::Step(step)) => step,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(next(), status(Step::Build, StepState::Running, 10, 0));
+        assert_eq!(next(), status(Step::Build, StepState::Done, 10, 25));
+        assert_eq!(next(), status(Step::Pack, StepState::Running, 25, 0));
+        assert_eq!(next(), status(Step::Pack, StepState::Done, 25, 90));
     }
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fairlead_base::{Folders, Trash, clock, file};
-use fairlead_build::cache_name;
+use fairlead_build::{Toolchains, cache_name, clear_trees, repository_name};
 use fairlead_engine::Engine;
 use fairlead_link::Desired;
 use fairlead_model::{AppId, DesiredState, Failure, VolumeKey};
-use fairlead_runtime::{bytes_below, set_aside_renamed_volumes, volumes_used};
+use fairlead_runtime::{FREE_BYTES_RESERVE, bytes_below, set_aside_renamed_volumes, volumes_used};
 use fairlead_wire::agent;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -39,8 +39,8 @@ const AHEAD_WARNED: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// Below either of these a person is warned, and what is only kept in case goes without its grace.
 const FREE_BYTES_LOW: u64 = 2 * 1024 * 1024 * 1024;
 const FREE_PERCENT_LOW: u64 = 5;
-/// What must stay free after a release was unpacked: for logs, state and the app's own writing.
-const FREE_BYTES_AFTER: u64 = 256 * 1024 * 1024;
+/// Less than this in temporary files of apps is not worth a word.
+const INSTANCES_BYTES_TOLD: u64 = 1024 * 1024 * 1024;
 /// How much larger than its archive a release may be before unpacking would be stopped half way.
 const UNPACKED_RATIO: u64 = 5;
 
@@ -67,6 +67,7 @@ pub(crate) struct Disk {
     history: Vec<Look>,
     counted: Counted,
     engine: Engine,
+    toolchains: Toolchains,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -74,6 +75,7 @@ struct Counted {
     artifacts: u64,
     caches: u64,
     images: u64,
+    instances: u64,
     logs: u64,
     volumes: Vec<(VolumeKey, u64)>,
 }
@@ -84,12 +86,13 @@ impl Disk {
         trash: Trash,
         desired: watch::Receiver<Desired>,
         engine: Engine,
+        toolchains: Toolchains,
     ) -> (Self, watch::Receiver<DiskReport>) {
         let (report, receiver) = watch::channel(DiskReport::default());
         let history = file::read_if_present(&folders.disk_history()).ok().flatten();
         // What can't be read is a forecast that begins anew.
         let history = history.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        (Self { folders, trash, desired, report, history, counted: Counted::default(), engine }, receiver)
+        (Self { folders, trash, desired, report, history, counted: Counted::default(), engine, toolchains }, receiver)
     }
 
     pub(crate) async fn run(mut self) {
@@ -135,13 +138,14 @@ impl Disk {
         if counts {
             let low = is_low(free, total);
             if let Some(state) = &desired {
-                prune(&self.folders, &self.trash, state, SystemTime::now(), low)?;
+                prune(&self.folders, &self.trash, &self.toolchains, state, SystemTime::now(), low)?;
             }
             set_aside_renamed_volumes(&self.folders, &self.trash)?;
             self.counted = Counted {
                 artifacts: bytes_below(&self.folders.artifacts()),
                 caches: bytes_below(&self.folders.caches()),
                 images: self.counted.images,
+                instances: bytes_below(&self.folders.instances()),
                 logs: bytes_below(&self.folders.logs()),
                 volumes: volumes_used(&self.folders)?,
             };
@@ -157,7 +161,7 @@ impl Disk {
             logs_bytes: counted.logs,
             volumes_bytes: counted.volumes.iter().map(|(_, bytes)| bytes).sum(),
             full_unix_ms,
-            warning: warning(free, total, now, full_unix_ms),
+            warning: with_instances(warning(free, total, now, full_unix_ms), counted.instances),
         };
         Ok(DiskReport { status: Some(status), volumes: counted.volumes.clone() })
     }
@@ -231,17 +235,39 @@ fn warning(free: u64, total: u64, now: u64, full: u64) -> String {
     String::new()
 }
 
-/// Removes artifacts and caches that nobody names any more and that nobody touched for the grace. Of an older control
+/// Names what instances wrote to their temporary files, where that is much of what is missing.
+fn with_instances(warning: String, bytes: u64) -> String {
+    if warning.is_empty() || bytes < INSTANCES_BYTES_TOLD {
+        return warning;
+    }
+    let gib = bytes as f64 / (1024.0 * 1024.0 * 1024.0);
+    format!(
+        "{warning} Temporary files of apps (/app and /tmp) take {gib:.1} GiB: each app frees its own when it is deployed again."
+    )
+}
+
+/// Removes artifacts, toolchains and caches that nobody names any more and that nobody touched for the grace. Of an older control
 /// plane, which names no artifacts it may come back to, they go only when space is short.
-fn prune(folders: &Folders, trash: &Trash, state: &DesiredState, now: SystemTime, low: bool) -> io::Result<()> {
-    let releases = state.apps.values().flat_map(|app| {
-        app.live
-            .iter()
-            .chain(app.candidate.iter().map(|rollout| &rollout.release))
-            .map(|release| &release.artifact_digest)
-    });
-    let named: BTreeSet<&str> = releases.chain(&state.kept_artifacts).map(|digest| digest_hex(digest)).collect();
+fn prune(
+    folders: &Folders,
+    trash: &Trash,
+    toolchains: &Toolchains,
+    state: &DesiredState,
+    now: SystemTime,
+    low: bool,
+) -> io::Result<()> {
+    let releases = || {
+        let apps = state.apps.values();
+        apps.flat_map(|app| app.live.iter().chain(app.candidate.iter().map(|rollout| &rollout.release)))
+    };
+    let digests = releases().map(|release| &release.artifact_digest);
+    let named: BTreeSet<&str> = digests.chain(&state.kept_artifacts).map(|digest| digest_hex(digest)).collect();
+    if low {
+        clear_trees(&folders.artifacts(), trash)?;
+    }
     if low || !state.kept_artifacts.is_empty() {
+        let run_with = releases().flat_map(|release| &release.toolchains).map(String::as_str).collect();
+        toolchains.prune(trash, &run_with, &named, now)?;
         for path in old_entries(&folders.artifacts(), now)? {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             // Named by its digest, with an ending; what is not is not ours.
@@ -255,7 +281,7 @@ fn prune(folders: &Folders, trash: &Trash, state: &DesiredState, now: SystemTime
     }
     let placed = state.apps.keys().map(|key| cache_name(&key.app, Some(&key.environment)));
     let built = state.builds.values().map(|build| cache_name(&build.app, build.environment.as_ref()));
-    let caches: BTreeSet<String> = placed.chain(built).collect();
+    let caches: BTreeSet<String> = placed.chain(built).flat_map(|name| [repository_name(&name), name]).collect();
     for path in old_entries(&folders.caches(), now)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let app =
@@ -288,7 +314,7 @@ fn old_entries(folder: &Path, now: SystemTime) -> io::Result<Vec<PathBuf>> {
 pub(super) fn room_for(artifact: &Path, folders: &Folders) -> Result<(), Failure> {
     let Ok(size) = fs::metadata(artifact).map(|found| found.len()) else { return Ok(()) };
     let Ok((free, _)) = space(folders.root()) else { return Ok(()) };
-    let needed = size.saturating_mul(UNPACKED_RATIO).saturating_add(FREE_BYTES_AFTER);
+    let needed = size.saturating_mul(UNPACKED_RATIO).saturating_add(FREE_BYTES_RESERVE);
     if free >= needed {
         return Ok(());
     }
@@ -333,6 +359,17 @@ mod tests {
         assert!(warning(50 * GIB, 100 * GIB, now, now + 5 * HOUR).contains("in about 5 h"));
         assert_eq!(warning(50 * GIB, 100 * GIB, now, now + 200 * HOUR), "");
         assert_eq!(warning(50 * GIB, 100 * GIB, now, 0), "");
+        let low = || warning(GIB, 100 * GIB, now, 0);
+        assert!(
+            with_instances(low(), 3 * GIB).ends_with("take 3.0 GiB: each app frees its own when it is deployed again.")
+        );
+        assert_eq!(with_instances(low(), GIB / 2), low());
+        assert_eq!(with_instances(String::new(), 3 * GIB), "");
+    }
+
+    fn store(folders: &Folders) -> Toolchains {
+        let client = fairlead_fetch::Client::new(None).unwrap();
+        Toolchains::new(folders.toolchains(), PathBuf::from("/nowhere"), client, fairlead_build::Mirrors::default())
     }
 
     fn state(kept: &[String]) -> DesiredState {
@@ -360,13 +397,30 @@ mod tests {
         let folders = Folders::new(dir.path()).unwrap();
         folders.create().unwrap();
         let trash = Trash::new(&folders);
+        let toolchains = store(&folders);
         let (kept, old) = ("a".repeat(64), "b".repeat(64));
+        toolchains.note_needs(&format!("sha256:{kept}"), &["python@3.13.5".to_owned()]).unwrap();
+        toolchains.note_needs(&format!("sha256:{old}"), &["node@20.1.0".to_owned()]).unwrap();
+        for name in ["python@3.13.5", "node@20.1.0", "node@18.1.0", "go@1.26.8.partial", "site@1", "notes"] {
+            fs::create_dir_all(folders.toolchains().join(name).join("bin")).unwrap();
+        }
+        let runtimes = || {
+            let entries = fs::read_dir(folders.toolchains()).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+            names.retain(|name| !name.starts_with('.'));
+            names.sort();
+            names
+        };
         let made = || {
             for name in [&kept, &old] {
                 fs::write(folders.artifacts().join(format!("{name}.tar.zst")), "x").unwrap();
             }
             fs::write(folders.artifacts().join("notes.txt"), "x").unwrap();
-            for app in ["app_here-env_p", "app_here-env_q", "app_here", "app_gone-env_p", "other"] {
+            let repositories = ["app_here-env_p.git", "app_gone-env_p.git"];
+            for app in
+                ["app_here-env_p", "app_here-env_q", "app_here", "app_gone-env_p", "other"].iter().chain(&repositories)
+            {
                 fs::create_dir_all(folders.caches().join(app).join("inner")).unwrap();
             }
         };
@@ -374,7 +428,7 @@ mod tests {
             let names = |folder: PathBuf| {
                 let entries = fs::read_dir(folder).unwrap();
                 let mut names: Vec<String> = entries
-                    .map(|entry| entry.unwrap().file_name().to_string_lossy().chars().take(14).collect())
+                    .map(|entry| entry.unwrap().file_name().to_string_lossy().chars().take(18).collect())
                     .collect();
                 names.sort();
                 names
@@ -383,14 +437,19 @@ mod tests {
         };
         made();
         let (now, later) = (SystemTime::now(), SystemTime::now() + GRACE * 2);
-        prune(&folders, &trash, &state(std::slice::from_ref(&kept)), now, true).unwrap();
-        assert_eq!(left().0.len() + left().1.len(), 8, "all within their grace");
-        prune(&folders, &trash, &state(&[]), later, false).unwrap();
+        prune(&folders, &trash, &toolchains, &state(std::slice::from_ref(&kept)), now, true).unwrap();
+        assert_eq!(left().0.len() + left().1.len(), 10, "all within their grace");
+        prune(&folders, &trash, &toolchains, &state(&[]), later, false).unwrap();
         assert_eq!(left().0.len(), 3, "a control plane that names none may come back to each");
-        prune(&folders, &trash, &state(std::slice::from_ref(&kept)), later, false).unwrap();
-        assert_eq!(left(), (vec!["a".repeat(14), "notes.txt".into()], vec!["app_here-env_p".into(), "other".into()]));
+        prune(&folders, &trash, &toolchains, &state(std::slice::from_ref(&kept)), later, false).unwrap();
+        let caches = vec!["app_here-env_p".into(), "app_here-env_p.git".into(), "other".into()];
+        assert_eq!(left(), (vec!["a".repeat(18), "notes.txt".into()], caches));
+        assert_eq!(runtimes().len(), 6, "a build may use each again");
+        let much_later = SystemTime::now() + GRACE * 10;
+        prune(&folders, &trash, &toolchains, &state(std::slice::from_ref(&kept)), much_later, false).unwrap();
+        assert_eq!(runtimes(), ["notes", "python@3.13.5", "site@1"]);
         made();
-        prune(&folders, &trash, &state(&[]), later, true).unwrap();
+        prune(&folders, &trash, &toolchains, &state(&[]), later, true).unwrap();
         assert_eq!(left().0, ["notes.txt"], "short of space, what no release needs goes");
     }
 
@@ -404,8 +463,13 @@ mod tests {
         fs::create_dir_all(&volume).unwrap();
         fs::write(volume.join("x"), vec![1u8; 300_000]).unwrap();
         let (_sender, desired) = watch::channel(Desired::default());
-        let (disk, mut report) =
-            Disk::new(folders.clone(), Trash::new(&folders), desired, Engine::at(Path::new("/nowhere")));
+        let (disk, mut report) = Disk::new(
+            folders.clone(),
+            Trash::new(&folders),
+            desired,
+            Engine::at(Path::new("/nowhere")),
+            store(&folders),
+        );
         let task = tokio::spawn(disk.run());
         report.changed().await.unwrap();
         let told = report.borrow_and_update().clone();

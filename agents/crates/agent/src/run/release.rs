@@ -36,6 +36,9 @@ impl PrepareRelease for ArtifactReleases {
             for name in &release.toolchains {
                 self.toolchains.ensure(name, &cancel).await.map_err(|error| error.failure())?;
             }
+            if let Err(error) = self.toolchains.note_needs(&release.artifact_digest, &release.toolchains) {
+                tracing::warn!(%error, "what a release runs with can't be noted; a rollback to it may fetch it again");
+            }
             let (into, digest) = (folder.to_path_buf(), release.artifact_digest.clone());
             let artifact =
                 fairlead_build::artifact_path(&self.folders.artifacts(), &digest).ok_or_else(|| missing(&digest))?;
@@ -56,7 +59,7 @@ impl PrepareRelease for ArtifactReleases {
             }
             let folders = self.folders.clone();
             let unpack = move || {
-                if !into.is_dir() {
+                if !into.is_dir() && !fairlead_build::has_tree(&artifact) {
                     disk::room_for(&artifact, &folders)?;
                 }
                 fairlead_build::unpack(&artifact, &digest, &into).map_err(|error| error.failure())

@@ -137,8 +137,9 @@ impl Server {
         let root = self.folders.root();
         let mine = |process: &Path| {
             let inside = std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(root));
-            let named = std::fs::read(process.join("cmdline")).unwrap_or_default();
-            inside || contains(&named, root.as_os_str()) || holds_port(process, self.https)
+            // An instance's folder is `/app` in its own mounts; its variables name its home.
+            let names = |file: &str| contains(&std::fs::read(process.join(file)).unwrap_or_default(), root.as_os_str());
+            inside || names("cmdline") || names("environ") || holds_port(process, self.https)
         };
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let found = entries.filter_map(|entry| {
