@@ -135,7 +135,7 @@ export function makeHistory(random: Random, wish: HistoryWish): History {
         release_id: releaseId,
         actor_user_id: actors.length > 0 && random.chance(0.8) ? random.pick(actors).userId : null,
         failure_code: failure?.code ?? null,
-        failure_message: failure === null ? null : errorTable[failure.code].message,
+        failure_message: failure === null ? null : shown(failure.code),
         queued_at: queuedAt,
         started_at: run.startedAt,
         finished_at: run.finishedAt,
@@ -227,4 +227,13 @@ function releaseRow(random: Random, app: SeedApp, { releaseId, number, commit, a
     health_path: '/healthz',
     created_at: at,
   };
+}
+function shown(code: keyof typeof errorTable): string {
+  const quoted: Record<string, string> = {
+    'build.command_failed':
+      "The command `npm run build` failed with exit code 2: `src/pages/checkout.tsx(41,7): error TS2322: Type 'string' is not assignable to type 'number'.`. The error is in the app's own code. Correct it, push, then deploy again.",
+    'rollout.crash_loop':
+      "The app crashed 6 times right after its start. The app ended by itself with exit code 1: `Error: Cannot find module 'express'`. The release lacks something that the app loads. Add the package to its dependencies (development dependencies are not enough), or correct the path, then deploy again.",
+  };
+  return quoted[code] ?? errorTable[code].message;
 }

@@ -58,7 +58,7 @@ test('an app is made, shown, renamed and deleted', async () => {
   const app = await caller.app.get({ slug: 'shop' });
   expect(app).toMatchObject({
     name: 'Shop',
-    branch: 'main',
+    branch: '',
     status: 'deploying',
     url: 'https://shop.example.test:4443',
     sparkline: new Array(30).fill(0),

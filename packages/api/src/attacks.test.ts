@@ -179,7 +179,7 @@ test('a grant on staging takes no app into it that its holder may not change at 
   );
   await attack();
   const { settings } = await api.caller(cookie).config.get({ appId, environmentId: staging });
-  expect(settings.variables).toEqual({ TOKEN: 'of production' });
+  expect(settings.variables).toEqual({ TOKEN: { value: 'of production', scope: 'both' } });
 });
 
 test('a key that the procedure drops opens no list of volumes', async () => {

@@ -110,6 +110,36 @@ export function memberProcedure(permission: Permission, options: MemberOptions &
   return input === undefined ? withoutInput(permission, rest) : withInput(permission, { ...rest, input });
 }
 
+/**
+ * For a request that a server answers: permissions are checked and `prepare` runs in one transaction, and none is held while the
+ * resolver waits.
+ */
+export function memberRequest<Schema extends z.ZodType, Prepared>(
+  permission: Permission,
+  { input, prepare, ...options }: MemberRequestOptions<Schema, Prepared>,
+) {
+  return memberEntry(permission, options)
+    .input(input)
+    .use(async ({ ctx, input: parsed, next }) => {
+      const prepared = await ctx.database.tenant(ctx.access.organizationId, async (tx) => {
+        const core = coreOf(ctx, tx);
+        await judge(core, ctx, permission, options, parsed as z.output<Schema>);
+        return prepare(core, parsed as z.output<Schema>);
+      });
+      return next({ ctx: { prepared } });
+    });
+}
+
+export interface MemberRequestOptions<Schema extends z.ZodType, Prepared>
+  extends Pick<MemberOptionsOf<Schema>, 'input' | 'scope' | 'also'> {
+  readonly prepare: (core: Ctx, input: z.output<Schema>) => Promise<Prepared>;
+}
+
+function coreOf(ctx: ApiContext & { readonly access: Access }, tx: Ctx['tx']): Ctx {
+  const { organizationId, actor } = ctx.access;
+  return { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
+}
+
 function withoutInput(permission: Permission, options: MemberOptions) {
   return memberEntry(permission, options).use(({ ctx, path, next }) =>
     inTransaction(ctx, path, async (held) => {
@@ -199,11 +229,10 @@ async function inTransaction<Result extends { readonly ok: boolean }>(
   path: string,
   run: (held: MemberContext) => Promise<Result>,
 ): Promise<Result> {
-  const { organizationId, actor } = ctx.access;
   const afterCommit: (() => Promise<void>)[] = [];
   try {
-    const committed = await ctx.database.tenant(organizationId, async (tx) => {
-      const core: Ctx = { tx, organizationId, actor, clock: ctx.clock, log: ctx.log, ip: ctx.ip };
+    const committed = await ctx.database.tenant(ctx.access.organizationId, async (tx) => {
+      const core = coreOf(ctx, tx);
       const result = await run({ core, afterCommit: (work) => void afterCommit.push(work) });
       // tRPC returns failures as values; only a thrown error rolls the transaction back.
       if (!result.ok) throw new FailedResult(result);

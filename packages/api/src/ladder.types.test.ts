@@ -31,6 +31,7 @@ test('the bare builder, which would know no access level, is not exported', () =
   expect(Object.keys(ladder).sort()).toEqual([
     'createCallerFactory',
     'memberProcedure',
+    'memberRequest',
     'memberStream',
     'publicProcedure',
     'router',

@@ -1,6 +1,7 @@
 // Owns the border to live data: the API asks for topics and gets events, and knows neither streams nor sockets.
 import type { AppLogBatch, AppLogQuery } from '@fairlead/contract/app-log';
 import type { OrganizationId } from '@fairlead/contract/ids';
+import type { Inspection, InspectQuery } from '@fairlead/contract/inspection';
 import type { LiveEvent, LiveTopic } from '@fairlead/contract/live';
 
 export interface LiveSubscription {
@@ -15,4 +16,6 @@ export interface LiveSource {
   subscribe(subscription: LiveSubscription): AsyncIterable<LiveEvent>;
   /** Lines that servers keep, asked of them now. The app and its servers are proven to belong to the organization. */
   searchLogs(query: AppLogQuery, signal: AbortSignal): AsyncIterable<AppLogBatch>;
+  /** Plan of a source, read by a server now. The server is proven to belong to the organization. */
+  inspect(query: InspectQuery, signal: AbortSignal): Promise<Inspection>;
 }

@@ -88,7 +88,11 @@ test('settings beside them stay in the hands of who may change the app', async (
   // A form sends what it shows, also in another spelling.
   const unchanged = { privateNetwork: true, serverPorts: ['5432'] };
   await developer.config.update({ appId, settings: { ...unchanged, stopGraceMs: 5000 } });
-  expect(await settingsOf()).toMatchObject({ ...open, variables, stopGraceMs: 5000 });
+  expect(await settingsOf()).toMatchObject({
+    ...open,
+    variables: { LOG_LEVEL: { value: 'info', scope: 'both' } },
+    stopGraceMs: 5000,
+  });
 });
 
 test('server.write counts in the whole organization, and alone changes no app', async () => {

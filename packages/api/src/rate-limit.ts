@@ -19,9 +19,17 @@ export interface CallLimits {
   readonly address: number;
   /** Calls of all strangers together where no trusted proxy forwards addresses; as many again for signing in. */
   readonly addressless: number;
+  /** Inspections of one person, in all sessions and by all tokens: each makes a server clone a repository. */
+  readonly inspections: number;
 }
 
-export const defaultCallLimits: CallLimits = { known: 1800, signed: 120, address: 600, addressless: 3000 };
+export const defaultCallLimits: CallLimits = {
+  known: 1800,
+  signed: 120,
+  address: 600,
+  addressless: 3000,
+  inspections: 20,
+};
 
 export interface RateLimitOptions {
   readonly limits: CallLimits;
@@ -42,6 +50,8 @@ export interface Caller {
 export interface RateLimit {
   /** Counts `calls`; throws request.rate_limited with the seconds to wait. */
   admit(caller: Caller, calls: number): Promise<void>;
+  /** Counts one inspection, beside its call; throws request.rate_limited. */
+  admitInspection(userId: string): Promise<void>;
   /** The credential in these headers is good, and whose: from the next request on it has an allowance of its own. */
   recognise(headers: Headers, owner: string): void;
   /** Treats the credential in these headers as a stranger's again, so that it does not use up its owner's limit. */
@@ -89,6 +99,7 @@ export function createRateLimit({ limits, database, secret, cookies }: RateLimit
       if (ip !== null) return spend(`${prefix}address ${slotOf(networkOf(ip))}`, limits.address, calls);
       return spend(`${prefix}addressless`, limits.addressless, calls);
     },
+    admitInspection: (userId) => spend(`inspection ${userId}`, limits.inspections, 1),
     recognise: (headers, owner) => {
       const credential = credentialOf(headers);
       if (credential !== null) owners.keep(credential, owner);

@@ -183,6 +183,14 @@ export const deploysNewApp: AlsoNeeds<NewAppInput> = {
   },
 };
 
+/** A server reads the source of a new app as its first deployment would. */
+export const readsNewSource: AlsoNeeds<Pick<NewAppInput, 'environmentId'>> = {
+  words: '`deployment.write` where the app would go',
+  permissions: ['deployment.write'],
+  reads: ['environmentId'],
+  find: (core, input) => deploysNewApp.find(core, { ...input, deployNow: true }),
+};
+
 /** Returns the environment that createApp uses: the named one, or else the organization's oldest. */
 export function findEnvironmentOfNewApp({ tx, organizationId }: OrganizationCtx, environmentId?: string) {
   return tx.environment.findFirst({

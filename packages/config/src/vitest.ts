@@ -22,6 +22,8 @@ export function vitestConfig(options: VitestOptions = {}): ViteUserConfig {
       allowOnly: false,
       passWithNoTests: false,
       retry: 0,
+      // The report of `npm test` has a failure's first line only: it names what differs.
+      chaiConfig: { truncateThreshold: 400 },
       // A condition is waited for as long as a loaded machine needs; the default gives up after one second.
       expect: { poll: { interval: 20, timeout: testTimeoutMs * 0.75 } },
       env: { TZ: 'UTC' },

@@ -143,6 +143,7 @@ describe('every call that reads', () => {
       'secret.list': { appId },
       'secret.versions': { secretId: secret?.id ?? '' },
       'source.branches': { repositoryUrl },
+      'source.inspect': { repositoryUrl, serverId: api.world.serverId, buildCommand: 'npm run build' },
       'metric.app': { appId, range: '15m' },
       'metric.server': { serverId: api.world.serverId, range: '24h' },
       'release.diff': { appId, fromReleaseId: older?.id ?? '', toReleaseId: newer?.id ?? '' },

@@ -1,9 +1,22 @@
-// Owns asking a repository what it has, before there is an app. Anybody may type any address: the outbound client judges it.
-import { AppError } from '@fairlead/core/kernel';
-import { listBranchesInputSchema, parseRefs, sourceBranchesSchema } from '@fairlead/core/source';
+// Owns asking a repository what it has, before there is an app. Anybody may type any address: the outbound client judges it, and
+// a server reads it as a build would.
+import { inspectTimeoutMs } from '@fairlead/contract/inspection';
+import { toInspectQuery } from '@fairlead/core/app';
+import { AppError, actorUserId } from '@fairlead/core/kernel';
+import {
+  inspectionSchema,
+  inspectSourceInputSchema,
+  listBranchesInputSchema,
+  parseRefs,
+  sourceBranchesSchema,
+} from '@fairlead/core/source';
 import { OutboundError, type OutboundResponse } from '@fairlead/outbound';
 import type { ApiContext } from '../context.ts';
-import { memberStream, router } from '../ladder.ts';
+import { memberRequest, memberStream, router } from '../ladder.ts';
+import { readsNewSource } from '../scopes.ts';
+
+/** Longer than the gateway waits for its agent. */
+const answerTimeoutMs = inspectTimeoutMs + 20_000;
 
 export const sourceRouter = router({
   // As for streams, no transaction is held: the answer is a foreign server's to give.
@@ -16,6 +29,18 @@ export const sourceRouter = router({
       const refs = parseRefs(body);
       if (refs === null) throw new AppError('source.not_a_repository');
       return refs;
+    }),
+
+  inspect: memberRequest('app.write', {
+    input: inspectSourceInputSchema,
+    also: readsNewSource,
+    prepare: toInspectQuery,
+  })
+    .output(inspectionSchema)
+    .query(async ({ ctx, signal }) => {
+      await ctx.rateLimit.admitInspection(actorUserId(ctx.access.actor) ?? ctx.access.organizationId);
+      const timeout = AbortSignal.timeout(answerTimeoutMs);
+      return ctx.live.inspect(ctx.prepared, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
     }),
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type AuthOptions, createAuth, createSignedCookies } from '@fairlead/auth';
+import type { InspectQuery } from '@fairlead/contract/inspection';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { createFolderLogStore } from '@fairlead/core/log';
@@ -50,6 +51,8 @@ export interface FedLiveSource extends LiveSource {
   push(event: LiveEvent): void;
   /** Called when somebody begins to listen. */
   onSubscribe: (() => void) | null;
+  /** What servers were asked to inspect. */
+  readonly inspected: InspectQuery[];
 }
 
 /** The internet as git's one repository without a branch: for calls that must be answered without a network. */
@@ -101,7 +104,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     secretKeys: world.keys,
     // Out of the way: the limit has tests of its own.
     rateLimit: createRateLimit({
-      limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9 },
+      limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9, inspections: 1e9 },
       database: db.database,
       secret: authOptions.secret,
       cookies: createSignedCookies(authOptions),
@@ -179,6 +182,7 @@ function emailOf(name: string): string {
 
 function createFedLiveSource(): FedLiveSource {
   const subscriptions: LiveSubscription[] = [];
+  const inspected: InspectQuery[] = [];
   const waiting = new Set<() => void>();
   const queue: LiveEvent[] = [];
   const source: FedLiveSource = {
@@ -197,6 +201,11 @@ function createFedLiveSource(): FedLiveSource {
         if (event !== undefined) yield event;
         else await changeOrEnd(waiting, signal);
       }
+    },
+    inspected,
+    inspect: async (query) => {
+      inspected.push(query);
+      return { kind: 'failed', code: 'build.not_detected', sentence: 'Nothing is here.', appFolders: ['web'] };
     },
     searchLogs: async function* ({ organizationId, serverIds, follow }, signal) {
       subscriptions.push({ organizationId, topics: [], signal });

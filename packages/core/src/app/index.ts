@@ -9,5 +9,6 @@ export { listApps } from './list-apps.ts';
 export { scaleApp } from './scale-app.ts';
 export * from './schema.ts';
 export { type AppFilter, countApps, type LoadedApp, loadApps } from './store.ts';
+export { toInspectQuery } from './to-inspect-query.ts';
 export { updateApp } from './update-app.ts';
 export { updateConfig } from './update-config.ts';

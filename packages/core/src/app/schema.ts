@@ -16,7 +16,7 @@ import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema } from '../kernel/process.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
 import { secretsProblemSchema } from '../secret/schema.ts';
-import { refSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
+import { branchSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
 
 export const appStatusSchema = z.enum([
   'not_deployed',
@@ -163,7 +163,7 @@ export const createAppInputSchema = z.object({
   repositoryUrl: repositoryUrlSchema.optional(),
   /** Where it is made; without one, in the organization's first environment. */
   environmentId: environmentIdSchema.optional(),
-  branch: refSchema.default('main'),
+  branch: branchSchema.default(''),
   rootFolder: rootFolderSchema.default(''),
   healthPath: healthPathSchema.default(''),
   command: commandSchema.default([]),
@@ -188,7 +188,7 @@ export const updateAppInputSchema = z.object({
   environmentId: environmentIdSchema.optional(),
   name: nameSchema.optional(),
   repositoryUrl: repositoryUrlSchema.optional(),
-  branch: refSchema.optional(),
+  branch: branchSchema.optional(),
   rootFolder: rootFolderSchema.optional(),
   healthPath: healthPathSchema.optional(),
   command: commandSchema.optional(),
@@ -218,7 +218,7 @@ export const attachServerInputSchema = z.object({
   environmentId: environmentIdSchema.optional(),
   serverId: serverIdSchema,
   /** Of an environment where the app does not run yet; without it, the branch of its home. */
-  branch: refSchema.optional(),
+  branch: branchSchema.optional(),
 });
 export type AttachServerInput = z.infer<typeof attachServerInputSchema>;
 

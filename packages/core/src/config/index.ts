@@ -5,3 +5,4 @@ export { listConfigs } from './list-configs.ts';
 export { isSameNetwork, isWithinNetwork, opensNetwork } from './network.ts';
 export * from './schema.ts';
 export { findNewestConfig, loadSettings, type Place, requirePlace, type StoredConfig } from './store.ts';
+export { variablesIn } from './variables.ts';

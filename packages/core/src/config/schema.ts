@@ -3,7 +3,7 @@
 import { appIdSchema, configIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
-import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
+import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } from '../kernel/process.ts';
 import { rootFolderSchema } from '../source/schema.ts';
 import { appTrafficSchema } from '../traffic/schema.ts';
 import { normalizeServerPort, serverPortProblem, serverPortsMax } from './server-port.ts';
@@ -12,7 +12,6 @@ export const instancesMax = 64;
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
-const commandOfSomething = commandSchema.min(1, 'Name a program.');
 const count = z.number().int().min(0);
 const bytes = count.max(2 ** 50);
 const cpuMillis = count.max(1_000_000);
@@ -22,7 +21,7 @@ export const healthCheckSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tcp') }),
   z.object({ kind: z.literal('http'), path: healthPathSchema.refine((path) => path !== '', 'Enter a path.') }),
   /** A program of the release that must end with 0. */
-  z.object({ kind: z.literal('command'), command: commandOfSomething }),
+  z.object({ kind: z.literal('command'), command: namedCommandSchema }),
 ]);
 export type HealthCheckSettings = z.infer<typeof healthCheckSchema>;
 
@@ -56,7 +55,7 @@ export const workerSchema = z.object({
     (name) => name !== 'web',
     'The process with the port is called web; choose another name.',
   ),
-  command: commandOfSomething,
+  command: namedCommandSchema,
   instances: count.max(instancesMax).default(1),
   memoryBytesMax: bytes.default(0),
   cpuMillisMax: cpuMillis.default(0),
@@ -76,7 +75,7 @@ export const volumeMountSchema = z.object({
 });
 
 export const hookSchema = z.object({
-  command: commandOfSomething,
+  command: namedCommandSchema,
   timeoutMs: z
     .number()
     .int()
@@ -116,13 +115,31 @@ export type RolloutSettings = z.infer<typeof rolloutSchema>;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 /** Fairlead gives these itself. */
 const reservedVariable = /^(?:PORT|FAIRLEAD_.*)$/;
+/** Build commands and Dockerfiles, what runs, or both. */
+export const variableScopeSchema = z.enum(['both', 'build', 'run']);
+export type VariableScope = z.infer<typeof variableScopeSchema>;
+
+const valueSchema = z
+  .string()
+  .max(16_384, 'A value has at most 16,384 characters.')
+  .refine((value) => !value.includes('\0'), 'A value has no NUL.');
+const variableSchema = z.object({ value: valueSchema, scope: variableScopeSchema.default('both') });
+export type Variable = z.infer<typeof variableSchema>;
+
 export const variablesSchema = z
   .record(
     z.string(),
-    z
-      .string()
-      .max(16_384)
-      .refine((value) => !value.includes('\0'), 'A value has no NUL.'),
+    // A plain text has both scopes: former versions stored it so.
+    z.union(
+      [
+        z
+          .string()
+          .transform((value): z.input<typeof variableSchema> => ({ value }))
+          .pipe(variableSchema),
+        variableSchema,
+      ],
+      { error: 'A variable is a text of at most 16,384 characters, or a value with a scope.' },
+    ),
   )
   // Not as the schema of a key: its sentence would be lost behind "Invalid key in record".
   .superRefine((all, context) => {

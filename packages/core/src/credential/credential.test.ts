@@ -9,7 +9,7 @@ import { attachServer, updateConfig } from '../app/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { renderDesiredState } from '../server/index.ts';
-import { type TestWorld, testWorld } from '../testing/index.ts';
+import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import {
   deleteCredential,
   listCredentials,
@@ -68,7 +68,7 @@ async function build(): Promise<void> {
   expect([state, failureMessage]).toEqual(['building', null]);
 }
 const stateOf = (serverId: string) =>
-  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys) }));
+  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }));
 async function sealedFor(serverId: string): Promise<Uint8Array | undefined> {
   return (await stateOf(serverId)).builds.find((spec) => spec.appId === appId)?.credentials?.sealed;
 }

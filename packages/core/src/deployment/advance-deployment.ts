@@ -9,6 +9,7 @@ import { awaitsApproval } from './approval.ts';
 import { checkNetwork } from './check-network.ts';
 import { takeSecrets } from './check-secrets.ts';
 import { checkBuild, checkRollout } from './check-servers.ts';
+import { findOrigin } from './find-origin.ts';
 import { findTakenSlots, lockSlots } from './limits.ts';
 import { isFinished, step } from './machine.ts';
 import { type DeploymentRow, findDeployment, findUnfinished, loadMachine, lockApps, underWayStates } from './store.ts';
@@ -60,7 +61,8 @@ async function prepareBuild(ctx: Ctx, row: DeploymentRow) {
   const buildSnapshotId = settings.builder === 'image' ? null : await findBuildSnapshot(ctx, snapshotId);
   // Before a build that could not be rolled out.
   const refusal = failure ?? (await checkBuild(ctx, { row, settings, place, buildServerId, buildSnapshotId }));
-  return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId, buildSnapshotId };
+  const origin = { ...row.origin, ...(await findOrigin(ctx, row)), deploymentId: row.id };
+  return { event: { blocked: false, refusal, targets: [] }, configId, buildServerId, buildSnapshotId, origin };
 }
 
 /** What a release runs with was chosen when it was made. */

@@ -5,6 +5,7 @@ import { newId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob } from '@fairlead/contract/jobs';
 import { enqueue } from '@fairlead/db';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import type { Origin } from '../release/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { createRelease } from './create-release.ts';
 import { type Failure, isFinished, type Machine, type ServerRoll, type Step } from './machine.ts';
@@ -23,6 +24,8 @@ export interface StepFacts {
   readonly buildServerId?: string;
   /** The secrets that its build is given of. */
   readonly buildSnapshotId?: string | null;
+  /** What its FAIRLEAD_ variables tell. */
+  readonly origin?: Origin;
   readonly steps?: readonly StepRow[];
   readonly commit?: ReportedCommit | null;
   readonly artifact?: ReportedArtifact | null;
@@ -61,7 +64,8 @@ export async function applyStep(
       ...(facts.leaseOwner === undefined ? {} : { leaseOwner: facts.leaseOwner }),
       ...(facts.leaseOwner !== undefined || heard || moved ? { leaseUntil: new Date(now.getTime() + leaseMs) } : {}),
       ...(moved && row.state === 'queued' && !finished ? { startedAt: now } : {}),
-      ...(facts.commit ? commitColumns(facts.commit) : {}),
+      ...(facts.origin === undefined ? {} : { origin: facts.origin }),
+      ...(facts.commit ? commitColumns(row, facts.commit) : {}),
       ...(finished ? { finishedAt: now, leaseOwner: null, leaseUntil: null } : {}),
       ...(machine.state === 'cancelled' || machine.ending === 'cancelled' ? { cancelRequestedAt: now } : {}),
       ...(await failureColumns(ctx, row, machine, failure)),
@@ -211,8 +215,15 @@ function sameStep(a: StepRow, b: StepRow | undefined): boolean {
   );
 }
 
-function commitColumns(commit: ReportedCommit) {
-  return { commitHash: commit.hash, commitSubject: commit.subject, commitAuthor: commit.author };
+/** A build for the default branch tells what it is called, and a later one of the same commit is told so. */
+function commitColumns({ ref, origin }: DeploymentRow, commit: ReportedCommit) {
+  const branch = commit.branch ?? '';
+  return {
+    commitHash: commit.hash,
+    commitSubject: commit.subject,
+    commitAuthor: commit.author,
+    ...(branch === '' ? {} : { ref: ref === '' ? branch : ref, origin: { ...origin, branch } }),
+  };
 }
 
 /** Kept from the first failure; the end adds which servers did not come back. */

@@ -16,7 +16,7 @@ interface ServerRow {
 }
 
 export interface BuildCheck {
-  readonly row: Pick<DeploymentRow, 'appId' | 'uploadDigest'>;
+  readonly row: Pick<DeploymentRow, 'appId' | 'ref' | 'uploadDigest'>;
   readonly settings: Settings;
   readonly place: Place;
   readonly buildServerId: string;
@@ -42,6 +42,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
     isSsh: app.repositoryUrl.startsWith('ssh:'),
     hasCredentials: app.credentials.length > 0,
     hasSecrets: buildSnapshotId !== null,
+    isDefaultBranch: row.ref === '' && row.uploadDigest === null,
   });
   if (missing !== null) return lacks(builder, missing);
   const source = buildSourceOf({ settings, repositoryUrl: app.repositoryUrl, uploadDigest: row.uploadDigest });

@@ -41,6 +41,11 @@ export async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, fa
       command: [...artifact.command],
       healthPath: app.healthPath || artifact.healthPath,
       plan: artifact.plan,
+      origin: {
+        ...row.origin,
+        commit: commit.branch === null ? '' : commit.hash,
+        branch: commit.branch || row.origin.branch,
+      },
       secretSnapshotId: facts.secretSnapshotId ?? null,
       createdAt: ctx.clock.now(),
     },

@@ -1,4 +1,5 @@
 // Owns the wish to run what is live with the newest secrets, at once and without a build.
+import { newId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { createSnapshot } from '../secret/index.ts';
 import { copyRelease } from './copy-release.ts';
@@ -22,8 +23,14 @@ export async function deploySecrets(ctx: Ctx, input: DeploySecretsInput): Promis
     where: { id: liveReleaseId, organizationId: ctx.organizationId },
     select: { environmentId: true, configId: true, command: true, healthPath: true },
   });
-  const release = await copyRelease(ctx, liveReleaseId, { ...live, secretSnapshotId: snapshotId });
-  const deploymentId = await startDeployment(ctx, {
+  const deploymentId = newId('dep');
+  const release = await copyRelease(
+    ctx,
+    { releaseId: liveReleaseId, deploymentId },
+    { ...live, secretSnapshotId: snapshotId },
+  );
+  await startDeployment(ctx, {
+    id: deploymentId,
     appId,
     environmentId,
     serverId,

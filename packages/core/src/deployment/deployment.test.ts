@@ -73,7 +73,7 @@ test('a deployment is built, rolled out and made live; the server is told at eve
   });
   expect(await get(first)).toMatchObject({
     state: 'building',
-    steps: [{ name: 'queue', state: 'done' }, {}, {}, {}, {}, {}, {}, {}],
+    steps: [{ name: 'queue', state: 'running' }, {}, {}, {}, {}, {}, {}, {}],
   });
 
   await world.report({ builds: [builtStatus(first)] });

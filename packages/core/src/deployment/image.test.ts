@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { renderDesiredState } from '../server/index.ts';
-import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { builtStatus, rolloutStatus, type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import { createDeployment, getDeployment } from './index.ts';
 
 let db: TestDatabase;
@@ -48,7 +48,7 @@ test('an image of a registry goes live under its own name, and the agent is told
   status.artifact = { ...artifact, command: [], kind: ArtifactKind.IMAGE } as typeof artifact;
   await world.report({ builds: [status] });
   const desired = await world.system((ctx) =>
-    renderDesiredState(ctx, { serverId: world.serverId, sealer: createSecretSealer(world.keys) }),
+    renderDesiredState(ctx, { serverId: world.serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }),
   );
   expect(desired.requires).toContain('container');
   expect(desired.apps.find((spec) => spec.appId === appId)?.candidate?.release?.artifactKind).toBe(ArtifactKind.IMAGE);

@@ -1,4 +1,5 @@
 // Owns taking a release along to another environment: the same artifact, the settings and secrets of the new place.
+import { newId } from '@fairlead/contract/ids';
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { createSnapshot } from '../secret/index.ts';
@@ -30,14 +31,20 @@ export async function promoteRelease(ctx: Ctx, input: PromoteReleaseInput): Prom
   if (problem !== null) throw new AppError('secret.unresolved', { appId, problem });
   const config = await findNewestConfig(ctx, { appId, environmentId });
   const { startCommand } = config.settings;
-  const release = await copyRelease(ctx, releaseId, {
-    environmentId,
-    configId: config.id,
-    secretSnapshotId: snapshotId,
-    command: startCommand.length > 0 ? startCommand : source.command,
-    healthPath: source.app.healthPath || source.healthPath,
-  });
-  const deploymentId = await startDeployment(ctx, {
+  const deploymentId = newId('dep');
+  const release = await copyRelease(
+    ctx,
+    { releaseId, deploymentId },
+    {
+      environmentId,
+      configId: config.id,
+      secretSnapshotId: snapshotId,
+      command: startCommand.length > 0 ? startCommand : source.command,
+      healthPath: source.app.healthPath || source.healthPath,
+    },
+  );
+  await startDeployment(ctx, {
+    id: deploymentId,
     appId,
     environmentId,
     serverId,

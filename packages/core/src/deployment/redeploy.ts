@@ -2,6 +2,7 @@
 
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { originSchema } from '../release/index.ts';
 import type { DeploymentRef, RedeployInput } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 
@@ -9,7 +10,7 @@ import { requirePlacement, startDeployment } from './start-deployment.ts';
 export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<DeploymentRef> {
   const old = await ctx.tx.deployment.findFirst({
     where: { id: input.deploymentId, organizationId: ctx.organizationId },
-    select: { appId: true, environmentId: true, ref: true, commitHash: true, uploadDigest: true },
+    select: { appId: true, environmentId: true, ref: true, commitHash: true, uploadDigest: true, origin: true },
   });
   if (old === null) throw new AppError('deployment.not_found', { deploymentId: input.deploymentId });
   const { appId, uploadDigest } = old;
@@ -20,6 +21,7 @@ export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<Deployme
     serverId,
     trigger: 'redeploy',
     ref: uploadDigest === null ? (old.commitHash ?? old.ref) : old.ref,
+    branch: originSchema.parse(old.origin).branch,
     release: null,
     uploadDigest: uploadDigest ?? undefined,
     withoutCache: input.withoutCache,

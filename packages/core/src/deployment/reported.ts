@@ -13,9 +13,10 @@ import {
 } from '@fairlead/contract/agent';
 import { instancesMax } from '../config/index.ts';
 import { clipText } from '../kernel/index.ts';
-import { commandSchema, healthPathSchema, plainNameSchema } from '../kernel/process.ts';
+import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } from '../kernel/process.ts';
 import type { ReleasePlan } from '../release/index.ts';
 import { secretNameSchema } from '../secret/index.ts';
+import { refSchema } from '../source/index.ts';
 import type { WorkOutcome } from './machine.ts';
 import type { StepState } from './schema.ts';
 import type { StepRow } from './steps.ts';
@@ -25,6 +26,8 @@ export interface ReportedCommit {
   readonly subject: string;
   readonly author: string;
   readonly committedAt: Date;
+  /** Empty: a tag or a commit was built. Null: no repository. */
+  readonly branch: string | null;
 }
 
 export interface ReportedArtifact {
@@ -84,6 +87,7 @@ export function readCommit(commit: Commit | undefined): ReportedCommit | null {
     subject: clipText(commit.subject, 500),
     author: clipText(commit.author, 200),
     committedAt: date(commit.committedUnixMs) ?? new Date(0),
+    branch: refSchema.catch('').parse(commit.branch),
   };
 }
 
@@ -117,7 +121,7 @@ function readNames(names: readonly string[]): string[] {
 
 function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {
   const name = plainNameSchema.safeParse(worker.name);
-  const command = commandSchema.min(1).safeParse(worker.command);
+  const command = namedCommandSchema.safeParse(worker.command);
   if (!name.success || name.data === 'web' || !command.success) return [];
   return [
     {
@@ -133,12 +137,18 @@ function readWorker(worker: ProcessSpec): ReleasePlan['workers'] {
 
 /** What is uploaded has no commit: its digest stands for one. */
 export function uploadedCommit(digest: string, at: Date): ReportedCommit {
-  return { hash: digest.slice('sha256:'.length), subject: 'Uploaded folder', author: '', committedAt: at };
+  return {
+    hash: digest.slice('sha256:'.length),
+    subject: 'Uploaded folder',
+    author: '',
+    committedAt: at,
+    branch: null,
+  };
 }
 
 /** Of an image that was built elsewhere: no commit is known, so what it was at that moment stands for it. */
 export function imageCommit(image: string, digest: string, at: Date): ReportedCommit {
-  return { hash: digest.slice('sha256:'.length), subject: image, author: '', committedAt: at };
+  return { hash: digest.slice('sha256:'.length), subject: image, author: '', committedAt: at, branch: null };
 }
 
 function date(unixMs: bigint): Date | null {

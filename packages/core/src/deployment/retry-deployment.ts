@@ -1,6 +1,7 @@
 // Owns trying a deployment again that did not get through.
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
+import { originSchema } from '../release/index.ts';
 import { type DeploymentRef, deploymentStateSchema } from './schema.ts';
 import { requirePlacement, startDeployment } from './start-deployment.ts';
 
@@ -17,6 +18,7 @@ export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<D
       ref: true,
       commitHash: true,
       uploadDigest: true,
+      origin: true,
       withoutCache: true,
       release: { select: { id: true, commitHash: true, commitSubject: true, commitAuthor: true } },
     },
@@ -34,6 +36,7 @@ export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<D
     serverId,
     trigger: 'retry',
     ref: uploadDigest === null ? (old.commitHash ?? old.ref) : old.ref,
+    branch: originSchema.parse(old.origin).branch,
     release: old.release,
     uploadDigest: uploadDigest ?? undefined,
     withoutCache: old.withoutCache,

@@ -10,7 +10,7 @@ import { recordReport } from '../link/index.ts';
 import { diffReleases } from '../release/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { renderDesiredState } from '../server/index.ts';
-import { builtStatus, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { builtStatus, rolloutStatus, type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import {
   createDeployment,
   failOverdueDeployments,
@@ -62,7 +62,7 @@ beforeEach(async () => {
 });
 
 const desired = (serverId: string) =>
-  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys) }));
+  world.system((ctx) => renderDesiredState(ctx, { serverId, sealer: createSecretSealer(world.keys), urlOf: testUrl }));
 const specOf = async (serverId: string) => (await desired(serverId)).apps.find((spec) => spec.appId === appId);
 const say = (serverId: string, rollouts: RolloutStatus[]) =>
   world.system((ctx) => recordReport(ctx, { serverId, report: create(ReportSchema, { rollouts }) }));
@@ -230,11 +230,16 @@ test('the release command runs on the first server only, and words that an agent
 });
 
 test('a release keeps its settings: a newer version reaches the next one, and the difference is told by name', async () => {
-  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { variables: { COLOR: 'blue' } } }));
+  await world.tenant((ctx) =>
+    updateConfig(ctx, { appId, settings: { variables: { COLOR: { value: 'blue', scope: 'both' } } } }),
+  );
   await goLive('d');
   const before = (await specOf(world.serverId))?.live;
   await world.tenant((ctx) =>
-    updateConfig(ctx, { appId, settings: { variables: { COLOR: 'red' }, stopGraceMs: 5000 } }),
+    updateConfig(ctx, {
+      appId,
+      settings: { variables: { COLOR: { value: 'red', scope: 'both' } }, stopGraceMs: 5000 },
+    }),
   );
   expect((await specOf(world.serverId))?.live).toEqual(before);
   await goLive('e');
@@ -257,7 +262,9 @@ test('promoted, the same artifact runs elsewhere with the settings of that place
     createEnvironment(ctx, { name: `Stage ${count}`, protected: false }),
   );
   await world.tenant((ctx) => attachServer(ctx, { appId, environmentId, serverId: world.serverId }));
-  await world.tenant((ctx) => updateConfig(ctx, { appId, environmentId, settings: { variables: { STAGE: '1' } } }));
+  await world.tenant((ctx) =>
+    updateConfig(ctx, { appId, environmentId, settings: { variables: { STAGE: { value: '1', scope: 'both' } } } }),
+  );
   const { deploymentId } = await world.tenant((ctx) => promoteRelease(ctx, { environmentId, releaseId }));
   await world.advance(deploymentId);
   const staged = async () =>

@@ -13,11 +13,15 @@ import { findUnfinished, lockApps, underWayStates } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
 
 export interface DeploymentOrder {
+  /** Chosen before, where a release of it names it. */
+  readonly id?: DeploymentId;
   readonly appId: string;
   readonly environmentId: string;
   readonly serverId: string;
   readonly trigger: DeploymentTrigger;
   readonly ref: string;
+  /** Where the commit of `ref` comes from, if that is known. */
+  readonly branch?: string;
   /** Rolled out without a build; it brings its commit along. */
   readonly release: {
     readonly id: string;
@@ -62,7 +66,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   const number = (newest?.number ?? 0) + 1;
   // Lists are ordered by time: two in one millisecond, or a clock set back, must not turn the order around.
   const queuedAt = new Date(Math.max(now.getTime(), (newest?.queuedAt.getTime() ?? 0) + 1));
-  const id = newId('dep');
+  const id = order.id ?? newId('dep');
   await tx.deployment.create({
     data: {
       id,
@@ -73,6 +77,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       trigger: order.trigger,
       state: 'queued',
       ref: order.ref,
+      origin: { branch: order.branch ?? '' },
       commitHash: order.release?.commitHash ?? null,
       commitSubject: order.release?.commitSubject ?? null,
       commitAuthor: order.release?.commitAuthor ?? null,

@@ -46,9 +46,38 @@ export function withReported(steps: readonly StepRow[], reported: readonly StepR
     .sort((a, b) => positionOf(a.name) - positionOf(b.name));
 }
 
-/** Closes what the new state leaves behind. */
+/**
+ * Lets each step begin where the one before it ended, so that their times add up: what lies between two of them is the way
+ * from one to the other. The queue lasts until work begins. A fetch beside the start is left alone: it is of another server.
+ */
+function withoutGaps(steps: readonly StepRow[]): StepRow[] {
+  const startsAt = steps.find(({ name }) => name === 'start')?.startedAt;
+  const isBeside = ({ name, finishedAt }: StepRow) =>
+    name === 'fetch' && !(startsAt && finishedAt && finishedAt <= startsAt);
+  const begun = steps.filter((row) => row.startedAt !== null && !isBeside(row));
+  return steps.map((row) => {
+    const at = begun.indexOf(row);
+    const [before, after] = [begun[at - 1], begun[at + 1]];
+    if (row.startedAt === null || at < 0) return row;
+    if (row.name === 'queue') {
+      // Servers have clocks of their own: one that is behind must not end the queue before it began.
+      const ends = after?.startedAt ?? row.finishedAt;
+      return { ...row, finishedAt: ends === null || ends < row.startedAt ? row.finishedAt : ends };
+    }
+    const ended = before?.name === 'queue' ? null : before?.finishedAt;
+    return ended && ended < row.startedAt ? { ...row, startedAt: ended } : row;
+  });
+}
+
+/** Closes what the new state leaves behind, and the gaps between the times of steps. */
 export function settled(steps: readonly StepRow[], state: DeploymentState, now: Date): StepRow[] {
-  if (state === 'queued') return [...steps];
+  return withoutGaps(closed(steps, state, now));
+}
+
+function closed(steps: readonly StepRow[], state: DeploymentState, now: Date): StepRow[] {
+  // A server builds one app at a time, so its build may still wait.
+  const isWaiting = state === 'building' && !steps.some(({ name, startedAt }) => buildSteps.has(name) && startedAt);
+  if (state === 'queued' || isWaiting) return [...steps];
   return steps.map((row) => {
     if (row.name === 'queue' && state !== 'cancelled' && state !== 'superseded') return finish(row, 'done', now);
     if (state === 'building') return row;

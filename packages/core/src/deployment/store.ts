@@ -2,6 +2,7 @@
 // app first, and apps in the order of their ids, so that two transactions never wait for each other in a circle.
 import { findNewestConfig, loadSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { type Origin, originSchema } from '../release/index.ts';
 import { limitsOf } from './limits.ts';
 import type { Machine, ServerRoll } from './machine.ts';
 import { type DeploymentState, deploymentStateSchema, serverRolloutStateSchema, stepStateSchema } from './schema.ts';
@@ -22,6 +23,9 @@ export interface DeploymentRow {
   readonly number: number;
   readonly state: DeploymentState;
   readonly queuedAt: Date;
+  /** Empty: the repository's default branch. */
+  readonly ref: string;
+  readonly origin: Origin;
   readonly releaseId: string | null;
   readonly configId: string | null;
   readonly uploadDigest: string | null;
@@ -43,6 +47,8 @@ const columns = {
   number: true,
   state: true,
   queuedAt: true,
+  ref: true,
+  origin: true,
   releaseId: true,
   configId: true,
   uploadDigest: true,
@@ -130,9 +136,10 @@ export async function loadMachine(ctx: OrganizationCtx, row: DeploymentRow): Pro
   };
 }
 
-interface RawRow extends Omit<DeploymentRow, 'state' | 'ending' | 'steps' | 'servers'> {
+interface RawRow extends Omit<DeploymentRow, 'state' | 'ending' | 'origin' | 'steps' | 'servers'> {
   readonly state: string;
   readonly ending: string | null;
+  readonly origin: unknown;
   readonly steps: readonly { name: string; state: string; startedAt: Date | null; finishedAt: Date | null }[];
   readonly servers: readonly (Omit<RollRow, 'state'> & { readonly state: string })[];
 }
@@ -141,6 +148,7 @@ function toRow(row: RawRow): DeploymentRow {
   return {
     ...row,
     state: deploymentStateSchema.parse(row.state),
+    origin: originSchema.parse(row.origin),
     ending: row.ending === 'failed' || row.ending === 'cancelled' ? row.ending : null,
     steps: row.steps.map((each) => ({ ...each, state: stepStateSchema.parse(each.state) })),
     servers: row.servers.map(

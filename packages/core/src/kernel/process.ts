@@ -1,6 +1,7 @@
 // Owns what the border accepts as programs with arguments, health paths and the names of processes and volumes: they reach
-// servers, where no shell ever reads them.
+// servers, where a shell reads a line only if it needs one.
 import { z } from 'zod';
+import { commandOf } from './command.ts';
 
 export const healthPathSchema = z
   .string()
@@ -11,16 +12,30 @@ export const healthPathSchema = z
     'A health path starts with / and has no spaces; leave it empty to check the port only.',
   );
 
-/** Program and arguments, one list item each; empty: what the builder detects. */
-export const commandSchema = z
+const lineLengthMax = 4000;
+const wordsSchema = z
   .array(
     z
       .string()
       .min(1)
-      .max(1000)
+      .max(lineLengthMax)
       .regex(/^[^\0\r\n]*$/, 'An argument has no line breaks.'),
   )
   .max(50);
+
+/** Program and arguments, as a list or as the line that people write; empty: what the builder detects. */
+export const commandSchema = lineOr(wordsSchema);
+export const namedCommandSchema = lineOr(wordsSchema.min(1, 'Name a program.'));
+
+function lineOr<Words extends z.ZodType<string[], string[]>>(words: Words) {
+  const line = z
+    .string()
+    .max(lineLengthMax)
+    .regex(/^[^\0\r\n]*$/);
+  return z.union([line.transform(commandOf).pipe(words), words], {
+    error: `A command is one line of at most ${lineLengthMax.toLocaleString('en')} characters, or a list of words.`,
+  });
+}
 
 /** It becomes the name of a folder. */
 export const plainNameSchema = z

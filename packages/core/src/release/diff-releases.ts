@@ -1,6 +1,7 @@
 // Owns what is different between two releases of an app in one environment. Secrets are compared by the versions they use:
 // no value is looked at.
 import { diffSettings, loadSettings, requirePlace } from '../config/index.ts';
+import { commandLine } from '../kernel/command.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import type { DiffReleasesInput, ReleaseDiff } from './schema.ts';
 
@@ -12,7 +13,7 @@ export async function diffReleases(ctx: Ctx, input: DiffReleasesInput): Promise<
   ];
   const names = ['commitHash', 'commitSubject', 'artifactDigest', 'runtime', 'command', 'healthPath'] as const;
   const textOf = (value: string | readonly string[]): string =>
-    typeof value === 'string' ? value : value.map((word) => JSON.stringify(word)).join(' ');
+    typeof value === 'string' ? value : commandLine(value);
   return {
     fromNumber: from.number,
     toNumber: to.number,

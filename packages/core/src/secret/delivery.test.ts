@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { getApp, updateConfig } from '../app/index.ts';
 import { createDeployment, deploySecrets, rollbackApp } from '../deployment/index.ts';
 import { renderDesiredState } from '../server/index.ts';
-import { builtStatus, rolloutStatus, type TestWorld } from '../testing/index.ts';
+import { builtStatus, rolloutStatus, type TestWorld, testUrl } from '../testing/index.ts';
 import { attachSecretGroup, createSecretGroup, createSecretSealer, deleteSecret, deleteSecretGroup } from './index.ts';
 import { serverSecretsBytesMax } from './rules.ts';
 import { type SealedSnapshot, withinMessage } from './seal-snapshots.ts';
@@ -118,7 +118,8 @@ test('an app whose secrets do not open is held back alone: its neighbours go on,
   await write(envelope);
   // As after a start of the gateway, which remembers nothing that it sealed.
   const sealer = () => createSecretSealer(world.keys);
-  const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId: world.serverId, sealer: sealer() }));
+  const render = () =>
+    world.system((ctx) => renderDesiredState(ctx, { serverId: world.serverId, sealer: sealer(), urlOf: testUrl }));
   const problems = async () =>
     Promise.all(
       ['shop', 'neighbour'].map(
@@ -191,7 +192,9 @@ test('names that the repository expects and nobody set are told, of the release 
 
   // A secret or a variable of the settings will do; the release that is live went without them all the same.
   await set([{ name: 'B', value: 'y' }]);
-  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { variables: { C: 'plain' } } }));
+  await world.tenant((ctx) =>
+    updateConfig(ctx, { appId, settings: { variables: { C: { value: 'plain', scope: 'both' } } } }),
+  );
   expect(await list()).toMatchObject({ expectedNames: ['A', 'B', 'C'], missingNames: [] });
   expect(await missingOf(first)).toEqual(['B', 'C']);
   const { deploymentId } = await world.tenant((ctx) => deploySecrets(ctx, { appId }));

@@ -47,7 +47,7 @@ export async function listMissingNames(
 function missingOf(
   expected: readonly string[],
   exported: ReadonlySet<string>,
-  variables: Readonly<Record<string, string>>,
+  variables: Readonly<Record<string, unknown>>,
 ): string[] {
   return expected.filter((name) => !exported.has(name) && !Object.hasOwn(variables, name));
 }

@@ -26,17 +26,22 @@ export interface BuildSource {
   readonly hasCredentials: boolean;
   /** Some are marked for builds. */
   readonly hasSecrets: boolean;
+  /** It names no branch, tag or commit. */
+  readonly isDefaultBranch: boolean;
 }
 
 /** The same of building. */
 export function missingBuildCapability(
   settings: Settings,
   capabilities: readonly string[],
-  { isUpload, isSsh, hasCredentials, hasSecrets }: BuildSource,
+  { isUpload, isSsh, hasCredentials, hasSecrets, isDefaultBranch }: BuildSource,
 ): string | null {
   const { builder } = settings;
   return firstMissing(capabilities, [
     ['build.plan', needsPlan(settings) || isUpload || isSsh || hasCredentials || hasSecrets],
+    // Those of both scopes reached no build before, so an agent without it goes on as it did.
+    ['build.variables', Object.values(settings.variables).some(({ scope }) => scope === 'build')],
+    ['build.default_branch', isDefaultBranch && builder !== 'image'],
     ['transfer', isUpload],
     ['container', builder === 'image' || builder === 'dockerfile'],
   ]);

@@ -6,7 +6,7 @@ import { deleteApp } from '../app/index.ts';
 import { defaultSettings, settingsSchema } from '../config/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
-import { type TestWorld, testWorld } from '../testing/index.ts';
+import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { type DesiredRows, type ReleaseRow, toDesiredState } from './desired-state.ts';
 import { renderDesiredState } from './index.ts';
@@ -20,6 +20,7 @@ const release: ReleaseRow = {
   secrets: null,
   artifactKind: 'archive',
   settings: defaultSettings,
+  systemVariables: {},
   plan: { sentences: [], workers: [], toolchains: [], releaseCommand: [], listensOnSocket: false, expectedNames: [] },
 };
 const placement = {
@@ -171,7 +172,8 @@ test('only the local server fronts the control plane', async () => {
   const controlRoutes = [{ host: 'fairlead.localhost', pathPrefix: '/', socket: 'web' as const }];
   const { serverId } = world;
   const sealer = createSecretSealer(world.keys);
-  const render = () => world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes, sealer }));
+  const render = () =>
+    world.system((ctx) => renderDesiredState(ctx, { serverId, controlRoutes, sealer, urlOf: testUrl }));
   expect((await render()).routes).toHaveLength(1);
   await world.system(({ tx }) => tx.server.update({ where: { id: serverId }, data: { isLocal: false } }));
   expect((await render()).routes).toEqual([]);

@@ -20,7 +20,7 @@ import {
   type RouteSpec,
   RouteSpecSchema,
 } from '@fairlead/contract/agent';
-import { type HealthCheckSettings, opensNetwork, type Settings } from '../config/index.ts';
+import { type HealthCheckSettings, opensNetwork, type Settings, variablesIn } from '../config/index.ts';
 import { isAtOrBelow } from '../kernel/index.ts';
 import { listensOnSocket, type ReleasePlan } from '../release/index.ts';
 import { appTraffic, type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
@@ -40,6 +40,7 @@ export interface ReleaseRow {
   readonly settings: Settings;
   /** What its builder found in committed files. */
   readonly plan: ReleasePlan;
+  readonly systemVariables: Readonly<Record<string, string>>;
   /** Encrypted to the server; null for a release without secrets. */
   readonly secrets: { readonly sealed: Uint8Array; readonly version: string } | null;
 }
@@ -96,6 +97,7 @@ export interface BuildRow {
   readonly withoutCache: boolean;
   readonly startCommand: readonly string[];
   readonly settings: Settings;
+  readonly systemVariables: Readonly<Record<string, string>>;
   /** Those that are marked for builds; null for none. */
   readonly secrets: Sealed | null;
   /** What opens the source; null for nothing. */
@@ -228,8 +230,14 @@ function wordsOf(
     ['hook', rollouts.some((each) => each.releaseCommand !== undefined || each.afterCommand !== undefined)],
     ['scale', apps.some(({ scale }) => scale !== undefined)],
     ['build.plan', builds.some(({ environmentId }) => environmentId !== '')],
+    ['build.variables', builds.some(({ variables }) => Object.keys(variables).length > 0)],
+    ['build.default_branch', builds.some(isOfDefaultBranch)],
   ];
   return needs.flatMap(([name, needed]) => (needed ? [name] : []));
+}
+
+function isOfDefaultBranch({ ref, builder, uploadDigest }: BuildSpec): boolean {
+  return ref === '' && builder !== Builder.IMAGE && uploadDigest === '';
 }
 
 function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
@@ -281,7 +289,7 @@ function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseS
     artifactDigest: row.artifactDigest,
     artifactKind: row.artifactKind === 'image' ? ArtifactKind.IMAGE : ArtifactKind.UNSPECIFIED,
     command: [...row.command],
-    environment: { NODE_ENV: 'production', ...settings.variables },
+    environment: { NODE_ENV: 'production', ...variablesIn(settings, 'run'), ...row.systemVariables },
     health: { ...checkOf(health, row.healthPath), intervalMs: healthIntervalMs, timeoutMs: healthCheckTimeoutMs },
     ...(liveness === null
       ? {}
@@ -335,6 +343,9 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
     withoutCache: row.withoutCache,
     ...(row.secrets === null ? {} : { secrets: row.secrets }),
     ...(row.credentials === null ? {} : { credentials: row.credentials }),
+    variables: capabilities.includes('build.variables')
+      ? { ...variablesIn(settings, 'build'), ...row.systemVariables }
+      : {},
   });
 }
 

@@ -15,7 +15,7 @@ export { getServer } from './get-server.ts';
 export { listServers } from './list-servers.ts';
 export { type OpenedSession, type OpenSessionInput, openSession } from './open-session.ts';
 export { recordAgent } from './record-agent.ts';
-export { renderDesiredState } from './render-desired-state.ts';
+export { type RenderInput, renderDesiredState } from './render-desired-state.ts';
 export { enrolmentCommand, isConnected } from './rules.ts';
 export * from './schema.ts';
 export { listSigningKeys, registerSigningKey, type SigningKeyRow } from './signing-key.ts';

@@ -4,7 +4,13 @@ import type { DesiredState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
 import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
 import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { findKeptReleases, releasePlanSchema } from '../release/index.ts';
+import {
+  findKeptReleases,
+  type OriginRoute,
+  originSchema,
+  releasePlanSchema,
+  systemVariables,
+} from '../release/index.ts';
 import type { SecretSealer, SecretsProblem } from '../secret/index.ts';
 import { buildSourceOf } from '../source/index.ts';
 import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
@@ -18,6 +24,8 @@ export interface RenderInput {
   /** Routes to the control plane itself; the local server fronts it, no other one gets them. */
   readonly controlRoutes?: readonly ControlRoute[];
   readonly sealer: SecretSealer;
+  /** Address of a domain, for FAIRLEAD_URL. */
+  readonly urlOf: (route: OriginRoute, onLocalServer: boolean) => string;
 }
 
 const releaseColumns = {
@@ -28,6 +36,7 @@ const releaseColumns = {
   command: true,
   healthPath: true,
   plan: true,
+  origin: true,
   secretSnapshotId: true,
   config: { select: { settings: true } },
 } as const;
@@ -40,6 +49,7 @@ interface SelectedRelease {
   readonly command: string[];
   readonly healthPath: string;
   readonly plan: unknown;
+  readonly origin: unknown;
   readonly secretSnapshotId: string | null;
   readonly config: { readonly settings: unknown } | null;
 }
@@ -113,6 +123,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       appId: true,
       environmentId: true,
       ref: true,
+      origin: true,
       uploadDigest: true,
       withoutCache: true,
       buildSnapshotId: true,
@@ -173,11 +184,21 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
       }),
     })),
   );
-  const releaseRow = ({ secretSnapshotId, config, plan, artifactKind, ...row }: SelectedRelease): ReleaseRow => ({
+  const variablesOf = (origin: unknown) =>
+    systemVariables(originSchema.parse(origin), (route) => input.urlOf(route, version.isLocal));
+  const releaseRow = ({
+    secretSnapshotId,
+    config,
+    plan,
+    origin,
+    artifactKind,
+    ...row
+  }: SelectedRelease): ReleaseRow => ({
     ...row,
     artifactKind: artifactKind === 'image' ? 'image' : 'archive',
     settings: settingsOf(config),
     plan: releasePlanSchema.parse(plan),
+    systemVariables: variablesOf(origin),
     secrets: (secretSnapshotId !== null && sealed.get(secretSnapshotId)) || null,
   });
   const problemOf = (release: SelectedRelease | null | undefined) =>
@@ -232,7 +253,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
         policy: storedPolicySchema.parse(policy),
       })),
     })),
-    builds: building.flatMap(({ id, appId, config, buildSnapshotId, ...row }) => {
+    builds: building.flatMap(({ id, appId, config, buildSnapshotId, origin, ...row }) => {
       const app = appsById.get(appId);
       if (app === undefined) return [];
       const settings = settingsOf(config);
@@ -247,6 +268,7 @@ export async function renderDesiredState(ctx: SystemCtx, input: RenderInput): Pr
           rootFolder,
           settings,
           startCommand,
+          systemVariables: variablesOf(origin),
           secrets: buildSecrets.get(buildSnapshotId ?? '') ?? null,
           credentials: credentials.get(appId) ?? null,
         },

@@ -1,5 +1,8 @@
 // Owns the shape of an app's source at the border.
+import { environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { inspection } from '@fairlead/contract/inspection';
 import { z } from 'zod';
+import { commandSchema } from '../kernel/process.ts';
 import { fromScpForm, refProblem, repositoryProblem, rootFolderProblem, urlLengthMax } from './rules.ts';
 
 /** Stored in its normal form: a parser reads much as the same address that an agent would refuse. */
@@ -21,6 +24,13 @@ export const refSchema = z
   .min(1, 'Name a branch, tag or commit.')
   .max(200)
   .superRefine(tell(refProblem));
+
+/** Empty: the repository's default branch. */
+export const branchSchema = z
+  .string()
+  .trim()
+  .max(200)
+  .superRefine(tell((branch) => (branch === '' ? null : refProblem(branch))));
 
 /** Folder inside the repository, "" for its root; no leading or trailing slash. */
 export const rootFolderSchema = z
@@ -51,3 +61,26 @@ export const sourceBranchesSchema = z.object({
   defaultBranch: z.string().nullable(),
 });
 export type SourceBranches = z.infer<typeof sourceBranchesSchema>;
+
+/** A source before there is an app. Empty fields are what the builder detects. */
+export const inspectSourceInputSchema = z.object({
+  repositoryUrl: repositoryUrlSchema.refine(
+    (url) => !url.startsWith('ssh://'),
+    'A repository over ssh is read by its first build, which has the deploy key of the app.',
+  ),
+  branch: branchSchema.default(''),
+  rootFolder: rootFolderSchema.default(''),
+  /** The server that reads it. */
+  serverId: serverIdSchema,
+  /** Where the app would be made; without one, in the organization's first environment. */
+  environmentId: environmentIdSchema.optional(),
+  builder: z.enum(['auto', 'native', 'dockerfile']).default('auto'),
+  installCommand: commandSchema.default([]),
+  buildCommand: commandSchema.default([]),
+  startCommand: commandSchema.default([]),
+  outputFolder: rootFolderSchema.default(''),
+  dockerfile: rootFolderSchema.default(''),
+});
+export type InspectSourceInput = z.infer<typeof inspectSourceInputSchema>;
+
+export const inspectionSchema = inspection;

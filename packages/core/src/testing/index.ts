@@ -12,9 +12,11 @@ import {
   WorkState,
 } from '@fairlead/contract/agent';
 import { type AppId, newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
+import { inspectCapability } from '@fairlead/contract/inspection';
 import type { Database } from '@fairlead/db';
 import { createApp, createAppInputSchema } from '../app/index.ts';
 import { advanceDeployment } from '../deployment/index.ts';
+import { domainUrl } from '../domain/index.ts';
 import type { Clock, Ctx, Log, SystemCtx } from '../kernel/index.ts';
 import { recordReport } from '../link/index.ts';
 import {
@@ -25,7 +27,7 @@ import {
   type SecretKeys,
   sealEnvelope,
 } from '../secret/index.ts';
-import { renderDesiredState } from '../server/index.ts';
+import { type RenderInput, renderDesiredState } from '../server/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
 export { auditEventsOf, auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
@@ -56,7 +58,7 @@ export interface TestWorld {
   /** As an owner of the organization, in one transaction. */
   tenant<T>(run: (ctx: Ctx) => Promise<T>): Promise<T>;
   system<T>(run: (ctx: SystemCtx) => Promise<T>): Promise<T>;
-  createApp(name: string, changes?: { host?: string; deployNow?: boolean }): Promise<CreatedTestApp>;
+  createApp(name: string, changes?: { host?: string; deployNow?: boolean; branch?: string }): Promise<CreatedTestApp>;
   /** What the worker does with the deployment's job. */
   advance(deploymentId: string, workerId?: string): Promise<void>;
   report(report: Partial<Pick<Report, 'builds' | 'rollouts' | 'instances' | 'benchmarks' | 'agent'>>): Promise<void>;
@@ -91,6 +93,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         name: 'local',
         publicKey: new Uint8Array(32),
         isLocal: true,
+        capabilities: [inspectCapability],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),
         lastSeenAt: clock.now(),
@@ -118,7 +121,13 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
     createApp: (appName, changes = {}) =>
       tenant(async (ctx) => {
         const repositoryUrl = 'https://git.example.test/shop.git';
-        const input = createAppInputSchema.parse({ name: appName, repositoryUrl, serverId, ...changes });
+        const input = createAppInputSchema.parse({
+          name: appName,
+          repositoryUrl,
+          branch: 'main',
+          serverId,
+          ...changes,
+        });
         const { id, slug: appSlug, deploymentId } = await createApp(ctx, input, { controlHost: '', publicHost: '' });
         return { appId: id, slug: appSlug, deploymentId };
       }),
@@ -129,13 +138,17 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
       await report({ builds: [builtStatus(deploymentId)] });
       await report({ rollouts: [rolloutStatus(deploymentId, WorkState.SUCCEEDED)] });
     },
-    desired: () => system((ctx) => renderDesiredState(ctx, { serverId, sealer })),
+    desired: () => system((ctx) => renderDesiredState(ctx, { serverId, sealer, urlOf: testUrl })),
   };
 }
+
+export const testUrl: RenderInput['urlOf'] = (route, onLocalServer) =>
+  domainUrl(route, onLocalServer, { localHttpsPort: 4443 });
 
 export const commitHash = '0123456789abcdef0123456789abcdef01234567';
 
 export interface BuiltChanges {
+  readonly branch?: string;
   readonly digest?: string;
   readonly command?: string[];
   readonly expectedVariables?: string[];
@@ -145,7 +158,13 @@ export function builtStatus(deploymentId: string, changes: BuiltChanges = {}): B
   return create(BuildStatusSchema, {
     deploymentId,
     state: WorkState.SUCCEEDED,
-    commit: { hash: commitHash, subject: 'Open the shop', author: 'Ada', committedUnixMs: 1_700_000_000_000n },
+    commit: {
+      hash: commitHash,
+      subject: 'Open the shop',
+      author: 'Ada',
+      committedUnixMs: 1_700_000_000_000n,
+      branch: changes.branch ?? 'main',
+    },
     artifact: {
       digest: changes.digest ?? `sha256:${'a'.repeat(64)}`,
       sizeBytes: 4096n,

@@ -96,7 +96,7 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
     const ids = { dep: newId('dep'), dom: newId('dom'), rel: newId('rel'), run: newId('run'), sec: newId('sec') };
     await world.system(async ({ tx }) => {
       const { id: _id, ...release } = await tx.release.findFirstOrThrow({ where: { organizationId } });
-      const copied = { plan: release.plan ?? {} };
+      const copied = { plan: release.plan ?? {}, origin: release.origin ?? {} };
       await tx.release.create({ data: { ...release, ...placed, ...copied, id: ids.rel, number: 100 } });
       await tx.placement.create({
         data: { ...placed, id: newId('plc'), serverId, branch: 'main', liveReleaseId: ids.rel, createdAt },

@@ -1,7 +1,9 @@
 // Owns the stage of the matrix: two organizations with a row of every table, the foreign one's rows marked in every text
 // that they hold, and people of every kind. Must never depend on a list of tables: the catalogue tells them.
+
 import { randomBytes } from 'node:crypto';
 import { newId, parseId } from '@fairlead/contract/ids';
+import { inspectCapability } from '@fairlead/contract/inspection';
 import { type Permission, roleSchema } from '@fairlead/core/role';
 import { rotateDataKey, updateSecrets } from '@fairlead/core/secret';
 import { insertOrganizationRows } from '@fairlead/db/testing/rows';
@@ -53,6 +55,14 @@ export async function setStage(api: TestApi): Promise<Stage> {
   const database = api.db.database;
   const ownRows = await insertOrganizationRows(database, 'ours');
   const foreignRows = await insertOrganizationRows(database, 'theirs');
+  // A day ahead, so that the server counts as connected for as long as the calls take.
+  const lastSeenAt = new Date(world.clock.now().getTime() + 86_400_000);
+  await world.system(({ tx }) =>
+    tx.server.update({
+      where: { id: ownRows.serverId },
+      data: { connectedGateway: 'matrix', lastSeenAt, capabilities: [inspectCapability] },
+    }),
+  );
   const marker = `planted${randomBytes(6).toString('hex')}`;
   const tables = await tenantTables();
 

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { diffSettings } from './diff.ts';
+import { settingsSchema, variablesSchema } from './schema.ts';
+import { variablesIn } from './variables.ts';
+
+test('a plain string has both scopes, like every variable stored before scopes existed', () => {
+  const variables = {
+    PLAIN: 'a',
+    BOTH: { value: 'b' },
+    BUILD: { value: 'c', scope: 'build' },
+    RUN: { value: 'd', scope: 'run' },
+  };
+  const settings = settingsSchema.parse({ variables });
+  expect(settings.variables.PLAIN).toEqual({ value: 'a', scope: 'both' });
+  expect(variablesIn(settings, 'build')).toEqual({ PLAIN: 'a', BOTH: 'b', BUILD: 'c' });
+  expect(variablesIn(settings, 'run')).toEqual({ PLAIN: 'a', BOTH: 'b', RUN: 'd' });
+  expect(settingsSchema.parse(settings), 'what is stored is read as it is').toEqual(settings);
+});
+
+test.each([
+  ['a name with a dash', { 'A-B': 'x' }],
+  ['a name of Fairlead', { FAIRLEAD_URL: 'x' }],
+  ['another name of Fairlead', { PORT: { value: '1', scope: 'build' } }],
+  ['a NUL', { A: 'a\0b' }],
+  ['a text that is too long', { A: { value: 'x'.repeat(16_385) } }],
+  ['another scope', { A: { value: 'x', scope: 'never' } }],
+  ['a number', { A: 1 }],
+])('%s is refused with its name', (_what, variables) => {
+  const { error } = variablesSchema.safeParse(variables);
+  expect(error?.issues[0]?.path[0]).toBe(Object.keys(variables)[0]);
+  expect(error?.issues[0]?.message).toMatch(/^[A-Z].*\.$|^Invalid option/);
+});
+
+test('a difference names the scope of a variable', () => {
+  const of = (scope: string) => settingsSchema.parse({ variables: { A: { value: 'x', scope } } });
+  expect(diffSettings(of('both'), of('build'))).toEqual([
+    { name: 'variables.A', before: 'x', after: 'x (build only)' },
+  ]);
+});
+
+test('a difference shows commands as lines', () => {
+  const command = 'npm run migrate && npm run seed';
+  const before = settingsSchema.parse({ startCommand: 'node server.js' });
+  const after = settingsSchema.parse({ startCommand: 'exec node server.js', releaseCommand: { command } });
+  expect(diffSettings(before, after)).toEqual([
+    { name: 'releaseCommand', before: null, after: JSON.stringify({ command, timeoutMs: 600_000 }) },
+    { name: 'startCommand', before: 'node server.js', after: 'exec node server.js' },
+  ]);
+});
