@@ -12,6 +12,8 @@ const schema = z.object({
   // Without it, beside the logs.
   FAIRLEAD_ARTIFACT_STORE_DIR: z.string().min(1).optional(),
   FAIRLEAD_CONTROL_HOST: z.string().default(''),
+  // HTTPS port of the local server's proxy.
+  FAIRLEAD_HTTPS_PORT: z.coerce.number().int().min(1).max(65_535).default(4443),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
 });
 

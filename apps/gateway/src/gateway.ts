@@ -10,6 +10,8 @@ import { createArtifactDoor } from './artifact/artifact-door.ts';
 import { watchDesired } from './desired/watch.ts';
 import { createHttpServer } from './http-server.ts';
 import { createLiveHub } from './live/hub.ts';
+import { createInspectDoor } from './live/inspect-door.ts';
+import { createInspections } from './live/inspections.ts';
 import { createLogDoor } from './live/log-door.ts';
 import { createLogQueries } from './live/log-queries.ts';
 import { createLiveStreams } from './live/stream.ts';
@@ -33,6 +35,8 @@ export interface GatewayOptions {
   readonly port: number;
   /** Host under which the local server's proxy serves the control plane; empty: it does not. */
   readonly controlHost: string;
+  /** Port on which the local server's proxy serves HTTPS. */
+  readonly httpsPort: number;
   readonly log: Log;
   readonly clock?: Clock;
   /** How long the body of a request may take that is no artifact. */
@@ -63,8 +67,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const hub = createLiveHub();
-  const registry = createSessionRegistry((serverId) => queries.drop(serverId));
   const queries = createLogQueries();
+  const inspections = createInspections();
+  const registry = createSessionRegistry((serverId) => {
+    queries.drop(serverId);
+    inspections.drop(serverId);
+  });
   const control = createControl({
     database,
     store: options.store,
@@ -72,6 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     key,
     pinnedKeys,
     controlRoutes: routesOf(options),
+    links: { localHttpsPort: options.httpsPort },
     connectionPrefix,
     clock,
     log,
@@ -98,10 +107,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     queries,
     log,
   });
+  const inspectDoor = createInspectDoor({
+    isAllowed: streams.isAllowed,
+    hasServer: control.hasServer,
+    agentOf: registry.find,
+    inspections,
+  });
   const server = createHttpServer({
     bodyTimeoutMs: options.bodyTimeoutMs ?? bodyTimeoutMs,
     streams,
     logDoor,
+    inspectDoor,
     artifacts,
     hasRoom: () => registry.makeRoom(strangersMax),
     onAgent: (socket, connection) =>
@@ -116,6 +132,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           onOpen: registry.open,
           // What nobody waits for any more was under way when the question was taken back.
           onLogLines: (serverId, lines) => void queries.answer(serverId, lines),
+          onInspection: (serverId, inspection) => void inspections.answer(serverId, inspection),
         }),
       ),
     log,

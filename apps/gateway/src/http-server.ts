@@ -8,6 +8,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { Log } from '@fairlead/core/kernel';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ArtifactDoor } from './artifact/artifact-door.ts';
+import { type InspectDoor, inspectPath } from './live/inspect-door.ts';
 import { type LogDoor, logPath } from './live/log-door.ts';
 import { type LiveStreams, livePath, refuse } from './live/stream.ts';
 import { messageBytesMax } from './session/read-message.ts';
@@ -21,6 +22,7 @@ export interface HttpServerOptions {
   readonly streams: LiveStreams;
   readonly artifacts: ArtifactDoor;
   readonly logDoor: LogDoor;
+  readonly inspectDoor: InspectDoor;
   /** Whether one more agent may knock; may end another for it. */
   readonly hasRoom: () => boolean;
   readonly onAgent: (socket: WebSocket, connection: Duplex) => void;
@@ -63,13 +65,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { streams, artifacts, logDoor, bodyTimeoutMs }: HttpServerOptions,
+  { streams, artifacts, logDoor, inspectDoor, bodyTimeoutMs }: HttpServerOptions,
 ): Promise<void> {
   const path = pathOf(request);
   if (await artifacts.handle(request, response, path)) return;
   boundBody(request, bodyTimeoutMs);
   if (request.method === 'GET' && path === livePath) return streams.handle(request, response);
   if (request.method === 'POST' && path === logPath) return logDoor.handle(request, response);
+  if (request.method === 'POST' && path === inspectPath) return inspectDoor.handle(request, response);
   if (path === healthPath) {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end('{"status":"ok"}');
     return;

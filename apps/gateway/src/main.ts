@@ -32,6 +32,7 @@ const gateway = await startGateway({
   host: env.FAIRLEAD_GATEWAY_HOST,
   port: env.FAIRLEAD_GATEWAY_PORT,
   controlHost: env.FAIRLEAD_CONTROL_HOST,
+  httpsPort: env.FAIRLEAD_HTTPS_PORT,
   log,
 });
 

@@ -59,6 +59,7 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
       host: '127.0.0.1',
       port,
       controlHost: '',
+      httpsPort: 4443,
       log,
       ...change,
     });

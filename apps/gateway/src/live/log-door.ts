@@ -5,10 +5,10 @@ import { type AppLogBatch, type AppLogQuery, appLogQuery } from '@fairlead/contr
 import type { ServerId } from '@fairlead/contract/ids';
 import type { Log } from '@fairlead/core/kernel';
 import type { LogAgent, LogQueries } from './log-queries.ts';
+import { readBody } from './read-body.ts';
 import { refuse } from './stream.ts';
 
 export const logPath = '/internal/logs';
-const bodyBytesMax = 64 * 1024;
 const keepAliveMs = 15_000;
 const backlogBytesMax = 8 * 1024 * 1024;
 
@@ -69,21 +69,4 @@ export function createLogDoor(options: LogDoorOptions): LogDoor {
       for (const response of open) response.end();
     },
   };
-}
-
-/** Null when it is too long or no JSON. */
-async function readBody(request: IncomingMessage): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of request as AsyncIterable<Uint8Array>) {
-    bytes += part.length;
-    if (bytes > bodyBytesMax) return null;
-    parts.push(part);
-  }
-  try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }

@@ -7,6 +7,7 @@ import { AppError } from '@fairlead/contract/errors';
 import type { OrganizationId, ServerId } from '@fairlead/contract/ids';
 import type { LiveTopic } from '@fairlead/contract/live';
 import { hashTransferToken } from '@fairlead/core/artifact';
+import { type AppLinks, domainUrl } from '@fairlead/core/domain';
 import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
 import { type RecordedPushes, recordPushes, recordReport } from '@fairlead/core/link';
 import { requireTopics } from '@fairlead/core/live';
@@ -62,6 +63,8 @@ export interface Control {
   readVersions(serverIds: readonly string[]): Promise<ReadonlyMap<string, Version>>;
   /** Of the servers asked for, those where the app is placed in that environment. */
   findLogServers(query: AppLogQuery): Promise<ReadonlySet<string>>;
+  /** True if the server belongs to the organization. */
+  hasServer(server: { readonly organizationId: OrganizationId; readonly serverId: ServerId }): Promise<boolean>;
   requireTopics(organizationId: OrganizationId, topics: readonly LiveTopic[]): Promise<void>;
 }
 
@@ -73,6 +76,7 @@ export interface ControlOptions {
   /** Every key that agents should pin; the signing one is among them. */
   readonly pinnedKeys: EnrolledServer['signingKeys'];
   readonly controlRoutes: readonly ControlRoute[];
+  readonly links: AppLinks;
   /** What every connection's name of this gateway starts with. */
   readonly connectionPrefix: string;
   readonly clock: Clock;
@@ -100,7 +104,12 @@ export function createControl(options: ControlOptions): Control {
     },
     render: (serverId) =>
       inSystem('gateway: sync', (ctx) =>
-        renderDesiredState(ctx, { serverId, controlRoutes: options.controlRoutes, sealer }),
+        renderDesiredState(ctx, {
+          serverId,
+          controlRoutes: options.controlRoutes,
+          urlOf: (route, onLocalServer) => domainUrl(route, onLocalServer, options.links),
+          sealer,
+        }),
       ),
   });
 
@@ -147,6 +156,11 @@ export function createControl(options: ControlOptions): Control {
         });
         return new Set(rows.map(({ serverId }) => serverId));
       }),
+    hasServer: ({ organizationId, serverId }) =>
+      database.tenant(
+        organizationId,
+        async (tx) => (await tx.server.count({ where: { organizationId, id: serverId } })) > 0,
+      ),
     requireTopics: (organizationId, topics) =>
       database.tenant(organizationId, (tx) => requireTopics({ tx, organizationId, clock, log }, { topics })),
   };

@@ -6,6 +6,7 @@ import type {
   Enrol,
   GatewayEnvelopeSchema,
   Hello,
+  Inspection,
   LogLines,
   Push,
   Report,
@@ -66,6 +67,7 @@ export type SessionAction =
   | { readonly type: 'report'; readonly report: Report }
   | { readonly type: 'push'; readonly push: Push; readonly decodedBytes: number }
   | { readonly type: 'log_lines'; readonly lines: LogLines }
+  | { readonly type: 'inspection'; readonly inspection: Inspection }
   | { readonly type: 'measure'; readonly offsetMs: number }
   /** Names the error to the agent, then closes. Null: a good end. */
   | { readonly type: 'close'; readonly code: LinkErrorCode | null; readonly message?: string };
@@ -161,6 +163,8 @@ function receiveOpen(
       return { state: next, actions: [{ type: 'push', push: body.value, decodedBytes }] };
     case 'logLines':
       return { state: next, actions: [{ type: 'log_lines', lines: body.value }] };
+    case 'inspection':
+      return { state: next, actions: [{ type: 'inspection', inspection: body.value }] };
     case 'pong': {
       const sentMs = Number(body.value.pingSentUnixMs);
       // Answers to pings that were never sent would move the agent's clock for us.

@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { GatewayEnvelopeSchema, type LogLines } from '@fairlead/contract/agent';
+import { GatewayEnvelopeSchema, type Inspection, type LogLines } from '@fairlead/contract/agent';
 import { AppError, errorTable, isLinkErrorCode, type LinkErrorCode } from '@fairlead/contract/errors';
+import { inspectCapability } from '@fairlead/contract/inspection';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { RawData, WebSocket } from 'ws';
 import type { LiveHub } from '../live/hub.ts';
@@ -29,6 +30,8 @@ export interface SessionOptions {
   readonly onOpen: (session: AgentSession, serverId: string) => void;
   /** An open agent answered a question about logs. */
   readonly onLogLines: (serverId: string, lines: LogLines) => void;
+  /** An open agent answered with the plan of a source. */
+  readonly onInspection: (serverId: string, inspection: Inspection) => void;
 }
 
 export interface AgentSession {
@@ -40,6 +43,8 @@ export interface AgentSession {
   readonly isSilent: boolean;
   /** It told that it can search its logs; false before it is open. */
   readonly answersLogs: boolean;
+  /** It told that it can inspect sources; false before it is open. */
+  readonly inspects: boolean;
   send(body: Extract<SessionAction, { type: 'send' }>['body']): void;
   /** Hangs up at once, to make room. */
   drop(): void;
@@ -57,6 +62,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
   let open: OpenSession | null = null;
   let strangerBytes = 0;
   let answersLogs = false;
+  let inspects = false;
 
   function handle(event: SessionEvent): void {
     const next = step(state, event, nowMs());
@@ -81,6 +87,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         // Before the session is written down: a version that is made meanwhile must find us.
         options.onOpen(session, action.server.serverId);
         answersLogs = action.hello.capabilities.includes('logs');
+        inspects = action.hello.capabilities.includes(inspectCapability);
         attempt(control.open(action.server, action.hello), (opened) => welcome(action.server, opened));
         break;
       case 'sync':
@@ -94,6 +101,9 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         break;
       case 'log_lines':
         if (open !== null) options.onLogLines(open.server.serverId, action.lines);
+        break;
+      case 'inspection':
+        if (open !== null) options.onInspection(open.server.serverId, action.inspection);
         break;
       case 'measure':
         open?.measure(action.offsetMs);
@@ -205,6 +215,10 @@ export function startAgentSession(options: SessionOptions): AgentSession {
     },
     get answersLogs() {
       return answersLogs && state.phase === 'open';
+    },
+    get inspects() {
+      // One that just ended is still able to: whoever asks it is told that it is away, not that it can't.
+      return inspects && (state.phase === 'open' || state.phase === 'closed');
     },
     send,
     drop,

@@ -1,0 +1,21 @@
+// Reads the body of a request of the web process.
+import type { IncomingMessage } from 'node:http';
+
+const bodyBytesMax = 64 * 1024;
+
+/** Null when it is too long or no JSON. */
+export async function readBody(request: IncomingMessage): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > bodyBytesMax) return null;
+    parts.push(part);
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
