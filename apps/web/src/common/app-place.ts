@@ -39,5 +39,5 @@ export function howToBegin({ repositoryUrl, image, branch }: AppDetail): string 
   if (image !== null) return `Press Deploy to pull ${image}.`;
   return repositoryUrl === ''
     ? 'Press Upload to send a folder of this computer.'
-    : `Press Deploy to build the newest commit of ${branch}.`;
+    : `Press Deploy to build the newest commit of ${branch || 'its default branch'}.`;
 }

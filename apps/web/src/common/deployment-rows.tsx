@@ -42,7 +42,8 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
                 </span>
               </HoverLink>
               <span className="block truncate text-sm text-ink-faint sm:hidden">
-                <RelativeTime at={deployment.queuedAt} /> · {deployment.commitSubject ?? deployment.ref}
+                <RelativeTime at={deployment.queuedAt} /> ·{' '}
+                {deployment.commitSubject ?? (deployment.ref || 'default branch')}
               </span>
             </Cell>
             <Cell className="w-full max-w-0 max-sm:hidden">
@@ -50,7 +51,7 @@ export function DeploymentRows({ deployments, withApp }: DeploymentRowsProps) {
                 hash={deployment.commitHash}
                 subject={deployment.commitSubject}
                 author={deployment.commitAuthor}
-                fallback={deployment.ref}
+                fallback={deployment.ref || 'default branch'}
               />
               <span className="mt-0.5 block truncate text-sm text-ink-faint">
                 {triggerLabel[deployment.trigger]}

@@ -1,9 +1,9 @@
 'use client';
 // Fields in the units people think in: commands as one line, times in seconds, memory in MiB, CPU in cores.
+import { commandLine, commandOf } from '@fairlead/core/kernel/command';
 import { Field, Input, Select } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { type ReactNode, useState } from 'react';
-import { joinCommand, splitCommand } from './command-text.ts';
 
 export interface FieldText {
   readonly label: string;
@@ -20,7 +20,7 @@ export interface CommandFieldProps extends FieldText {
 
 export function CommandField({ value, placeholder, onValue, ...field }: CommandFieldProps) {
   // As it was typed: words put together again would move under the reader's hands.
-  const [text, setText] = useState(() => joinCommand(value));
+  const [text, setText] = useState(() => commandLine(value));
   return (
     <Field {...field}>
       {(control) => (
@@ -32,7 +32,7 @@ export function CommandField({ value, placeholder, onValue, ...field }: CommandF
           placeholder={placeholder}
           onChange={(event) => {
             setText(event.target.value);
-            onValue(splitCommand(event.target.value));
+            onValue(commandOf(event.target.value));
           }}
         />
       )}

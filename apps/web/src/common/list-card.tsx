@@ -4,10 +4,13 @@ import { Button, IconButton } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { cn } from '@fairlead/ui/lib/class-names';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 
 export interface ListCardProps {
+  /** Anchor for links to it. */
+  readonly id?: string;
   readonly title: string;
   readonly detail: string;
   readonly add: string;
@@ -17,9 +20,9 @@ export interface ListCardProps {
   readonly children: readonly ReactNode[];
 }
 
-export function ListCard({ title, detail, add, empty, error, onAdd, children }: ListCardProps) {
+export function ListCard({ id, title, detail, add, empty, error, onAdd, children }: ListCardProps) {
   return (
-    <Card>
+    <Card id={id} className="scroll-mt-4">
       <CardHeader title={title} detail={detail} />
       <div className="flex flex-col gap-4 border-line border-t p-4">
         {children.length === 0 ? <p className="text-ink-faint text-sm">{empty}</p> : children}
@@ -35,13 +38,15 @@ export function ListCard({ title, detail, add, empty, error, onAdd, children }: 
 export interface LineProps {
   readonly remove: string;
   readonly onRemove: () => void;
+  /** Class of the grid's columns. Default: two of equal width. */
+  readonly columns?: string;
   readonly children: ReactNode;
 }
 
-export function Line({ remove, onRemove, children }: LineProps) {
+export function Line({ remove, onRemove, columns = 'sm:grid-cols-2', children }: LineProps) {
   return (
-    <div className="flex items-start gap-3">
-      <div className="grid min-w-0 flex-1 gap-3 sm:grid-cols-2">{children}</div>
+    <div className="flex items-start gap-3 max-sm:not-first:border-line max-sm:not-first:border-t max-sm:not-first:pt-4">
+      <div className={cn('grid min-w-0 flex-1 gap-3', columns)}>{children}</div>
       <IconButton label={remove} className="mt-[27px]" onClick={onRemove}>
         <CrossIcon />
       </IconButton>

@@ -68,7 +68,7 @@ export function Palette({ open, places, onClose }: PaletteProps) {
                 value={`deploy ${app.slug}`}
                 keywords={[app.name]}
                 icon={<Play size={15} />}
-                hint={app.branch}
+                hint={app.branch || 'default branch'}
                 onSelect={run(() => deploy.run({ appId: app.id }))}
               >
                 Deploy {app.name}

@@ -129,7 +129,7 @@ export function AddPlaceDialog({ app, onClose }: { readonly app: AppDetail; read
           </Field>
           {app.repositoryUrl === '' ? null : (
             <Field label="Branch" error={failure?.fields.branch}>
-              {(control) => <Input {...control} mono name="branch" placeholder={app.branch} />}
+              {(control) => <Input {...control} mono name="branch" placeholder={app.branch || 'default branch'} />}
             </Field>
           )}
         </div>

@@ -106,7 +106,7 @@ function Source({ app }: { readonly app: AppDetail }) {
         ? [{ term: 'Folder', value: 'uploaded' }]
         : [
             { term: 'Repository', value: repositoryName(app.repositoryUrl) },
-            { term: 'Branch', value: app.branch },
+            { term: 'Branch', value: app.branch || 'default' },
           ]),
     ...(app.rootFolder === '' ? [] : [{ term: 'Root folder', value: app.rootFolder }]),
     ...(app.liveRelease === null

@@ -1,5 +1,6 @@
 'use client';
 // What an app is built from and how it runs. Says plainly what takes effect when; deleting asks for the name.
+import { commandLine, commandOf } from '@fairlead/core/kernel/command';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -12,7 +13,6 @@ import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
 import { usePlacedApp } from '../../common/app-place.ts';
-import { joinCommand, splitCommand } from '../../common/command-text.ts';
 import { ConfirmDelete } from '../../common/confirm-delete.tsx';
 import { useMe } from '../../common/me.tsx';
 import { LeaveCard } from './leave-card.tsx';
@@ -70,7 +70,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
         branch: text('branch'),
         rootFolder: text('rootFolder'),
         healthPath: text('healthPath'),
-        command: splitCommand(text('command')),
+        ...(text('command') === commandLine(app.command) ? {} : { command: commandOf(text('command')) }),
       },
       {
         onSuccess: (saved) => {
@@ -92,6 +92,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
           </Field>
           <Field
             label={app.places.length > 1 ? `Branch of ${app.environmentName}` : 'Branch'}
+            hint="Default: the repository's default branch."
             error={failure?.fields.branch}
           >
             {(control) => <Input {...control} mono name="branch" defaultValue={app.branch} />}
@@ -118,7 +119,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
           </Field>
           <Field
             label="Start command"
-            hint="Program and arguments; no shell runs it. Empty: what the builder finds."
+            hint="Runs in a shell if it has quotes, variables or &&. Default: detected."
             error={failure?.fields.command}
             className="sm:col-span-2"
           >
@@ -127,7 +128,7 @@ function SettingsForm({ app, asked, readOnly }: SettingsFormProps) {
                 {...control}
                 mono
                 name="command"
-                defaultValue={joinCommand(app.command)}
+                defaultValue={commandLine(app.command)}
                 placeholder="node server.js"
               />
             )}

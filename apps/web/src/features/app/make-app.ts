@@ -5,7 +5,9 @@ import type { Inputs, Settings } from '../../api/types.ts';
 /** What is there before the first deployment. */
 export interface NewApp {
   readonly app: Omit<Inputs['app']['create'], 'deployNow'>;
-  readonly settings: Partial<Pick<Settings, 'builder' | 'image' | 'dockerfile'>>;
+  readonly settings: Partial<Pick<Settings, 'builder' | 'image' | 'installCommand' | 'buildCommand' | 'outputFolder'>>;
+  /** Stored before the first deployment, which reads them. */
+  readonly secrets: Inputs['secret']['update']['items'];
   /** What opens a private source; null for one that everybody may read. */
   readonly access: Omit<Inputs['credential']['update'], 'appId'> | null;
   /** Besides the first. */
@@ -36,15 +38,17 @@ export interface SourceCalls {
 export async function makeApp(
   client: Client,
   source: SourceCalls,
-  { app, settings, access, serverIds, first }: NewApp,
+  { app, settings, secrets, access, serverIds, first }: NewApp,
 ): Promise<MadeApp> {
   const hasSettings = Object.keys(settings).length > 0;
-  const isPlain = first === 'deploy' && !hasSettings && access === null && serverIds.length === 0;
+  const isPlain =
+    first === 'deploy' && !hasSettings && secrets.length === 0 && access === null && serverIds.length === 0;
   const { id: appId, slug, deploymentId } = await client.app.create.mutate({ ...app, deployNow: isPlain });
   const made = { appId, slug, deploymentId, publicKey: null, left: null };
   if (isPlain) return made;
   try {
     if (hasSettings) await client.config.update.mutate({ appId, settings });
+    if (secrets.length > 0) await client.secret.update.mutate({ owner: { appId }, items: secrets });
     // The password is bound to the host of the source, which the settings of an image name.
     if (access !== null) await source.setPassword({ appId, ...access });
     for (const serverId of serverIds) await client.app.attachServer.mutate({ appId, serverId });

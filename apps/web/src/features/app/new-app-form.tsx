@@ -1,5 +1,6 @@
 'use client';
 // The form of a new app. Guards what only half of an app could come of before anything is made.
+import { commandOf } from '@fairlead/core/kernel/command';
 import { fromScpForm } from '@fairlead/core/source/rules';
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
@@ -21,9 +22,12 @@ import { sourceHost } from '../../common/source-host.ts';
 import { suggestHost, suggestImageName, suggestName } from './app-form.ts';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
 import { makeApp, type NewApp } from './make-app.ts';
+import { PlanCard } from './plan-card.tsx';
+import { overridesOf, secretsOf } from './plan-draft.ts';
 import { SourceChoice, type SourceKind } from './source-choice.tsx';
 import { SourceFields } from './source-fields.tsx';
 import { type PickedSource, type UploadProgress, uploadFolder } from './upload-folder.ts';
+import { usePlan } from './use-plan.ts';
 
 export interface NewAppFormProps {
   readonly servers: readonly ServerSummary[];
@@ -68,6 +72,12 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
     enabled: whole !== null && kind === 'https',
     retry: false,
   });
+  const [rootFolder, setRootFolder] = useState('');
+  const [builder, setBuilder] = useState<(typeof builders)[number]['value']>('auto');
+  /** Values that the plan is fetched for; a field counts once it loses focus. */
+  const [settled, setSettled] = useState({ branch: '', rootFolder: '' });
+  const plan = usePlan({ repositoryUrl: kind === 'https' ? whole : null, serverId, builder, ...settled });
+  const detected = plan.inspection?.kind === 'plan' ? plan.inspection.plan : null;
   const failure = create.error === null ? null : readFailure(create.error);
   const server = servers.find(({ id }) => id === serverId);
   const suggested =
@@ -76,6 +86,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   // A name under .localhost leads to this machine alone.
   const shownHost = host ?? (server?.isLocal === true ? suggestHost(shownName) : '');
   const isGit = kind === 'https' || kind === 'ssh';
+  const isPlanned = kind === 'https' && plan.isAsked;
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -85,21 +96,24 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
     const text = (field: string) => String(form.get(field) ?? '').trim();
     const [branch, username, password] = [text('branch'), text('username'), String(form.get('password') ?? '')];
     const environment = environments.find(({ id }) => id === text('environmentId'));
-    const builder = builders.find(({ value }) => value === text('builder'))?.value ?? 'auto';
     const upload = (source: PickedSource) => (appId: string) =>
       uploadFolder(source, { organization: organization.slug, appId }, setProgress);
     create.mutate(
       {
         app: {
           name: shownName,
-          ...(isGit ? { repositoryUrl: address.trim(), branch: branch || branches.data?.defaultBranch || 'main' } : {}),
+          ...(isGit ? { repositoryUrl: address.trim(), branch } : {}),
           ...(environment === undefined ? {} : { environmentId: environment.id }),
           serverId,
-          rootFolder: text('rootFolder'),
+          rootFolder,
+          ...(isPlanned ? { command: commandOf(plan.draft.start) } : {}),
           ...(shownHost === '' ? {} : { host: shownHost }),
         },
         settings:
-          kind === 'image' ? { builder: 'image', image: address.trim() } : builder === 'auto' ? {} : { builder },
+          kind === 'image'
+            ? { builder: 'image', image: address.trim() }
+            : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
+        secrets: isPlanned ? secretsOf(plan.draft, detected) : [],
         access:
           username === '' && password === '' ? null : { ...credentialTarget(kind, address.trim()), username, password },
         serverIds: form.getAll('further').map(String),
@@ -180,7 +194,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           {isGit ? (
             <Field
               label="Branch"
-              hint={kind === 'https' ? branchHint(branches) : 'Empty: main.'}
+              hint={kind === 'https' ? branchHint(branches) : DEFAULT_BRANCH}
               error={failure?.fields.branch}
             >
               {(control) => (
@@ -189,8 +203,9 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
                     {...control}
                     mono
                     name="branch"
+                    onBlur={(event) => setSettled({ ...settled, branch: event.target.value.trim() })}
                     list={`${control.id}-branches`}
-                    placeholder={branches.data?.defaultBranch ?? 'main'}
+                    placeholder={branches.data?.defaultBranch ?? ''}
                   />
                   <datalist id={`${control.id}-branches`}>
                     {branches.data?.branches.map((branch) => (
@@ -207,7 +222,16 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               hint={kind === 'folder' ? 'Empty: the whole folder.' : 'Empty: the whole repository.'}
               error={failure?.fields.rootFolder}
             >
-              {(control) => <Input {...control} mono name="rootFolder" placeholder="apps/shop" />}
+              {(control) => (
+                <Input
+                  {...control}
+                  mono
+                  placeholder="apps/shop"
+                  value={rootFolder}
+                  onChange={(event) => setRootFolder(event.target.value)}
+                  onBlur={() => setSettled({ ...settled, rootFolder: rootFolder.trim() })}
+                />
+              )}
             </Field>
           )}
           <Field
@@ -246,12 +270,18 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               label="Builder"
               hint={
                 servers.some(canContain)
-                  ? 'The plan is on the deployment’s page.'
+                  ? 'A Dockerfile comes first where there is one.'
                   : `A Dockerfile ${NO_CONTAINERS.replace('Needs', 'needs')}`
               }
             >
               {(control) => (
-                <Select {...control} name="builder" defaultValue="auto">
+                <Select
+                  {...control}
+                  value={builder}
+                  onChange={(event) =>
+                    setBuilder(builders.find(({ value }) => value === event.target.value)?.value ?? 'auto')
+                  }
+                >
                   {builders.map(({ value, label }) => (
                     <option key={value} value={value} disabled={value === 'dockerfile' && !servers.some(canContain)}>
                       {label}
@@ -262,6 +292,18 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             </Field>
           )}
         </div>
+        {isPlanned ? (
+          <PlanCard
+            serverName={server?.name ?? 'The server'}
+            {...plan}
+            onDraft={plan.setDraft}
+            onRetry={plan.detectAgain}
+            onRootFolder={(folder) => {
+              setRootFolder(folder);
+              setSettled({ ...settled, rootFolder: folder });
+            }}
+          />
+        ) : null}
         <FurtherServers servers={servers.filter(({ id }) => id !== serverId)} needContainers={kind === 'image'} />
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
         {progress === null ? null : (
@@ -319,6 +361,8 @@ function credentialTarget(kind: SourceKind, address: string): { kind: 'https' | 
   return { kind: credential, host: sourceHost(credential, { repositoryUrl: address, image: address }) };
 }
 
+const DEFAULT_BRANCH = "Default: the repository's default branch.";
+
 interface BranchQuery {
   readonly data: SourceBranches | undefined;
   readonly error: unknown;
@@ -330,10 +374,11 @@ function branchHint({ data, error, isFetching }: BranchQuery): string {
   if (isFetching) return 'Asking the repository for its branches…';
   if (error !== null) {
     const { fields, message } = readFailure(error);
-    return `${fields.repositoryUrl ?? message} Empty: main.`;
+    return `${fields.repositoryUrl ?? message} ${DEFAULT_BRANCH}`;
   }
-  if (data === undefined) return 'Empty: main.';
+  if (data === undefined) return DEFAULT_BRANCH;
   const { branches, defaultBranch } = data;
   if (branches.length === 0) return 'This repository has no branch yet.';
-  return `Empty: ${defaultBranch ?? 'main'}. ${branches.length === 1 ? 'One branch' : `${branches.length} branches`} to choose from.`;
+  const first = defaultBranch === null ? DEFAULT_BRANCH : `Default: ${defaultBranch}.`;
+  return `${first} ${branches.length === 1 ? 'One branch' : `${branches.length} branches`} to choose from.`;
 }

@@ -15,7 +15,7 @@ export interface SourceFieldsProps {
   /** A repository or an image. */
   readonly address: string;
   readonly onAddress: (address: string) => void;
-  /** The address is whole: its branches may be asked for. */
+  /** The address is complete: its branches and its plan can be fetched. */
   readonly onLeave: (address: string | null) => void;
   readonly picked: PickedSource | null;
   readonly pickError: string | undefined;
@@ -51,6 +51,8 @@ export function SourceFields({ kind, failure, begins, address, onAddress, onLeav
     );
   }
   const isSsh = kind === 'ssh';
+  const leave = ({ validity, value }: HTMLInputElement) =>
+    onLeave(!isSsh && validity.valid && value !== '' ? value.trim() : null);
   return (
     <>
       <Field
@@ -72,8 +74,12 @@ export function SourceFields({ kind, failure, begins, address, onAddress, onLeav
             type={isSsh ? 'text' : 'url'}
             placeholder={isSsh ? 'git@github.com:you/your-app.git' : 'https://github.com/you/your-app.git'}
             value={address}
-            onChange={(event) => onAddress(event.target.value)}
-            onBlur={(event) => onLeave(!isSsh && event.target.validity.valid ? event.target.value.trim() : null)}
+            onChange={(event) => {
+              onAddress(event.target.value);
+              // A pasted address is complete at once.
+              if (Reflect.get(event.nativeEvent, 'inputType') === 'insertFromPaste') leave(event.target);
+            }}
+            onBlur={(event) => leave(event.target)}
           />
         )}
       </Field>

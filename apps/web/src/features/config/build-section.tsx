@@ -20,7 +20,7 @@ export function BuildSection({ draft, place }: BuildSectionProps) {
   const canContain = useCanContain(place);
   const isNative = builder === 'auto' || builder === 'native';
   return (
-    <Section title="Build" detail="A fairlead.toml in the repository comes first">
+    <Section id="build" title="Build" detail="A fairlead.toml in the repository comes first">
       <ChoiceField
         label="Builder"
         hint={canContain ? null : 'Dockerfile and image need Docker on its servers.'}

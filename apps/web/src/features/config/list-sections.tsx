@@ -1,10 +1,17 @@
 'use client';
 // Settings that are lists: variables, further processes, and the folders that outlive a release.
+import type { VariableScope } from '@fairlead/core/config/schema';
 import { Checkbox } from '@fairlead/ui/input';
 import type { Settings } from '../../api/types.ts';
-import { CommandField, NumberField, TextField } from '../../common/fields.tsx';
+import { ChoiceField, CommandField, NumberField, TextField } from '../../common/fields.tsx';
 import { Line, ListCard, useRows } from '../../common/list-card.tsx';
 import type { Draft } from './draft.ts';
+
+const SCOPES: readonly { readonly value: VariableScope; readonly label: string }[] = [
+  { value: 'both', label: 'Build and run' },
+  { value: 'build', label: 'Build only' },
+  { value: 'run', label: 'Run only' },
+];
 
 export function VariablesSection({ draft: { settings, set, problem } }: { readonly draft: Draft }) {
   const { rows, add, remove, change } = useRows(Object.entries(settings.variables), (entries) =>
@@ -12,22 +19,39 @@ export function VariablesSection({ draft: { settings, set, problem } }: { readon
   );
   return (
     <ListCard
+      id="variables"
       title="Variables"
       detail="Everybody who sees the app reads them; keys and passwords are secrets"
       add="Add a variable"
-      empty="None. PORT and NODE_ENV are set by Fairlead."
+      empty="None. Fairlead sets PORT, NODE_ENV and its own, such as FAIRLEAD_URL."
       error={problem('variables')}
-      onAdd={() => add(['', ''])}
+      onAdd={() => add(['', { value: '', scope: 'both' }])}
     >
-      {rows.map(({ key, item: [name, value] }) => (
-        <Line key={key} remove={`Remove ${name || 'the variable'}`} onRemove={() => remove(key)}>
+      {rows.map(({ key, item: [name, variable] }) => (
+        <Line
+          key={key}
+          columns="sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_11rem]"
+          remove={`Remove ${name || 'the variable'}`}
+          onRemove={() => remove(key)}
+        >
           <TextField
             label="Name"
             value={name}
             placeholder="LOG_LEVEL"
-            onValue={(next) => change(key, [next.trim(), value])}
+            onValue={(next) => change(key, [next.trim(), variable])}
           />
-          <TextField label="Value" value={value} placeholder="info" onValue={(next) => change(key, [name, next])} />
+          <TextField
+            label="Value"
+            value={variable.value}
+            placeholder="info"
+            onValue={(value) => change(key, [name, { ...variable, value }])}
+          />
+          <ChoiceField
+            label="Scope"
+            value={variable.scope}
+            options={SCOPES}
+            onValue={(scope) => change(key, [name, { ...variable, scope }])}
+          />
         </Line>
       ))}
     </ListCard>
@@ -40,6 +64,7 @@ export function WorkersSection({ draft: { settings, set, problem } }: { readonly
   const { rows, add, remove, change } = useRows<Worker>(settings.workers, (workers) => set('workers', workers));
   return (
     <ListCard
+      id="workers"
       title="Workers"
       detail="Further processes of the same release, without a port"
       add="Add a worker"
@@ -89,6 +114,7 @@ export function MountsSection({ draft: { settings, set, problem } }: { readonly 
   const { rows, add, remove, change } = useRows(settings.volumes, (volumes) => set('volumes', volumes));
   return (
     <ListCard
+      id="volumes"
       title="Volumes"
       detail="Folders that outlive a release; taking one out here deletes nothing"
       add="Add a volume"

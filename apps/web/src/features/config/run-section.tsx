@@ -9,10 +9,10 @@ import type { Draft } from './draft.ts';
 export function RunSection({ draft }: { readonly draft: Draft }) {
   const setting = settingsOf(draft);
   return (
-    <Section title="Run">
+    <Section id="run" title="Run">
       <CommandField
         label="Start command"
-        hint="Program and arguments; no shell runs it. Empty: the app's own, else what is detected."
+        hint="Runs in a shell if it has quotes, variables such as $PORT, or &&. Default: the app's own, else detected."
         className="sm:col-span-2"
         placeholder="node server.js"
         {...setting('startCommand')}

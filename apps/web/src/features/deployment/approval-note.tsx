@@ -42,7 +42,7 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
           {approval.isOwn
             ? 'You asked for this deployment, so somebody else with the right to approve has to decide.'
             : mayDecide
-              ? `${deployment.actorName ?? 'The control plane'} asked to deploy ${ref}. It starts when you approve it.`
+              ? `${deployment.actorName ?? 'The control plane'} asked to deploy ${ref || 'the default branch'}. It starts when you approve it.`
               : 'Somebody with the right to approve has to decide.'}
         </p>
       </div>

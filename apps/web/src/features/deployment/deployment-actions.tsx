@@ -69,7 +69,8 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
     <>
       {canRetry ? (
         <Button
-          variant="accent"
+          // A failed deployment has its main action beside the reason.
+          variant={deployment.state === 'failed' ? 'plain' : 'accent'}
           icon={<RotateCw size={15} aria-hidden="true" />}
           pending={pending}
           title="Goes on with what it had got to."
@@ -123,7 +124,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
 }
 
 /** Everything that begins another deployment, and leads to its page. */
-function useDeploymentCalls() {
+export function useDeploymentCalls() {
   const { paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();

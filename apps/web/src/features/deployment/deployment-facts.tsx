@@ -30,7 +30,7 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
         {deployment.commitAuthor === null ? null : <Fact term="Author">{deployment.commitAuthor}</Fact>}
         {deployment.ref === commitHash ? null : (
           <Fact term="Branch">
-            <span className="font-mono text-sm">{deployment.ref}</span>
+            {deployment.ref === '' ? 'default' : <span className="font-mono text-sm">{deployment.ref}</span>}
           </Fact>
         )}
         {deployment.repositoryUrl === '' ? null : (

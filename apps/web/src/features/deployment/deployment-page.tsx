@@ -1,14 +1,12 @@
 'use client';
 // One deployment: its steps as a line that fills, its log beside it within a second, and at the end the address it serves.
 import { Card } from '@fairlead/ui/card';
-import { CopyButton } from '@fairlead/ui/copy-button';
 import { ErrorState } from '@fairlead/ui/error-state';
 import { LogView } from '@fairlead/ui/log-view';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
-import { StateMark } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useRef } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -21,9 +19,11 @@ import { WaitingNote } from '../../common/waiting-note.tsx';
 import { ApprovalNote } from './approval-note.tsx';
 import { DeploymentActions } from './deployment-actions.tsx';
 import { DeploymentFacts } from './deployment-facts.tsx';
+import { DeploymentOutcome } from './deployment-outcome.tsx';
 import { DeploymentPlan, DeploymentServers, MissingNote } from './deployment-parts.tsx';
 import { DeploymentSteps } from './deployment-steps.tsx';
-import { useDeploymentLog } from './use-deployment-log.ts';
+import { failingLine } from './next-step.ts';
+import { type DeploymentLog, useDeploymentLog } from './use-deployment-log.ts';
 
 export interface DeploymentPageProps {
   readonly deploymentId: DeploymentDetail['id'];
@@ -58,68 +58,53 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
         <ApprovalNote deployment={deployment} />
         {/* The question above says it already. */}
         {deployment.waiting?.reason === 'approval' ? null : <WaitingNote waiting={deployment.waiting} />}
-        <Outcome deployment={deployment} />
-        <MissingNote deployment={deployment} />
-        <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
-          {/* On a phone the log comes before what can wait. */}
-          <div className="flex flex-col gap-6 max-lg:contents lg:sticky lg:top-6">
-            <Card className="p-4">
-              <DeploymentSteps deployment={deployment} />
-            </Card>
-            <DeploymentServers servers={deployment.servers} />
-            <div className="flex flex-col gap-6 max-lg:order-1">
-              <DeploymentPlan deployment={deployment} />
-              <DeploymentFacts deployment={deployment} />
-            </div>
-          </div>
-          <DeploymentLogPanel deployment={deployment} />
-        </div>
+        <DeploymentBody deployment={deployment} />
       </Page>
     </LivePage>
   );
 }
 
-function Outcome({ deployment }: { readonly deployment: DeploymentDetail }) {
-  const trpc = useTRPC();
-  const app = useQuery(
-    trpc.app.get.queryOptions({ slug: deployment.appSlug, environmentId: deployment.environmentId }),
-  ).data;
-  if (deployment.state === 'failed') {
-    return (
-      <section role="alert" className="mb-6 flex gap-3 rounded-card bg-bad-wash px-4 py-3.5">
-        <span className="mt-1">
-          <StateMark tone="bad" />
-        </span>
-        <div>
-          <h2 className="font-semibold text-bad-text">The deployment failed</h2>
-          <p className="mt-0.5 text-pretty text-ink">
-            {deployment.failureMessage ?? 'Its log says why.'} What served before still serves.
-          </p>
-        </div>
-      </section>
-    );
-  }
-  const url = app?.url ?? null;
-  if (deployment.state !== 'live' || !deployment.isCurrent || url === null) return null;
+/** Below the live stream's provider, which the log listens to. */
+function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail }) {
+  const log = useDeploymentLog(deployment.id, isUnderWay(deployment.state));
+  const panel = useRef<HTMLDivElement>(null);
+  const line = useMemo(() => failingLine(log.lines, deployment.failureMessage), [log.lines, deployment.failureMessage]);
+  const showLine = () => {
+    // The log view follows the URL's hash, as for a shared link to a line.
+    if (line !== null) window.location.hash = `L${line + 1}`;
+    panel.current?.scrollIntoView({ block: 'nearest' });
+  };
   return (
-    <section className="mb-6 flex animate-arrive items-center gap-3 rounded-card border border-line bg-surface px-4 py-4">
-      <StateMark tone="live" />
-      <a
-        href={url}
-        target="_blank"
-        rel="noreferrer"
-        className="min-w-0 break-all rounded-mark text-lg sm:text-xl font-semibold tracking-[-0.01em] hover:underline"
-      >
-        {url.replace(/^https?:\/\//, '')}
-      </a>
-      <CopyButton value={url} label="Copy the address" size="medium" />
-    </section>
+    <>
+      <DeploymentOutcome deployment={deployment} onShowLine={line === null ? null : showLine} />
+      <MissingNote deployment={deployment} />
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
+        {/* On a phone the log comes before what can wait. */}
+        <div className="flex flex-col gap-6 max-lg:contents lg:sticky lg:top-6">
+          <Card className="p-4">
+            <DeploymentSteps deployment={deployment} />
+          </Card>
+          <DeploymentServers servers={deployment.servers} />
+          <div className="flex flex-col gap-6 max-lg:order-1">
+            <DeploymentPlan deployment={deployment} />
+            <DeploymentFacts deployment={deployment} />
+          </div>
+        </div>
+        <div ref={panel} className="min-w-0 scroll-mt-4">
+          <DeploymentLogPanel deployment={deployment} log={log} />
+        </div>
+      </div>
+    </>
   );
 }
 
-function DeploymentLogPanel({ deployment }: { readonly deployment: DeploymentDetail }) {
+interface DeploymentLogPanelProps {
+  readonly deployment: DeploymentDetail;
+  readonly log: DeploymentLog;
+}
+
+function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
   const underWay = isUnderWay(deployment.state);
-  const log = useDeploymentLog(deployment.id, underWay);
   // What went well is folded once something failed: the reader came for the error.
   const folded = useMemo(
     () =>

@@ -46,7 +46,9 @@ export function DeploymentServers({ servers }: { readonly servers: readonly Roll
               <LookText look={LOOK[server.state]} />
             </div>
             {server.failureMessage === null ? null : (
-              <p className="mt-0.5 text-pretty text-ink-soft text-sm">{server.failureMessage}</p>
+              <p className="wrap-anywhere mt-0.5 text-pretty text-ink-soft text-sm">
+                <Words sentence={server.failureMessage} />
+              </p>
             )}
           </li>
         ))}
@@ -109,7 +111,7 @@ export function DeploymentPlan({ deployment }: { readonly deployment: Deployment
 }
 
 /** A sentence of the agent, which puts what is typed between backticks. */
-function Words({ sentence }: { readonly sentence: string }) {
+export function Words({ sentence }: { readonly sentence: string }) {
   return sentence.split('`').map((part, index) =>
     index % 2 === 0 ? (
       part

@@ -194,7 +194,8 @@ ProtectKernelLogs=yes
 ProtectClock=yes
 ProtectHostname=yes
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-RestrictNamespaces=mnt ipc pid net
+# User namespaces show an app its release as its own files; without them each instance gets a copy of its release.
+RestrictNamespaces=mnt ipc pid net user
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes

@@ -3,6 +3,7 @@
 
 import type { LiveSubscription } from '@fairlead/api';
 import { type AppLogBatch, type AppLogQuery, appLogBatch } from '@fairlead/contract/app-log';
+import { type Inspection, type InspectQuery, inspection } from '@fairlead/contract/inspection';
 import { formatLiveTopic, type LiveEvent, liveEvent } from '@fairlead/contract/live';
 import type { Log } from '@fairlead/core/kernel';
 import { readEventData } from './event-stream.ts';
@@ -70,6 +71,27 @@ export async function* searchGateway(
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+}
+
+/** Plan of a source, or the reason for none. Each call queries the server. */
+export async function inspectByGateway(
+  { gatewayUrl, token }: GatewayStreamOptions,
+  query: InspectQuery,
+  signal: AbortSignal,
+): Promise<Inspection> {
+  const response = await fetch(`${gatewayUrl}/internal/inspect`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${await token()}` },
+    body: JSON.stringify(query),
+    cache: 'no-store',
+    redirect: 'error',
+    signal,
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new Error(`the gateway answered ${response.status}`);
+  }
+  return inspection.parse(await response.json());
 }
 
 async function open(

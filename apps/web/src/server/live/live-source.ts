@@ -6,7 +6,7 @@ import { changeChannel, changeNotice } from '@fairlead/contract/notify';
 import type { Log } from '@fairlead/core/kernel';
 import type { Database } from '@fairlead/db';
 import { createEventQueue } from './event-queue.ts';
-import { followGateway, type GatewayStreamOptions, searchGateway } from './gateway-stream.ts';
+import { followGateway, type GatewayStreamOptions, inspectByGateway, searchGateway } from './gateway-stream.ts';
 import { changesAfterGap, concerns } from './topics.ts';
 
 export interface LiveSourceOptions extends GatewayStreamOptions {
@@ -20,6 +20,7 @@ const EVENTS_MAX = 2000;
 export function createLiveSource(options: LiveSourceOptions): LiveSource {
   return {
     searchLogs: (query, signal) => searchGateway(options, query, signal),
+    inspect: (query, signal) => inspectByGateway(options, query, signal),
     async *subscribe(subscription) {
       const { organizationId, topics, signal } = subscription;
       const missed = changesAfterGap(topics);
