@@ -1,0 +1,6 @@
+module.exports = {
+  title: 'Hello',
+  url: 'https://hello.example',
+  baseUrl: '/',
+  presets: [['classic', { docs: { routeBasePath: '/', sidebarPath: undefined }, blog: false }]],
+};

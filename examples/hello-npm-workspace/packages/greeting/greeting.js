@@ -1,0 +1,4 @@
+/** @param {string} name */
+export function greeting(name) {
+  return `Hello from ${name}`;
+}

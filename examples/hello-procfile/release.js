@@ -1,0 +1,2 @@
+// Runs once a deployment, before the new instances get requests: the place of a migration.
+console.log('The release command ran.');

@@ -1,0 +1,2 @@
+// The server renders nothing: the browser draws every page.
+export const ssr = false;

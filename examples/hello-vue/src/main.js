@@ -1,0 +1,4 @@
+import { createApp } from 'vue';
+import HelloPage from './hello-page.vue';
+
+createApp(HelloPage).mount('#app');
