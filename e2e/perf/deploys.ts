@@ -8,8 +8,8 @@ import { parseArgs } from 'node:util';
 import type { AppId } from '@fairlead/contract/ids';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { waitFor } from '../../tools/lib/wait.ts';
+import { SHORT_EXAMPLES } from '../real-apps/list/examples.ts';
 import { loaded } from '../system/harness/apps.ts';
-import { EXAMPLES } from '../system/harness/examples.ts';
 import { System } from '../system/harness/system.ts';
 import { cpuSeconds, pssBytes } from './process-figures.ts';
 import { percentile } from './table.ts';
@@ -28,7 +28,7 @@ const load = () => `load ${loadavg()[0]?.toFixed(2)}`;
 say(`${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, ${load()}`);
 const system = await System.start({ durable: true });
 try {
-  for (const { name, healthPath = '' } of EXAMPLES) await measurePushes(name, healthPath);
+  for (const { example, healthPath = '' } of SHORT_EXAMPLES) await measurePushes(example, healthPath);
   await measureInstances(Number(values.instances));
 } finally {
   await system.stop();

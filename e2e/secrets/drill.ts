@@ -93,7 +93,11 @@ async function run(
       mail: null,
       onFailure: (error) => remember({ error }, 'identity failed'),
     }),
-    live: { subscribe: async function* () {}, searchLogs: async function* () {} },
+    live: {
+      subscribe: async function* () {},
+      searchLogs: async function* () {},
+      inspect: () => Promise.reject(new Error('no server inspects in a drill')),
+    },
     streams: createOpenStreams({ database: db.database, log }),
     logs: createFolderLogStore(join(dir, 'log-store')),
     artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
@@ -126,7 +130,7 @@ async function run(
   const identity = await generateIdentity();
   const agent = createFakeAgent({
     url: `ws://127.0.0.1:${gatewayPort}`,
-    capabilities: ['app', 'benchmark', 'build', 'route', 'secret'],
+    capabilities: ['app', 'benchmark', 'build', 'build.default_branch', 'route', 'secret'],
     recipient: await identityToRecipient(identity),
   });
   await world.system(({ tx }) =>

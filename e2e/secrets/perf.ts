@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { createSecretSealer, createSnapshot, updateSecrets } from '@fairlead/core/secret';
 import { renderDesiredState } from '@fairlead/core/server';
-import { testWorld } from '@fairlead/core/testing';
+import { testUrl, testWorld } from '@fairlead/core/testing';
 import { cloneDatabase, startTestCluster } from '@fairlead/db/testing/cluster';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 
@@ -75,7 +75,7 @@ try {
     const times: number[] = [];
     for (const serverId of serverIds) {
       const startedAt = performance.now();
-      const state = await world.system((ctx) => renderDesiredState(ctx, { serverId, sealer }));
+      const state = await world.system((ctx) => renderDesiredState(ctx, { serverId, sealer, urlOf: testUrl }));
       times.push(performance.now() - startedAt);
       if (state.apps[0]?.live?.secrets === undefined) throw new Error(`${serverId} was given no secrets`);
     }

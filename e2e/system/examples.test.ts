@@ -1,8 +1,7 @@
-// The apps of examples/, each through the whole product: pushed by git, found out, built and run by a real agent with what the
-// registries have of its runtime, and asked through the proxy. hello-rust needs a Rust that the server's users can reach, and
-// hello-dockerfile an engine: they are not here.
+// Some apps of examples/, each through the whole product: pushed by git, found out, built and run by a real agent with what the
+// registries have of its runtime, and asked through the proxy. `npm run check:examples` deploys all of them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EXAMPLES } from './harness/examples.ts';
+import { SHORT_EXAMPLES } from '../real-apps/list/examples.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -11,14 +10,14 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test.each(EXAMPLES)('$name is found out, goes live and answers', { timeout: 480_000 }, async (example) => {
-  const { name, runtime, says, healthPath } = example;
+test.each(SHORT_EXAMPLES)('$example is found out, goes live and answers', { timeout: 480_000 }, async (example) => {
+  const { example: name, runtime, first, healthPath } = example;
   const repository = await system.repositories.createExample(name, name);
   const { id, appId, state, failureMessage } = await system.createApp(name, repository, healthPath);
   const why = state === 'live' ? [] : await system.log(id);
   expect([state, failureMessage, why]).toEqual(['live', null, []]);
   const { status, body } = await system.get(name);
-  expect([status, body.includes(says)]).toEqual([200, true]);
+  expect([status, body.includes(first.contains ?? '')]).toEqual([200, true]);
   const { items } = await system.product.verbs.listReleases({ appId, limit: 1 });
   expect(items[0]?.runtime).toBe(runtime);
 });

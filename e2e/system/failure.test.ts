@@ -3,7 +3,7 @@ import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../tools/lib/free-ports.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
-import { answering, crashing, listeningOn, NEVER_LISTENING } from './harness/apps.ts';
+import { answering, crashing, ENDING, listeningOn, NEVER_LISTENING } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -35,6 +35,13 @@ test.concurrent('an app that never listens is told which port to listen on', asy
   expect(message).toContain('PORT');
 });
 
+test.concurrent('a program that ends by itself is told to be a worker or a job', async () => {
+  const repository = await system.repositories.create('job', ENDING);
+  const message = expectFailure(await system.createApp('job', repository), 'rollout.ended');
+  expect(message).toContain('Settings → Workers');
+  expect(message).toContain('start command `node job.js`');
+});
+
 test.concurrent('an app that listens on another port is served there, and the log says so', async () => {
   const port = await freePort();
   const repository = await system.repositories.create('elsewhere', listeningOn(port));
@@ -53,7 +60,7 @@ test.concurrent('an app that crashes in a loop fails, its output kept, and what 
 
   await repository.commit('Crash at once', crashing('no rope left'));
   const deployment = await system.deploy(good.appId);
-  expectFailure(deployment, 'rollout.crash_loop');
+  expect(expectFailure(deployment, 'rollout.crash_loop')).toContain('`no rope left`');
   // Lines travel beside the report that ends the deployment, and may come after it.
   const kept = async () => (await system.log(deployment.id)).some((line) => line.includes('no rope left'));
   await waitFor(kept, { what: "the app's last words in the log", timeoutMs: 10_000 });

@@ -64,7 +64,7 @@ test('the first start deploys and measures the sample app, and its token makes a
   expect(page.status).toBe(200);
 });
 
-test('the built product stores, sniffs and resizes nothing, and names a refused address', async () => {
+test('the built product stores, sniffs and resizes nothing, and names an address that is refused or not reached', async () => {
   if (product === undefined) throw new Error('nothing runs');
   const { url } = product;
   const page = await (await fetch(`${url}/sign-in`)).text();
@@ -79,8 +79,14 @@ test('the built product stores, sniffs and resizes nothing, and names a refused 
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
   // Next bundles the outbound client once for each route; the errors of every bundle must be recognized.
   const dashboard = await signIn(url, ADA);
-  const input = { repositoryUrl: 'https://127.0.0.1/private.git' };
-  await expect(dashboard.query('source.branches', 'my-organization', input)).rejects.toThrow('source.address_refused');
+  for (const [host, code] of [
+    ['127.0.0.1', 'source.address_refused'],
+    // No resolver knows a name below it (RFC 6761).
+    ['nowhere.invalid', 'source.unreachable'],
+  ] as const) {
+    const input = { repositoryUrl: `https://${host}/private.git` };
+    await expect(dashboard.query('source.branches', 'my-organization', input)).rejects.toThrow(code);
+  }
 });
 
 test('the proxy reaches dashboard and gateway by Unix sockets that only it may enter', async () => {

@@ -44,6 +44,25 @@ test('a setting that is saved waits for the next deployment, and says so', async
   await expect(save).toBeDisabled();
 });
 
+test('a variable has a scope, and a start command for a shell is shown as it was typed', async () => {
+  const [scope, command] = [page.getByRole('combobox', { name: 'Scope' }), page.getByLabel('Start command')];
+  const save = page.getByRole('button', { name: 'Save' });
+  const line = 'exec node server.js --title "Two words" $PORT';
+  await page.goto(`${APP}/config`);
+  await expect(scope).toHaveValue('both');
+  await scope.selectOption('Run only');
+  await command.fill(line);
+  await save.click();
+  await expect(save).toBeDisabled();
+  await page.reload();
+  await expect(scope).toHaveValue('run');
+  await expect(command).toHaveValue(line);
+  await expect(page.getByText('startCommand, variables.LOG_LEVEL').first()).toBeVisible();
+  await command.fill('');
+  await save.click();
+  await expect(save).toBeDisabled();
+});
+
 test('a deploy key is made, and shows its public half', async () => {
   await page.goto(`${APP}/settings`);
   await page.getByRole('button', { name: 'Make a deploy key' }).click();

@@ -101,6 +101,12 @@ export function crashing(line: string): Files {
   };
 }
 
+/** Ends at once, as a job that is done. */
+export const ENDING: Files = {
+  'package.json': manifest({ start: 'node job.js' }),
+  'job.js': `console.log('done');\n`,
+};
+
 /** What an app under load does: answers at once, answers `/slow` late, echoes on WebSockets, and says good-bye in order. */
 const LOADED_SERVER = `
 const server = createServer((request, response) => {

@@ -20,6 +20,8 @@ export const AGENT = 'agent';
 export interface SystemOptions {
   /** Where the agent dials instead of the gateway itself, for example a reverse proxy in front of it. */
   readonly front?: (gatewayUrl: string, folder: string) => Promise<Front>;
+  /** Folder that the system's own is made in. Default: that for temporary files. */
+  readonly parent?: string;
   /** PostgreSQL keeps what it said it keeps, also when it is killed. Slower. */
   readonly durable?: boolean;
   /** Address that the agent's proxy listens on. Default: loopback. */

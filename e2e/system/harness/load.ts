@@ -1,8 +1,8 @@
 // Steady load of every kind that an app's visitors make, over TLS through a server's proxy: HTTP/1.1 on kept and on fresh
 // connections, requests that take a while, HTTP/2, and WebSockets. Paced, so that there is room beside it for what is
-// tested. Owns what counts as failed; must never ask a second time by itself.
+// tested. Owns what counts as failed. Asks again only what HTTP/2 says was never processed.
 import { readFileSync } from 'node:fs';
-import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectHttp2, constants } from 'node:http2';
 import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -117,38 +117,43 @@ export function startLoad(target: LoadTarget): Load {
       }),
     });
     let current: ReturnType<typeof open> | undefined;
-    return {
-      ask: (connection) =>
-        new Promise((resolve, reject) => {
-          if (current === undefined || current.session.closed || current.session.destroyed) {
-            current = open();
-            // What it breaks is told by its streams.
-            current.session.on('error', () => undefined);
-          }
-          connection.begunAt = current.begunAt;
-          const { session } = current;
-          session.once('error', reject);
-          const stream = session.request({ ':path': '/', ':authority': `${target.host}:${target.port}` });
-          let status: number | undefined;
-          let isWhole = false;
-          stream.setTimeout(REQUEST_TIMEOUT_MS, () => stream.destroy(new Error('no answer in time')));
-          stream.once('response', (headers) => {
-            status = headers[':status'];
-          });
-          stream.once('end', () => {
-            isWhole = true;
-          });
-          stream.once('error', reject);
-          stream.once('close', () => {
-            session.off('error', reject);
-            if (isWhole) settle(status, resolve, reject);
-            else reject(new Error(`the stream was closed with ${stream.rstCode}`));
-          });
-          stream.resume();
-          stream.end();
-        }),
-      close: () => current?.session.close(),
-    };
+    const ask = (connection: { begunAt: number }, isFirst = true): Promise<void> =>
+      new Promise((resolve, reject) => {
+        if (current === undefined || current.session.closed || current.session.destroyed) {
+          current = open();
+          // What it breaks is told by its streams.
+          current.session.on('error', () => undefined);
+        }
+        connection.begunAt = current.begunAt;
+        const { session } = current;
+        session.once('error', reject);
+        const stream = session.request({ ':path': '/', ':authority': `${target.host}:${target.port}` });
+        let status: number | undefined;
+        let isWhole = false;
+        stream.setTimeout(REQUEST_TIMEOUT_MS, () => stream.destroy(new Error('no answer in time')));
+        stream.once('response', (headers) => {
+          status = headers[':status'];
+        });
+        stream.once('end', () => {
+          isWhole = true;
+        });
+        // A GOAWAY that is read before the request is written makes Node refuse the request itself, which was never sent.
+        // A second refusal counts: the proxy takes nothing then.
+        const isRefused = () => status === undefined && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+        const isUnsent = () => isFirst && session.closed && isRefused();
+        stream.once('error', (error) => {
+          if (!isUnsent()) reject(error);
+        });
+        stream.once('close', () => {
+          session.off('error', reject);
+          if (isUnsent()) resolve(ask(connection, false));
+          else if (isWhole) settle(status, resolve, reject);
+          else reject(new Error(`the stream was closed with ${stream.rstCode}`));
+        });
+        stream.resume();
+        stream.end();
+      });
+    return { ask: (connection) => ask(connection), close: () => current?.session.close() };
   };
 
   /** A socket that echoes; `echoes` are said before it leaves, all the time if endless. */
@@ -264,5 +269,7 @@ function settle(status: number | undefined, resolve: () => void, reject: (error:
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
+  return error instanceof Error
+    ? `${(error as NodeJS.ErrnoException).code ?? error.name}: ${error.message}`
+    : String(error);
 }

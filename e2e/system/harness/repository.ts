@@ -13,9 +13,11 @@ export interface Repository {
 }
 
 export interface Repositories {
-  create(name: string, files: Files): Promise<Repository>;
+  create(name: string, files: Files, branch?: string): Promise<Repository>;
   /** A repository whose root folder holds an app of `examples/`. */
   createExample(name: string, example: string): Promise<Repository>;
+  /** A commit of another repository, without its history, as the branch main. `source` is an address that git fetches from. */
+  copy(name: string, source: string, commit: string): Promise<Pick<Repository, 'url'>>;
   /** Every clone waits until this resolves; undefined lets them pass. */
   holdClones(until: (() => Promise<void>) | undefined): void;
   close(): Promise<void>;
@@ -30,10 +32,10 @@ export async function serveRepositories(folder: string, port: number): Promise<R
   const refresh = async () => held?.();
   const server: SourceServer = await serveSource({ port, folder: served, refresh });
 
-  async function open(name: string): Promise<Repository> {
+  async function open(name: string, branch = 'main'): Promise<Repository> {
     const bare = join(served, `${name}.git`);
     const work = join(folder, 'work', name);
-    await git(['init', '--quiet', '--bare', '--initial-branch=main', bare]);
+    await git(['init', '--quiet', '--bare', `--initial-branch=${branch}`, bare]);
     await git(['init', '--quiet', '--initial-branch=main', work]);
     return {
       url: server.url(name),
@@ -48,15 +50,15 @@ export async function serveRepositories(folder: string, port: number): Promise<R
         }
         await git(['-C', work, 'add', '--all']);
         await git(['-C', work, ...IDENTITY, 'commit', '--quiet', '--allow-empty', '--message', subject]);
-        await git(['-C', work, 'push', '--quiet', bare, 'HEAD:refs/heads/main']);
+        await git(['-C', work, 'push', '--quiet', bare, `HEAD:refs/heads/${branch}`]);
         return (await git(['-C', work, 'rev-parse', 'HEAD'])).trim();
       },
     };
   }
 
   return {
-    async create(name, files) {
-      const repository = await open(name);
+    async create(name, files, branch) {
+      const repository = await open(name, branch);
       await repository.commit('First version', files);
       return repository;
     },
@@ -65,6 +67,12 @@ export async function serveRepositories(folder: string, port: number): Promise<R
       cpSync(join(ROOT, 'examples', example), join(folder, 'work', name), { recursive: true });
       await repository.commit('Say hello', {});
       return repository;
+    },
+    async copy(name, source, commit) {
+      const bare = join(served, `${name}.git`);
+      await git(['init', '--quiet', '--bare', '--initial-branch=main', bare]);
+      await git(['-C', bare, 'fetch', '--quiet', '--depth=1', '--no-tags', source, `${commit}:refs/heads/main`]);
+      return { url: server.url(name) };
     },
     holdClones(until) {
       held = until;

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import type { AppId, DeploymentId, ServerId } from '@fairlead/contract/ids';
 import { type AppDetail, type CreatedApp, updateConfig } from '@fairlead/core/app';
 import { createFolderArtifactStore, recordArtifact } from '@fairlead/core/artifact';
+import { updateConfigInputSchema } from '@fairlead/core/config';
 import { updateCredential } from '@fairlead/core/credential';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import { type Ctx, systemClock } from '@fairlead/core/kernel';
@@ -73,7 +74,8 @@ export class System {
   static async start(options: SystemOptions = {}): Promise<System> {
     if (!existsSync(AGENT_BINARY))
       throw new Error(`${AGENT_BINARY} is not built: cargo build -p fairlead-agent in agents/`);
-    const folder = mkdtempSync(join(tmpdir(), 'fairlead-system-'));
+    // Short, because the agent's data folder must leave room for the paths of sockets.
+    const folder = mkdtempSync(join(options.parent ?? tmpdir(), 'fairlead-'));
     const undo: Undo[] = [async () => rmSync(folder, { recursive: true })];
     try {
       return new System(await assemble(folder, options, undo), undo);
@@ -220,17 +222,34 @@ export class System {
     return appId;
   }
 
+  /** The same of the repository's default branch, with settings as the API takes them; answers the app, not deployed yet. */
+  async createAppWith(
+    slug: string,
+    repository: Pick<Repository, 'url'>,
+    settings: Readonly<Record<string, unknown>>,
+  ): Promise<AppId> {
+    const options = { healthPath: '/', serverId: undefined, deployNow: false, branch: '' };
+    const { id: appId } = await this.#create(slug, repository, options);
+    await this.#act((ctx) => updateConfig(ctx, updateConfigInputSchema.parse({ appId, settings })));
+    return appId;
+  }
+
   async #create(
     slug: string,
     repository: Pick<Repository, 'url'>,
-    options: { readonly healthPath: string; readonly serverId: ServerId | undefined; readonly deployNow: boolean },
+    options: {
+      readonly healthPath: string;
+      readonly serverId: ServerId | undefined;
+      readonly deployNow: boolean;
+      readonly branch?: string;
+    },
   ): Promise<CreatedApp> {
-    const { healthPath, serverId, deployNow } = options;
+    const { healthPath, serverId, deployNow, branch = 'main' } = options;
     return this.product.verbs.createApp(
       {
         name: slug,
         repositoryUrl: repository.url,
-        branch: 'main',
+        branch,
         rootFolder: '',
         healthPath,
         command: [],

@@ -1,0 +1,68 @@
+// Shape of one app to deploy: an entry of the list of real apps, or an example.
+import type { UpdateConfigInput } from '@fairlead/core/config';
+
+/** One request to the app, and the response that it must give. */
+export interface Exchange {
+  /** A pattern stands for the first path of the first page that it matches: names of assets change with each build. */
+  readonly path: string | RegExp;
+  readonly method?: 'GET' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Default: 200. */
+  readonly status?: number;
+  readonly contains?: string;
+  /** Beginning of the Content-Type header. */
+  readonly contentType?: string;
+}
+
+/** The error that an app must end with. */
+export interface Failure {
+  readonly code: string;
+  /** Words that the failure message must quote: the line that says why, or the decisive fact. */
+  readonly quotes: string;
+}
+
+interface RepositorySource {
+  /** owner/name on GitHub. */
+  readonly repository: string;
+  readonly commit: string;
+  readonly rootFolder?: string;
+}
+
+interface ExampleSource {
+  /** Folder of `examples/`, which becomes a repository. */
+  readonly example: string;
+  readonly rootFolder?: string;
+}
+
+interface Living {
+  /** Settings beside the root folder. With them an app counts as live with one setting. */
+  readonly settings?: UpdateConfigInput['settings'];
+  readonly first: Exchange;
+  /** An asset, a deep link, or a write and the reading of it. */
+  readonly second: readonly [Exchange, ...Exchange[]];
+}
+
+export interface LivingApp extends RepositorySource, Living {}
+
+export interface FailingApp extends RepositorySource {
+  readonly fails: Failure;
+}
+
+export type RealApp = LivingApp | FailingApp;
+
+export interface ExampleApp extends ExampleSource, Living {
+  /** Runtime that the builder has to find. */
+  readonly runtime: string;
+  /** Default: a connection. */
+  readonly healthPath?: string;
+  /** Deployed by `npm test` too: quick, and buildable on every server. */
+  readonly isInShortForm?: true;
+}
+
+export type App = RealApp | ExampleApp;
+
+export function nameOf(app: App): string {
+  const name = 'example' in app ? app.example : app.repository;
+  return app.rootFolder === undefined ? name : `${name}/${app.rootFolder}`;
+}
