@@ -2,7 +2,16 @@
 // its own: the first organization, enrolments, the sample app, its deployments and benchmarks. Must never touch a table
 // itself.
 import type { OrganizationId } from '@fairlead/contract/ids';
-import { attachServer, createApp, getApp, listApps, scaleApp, updateApp, updateConfig } from '@fairlead/core/app';
+import {
+  attachServer,
+  createApp,
+  deleteApp,
+  getApp,
+  listApps,
+  scaleApp,
+  updateApp,
+  updateConfig,
+} from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
 import {
   cancelDeployment,
@@ -26,6 +35,7 @@ const VERBS = {
   attachDomain,
   attachServer,
   createApp,
+  deleteApp,
   getApp,
   listApps,
   scaleApp,

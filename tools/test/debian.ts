@@ -11,6 +11,7 @@ export interface DebianProgram {
 export const BUSYBOX: DebianProgram = { file: '/bin/busybox', packages: ['busybox-static'] };
 export const CHROMIUM: DebianProgram = { file: '/usr/bin/chromium', packages: ['chromium', 'fonts-liberation'] };
 export const DOCKER: DebianProgram = { file: '/usr/sbin/dockerd', packages: ['docker.io'] };
+export const GIT_LFS: DebianProgram = { file: '/usr/bin/git-lfs', packages: ['git-lfs'] };
 export const GO: DebianProgram = { file: '/usr/bin/go', packages: ['golang-go'] };
 export const CURL: DebianProgram = { file: '/usr/bin/curl', packages: ['curl'] };
 export const IP: DebianProgram = { file: '/usr/sbin/ip', packages: ['iproute2'] };

@@ -12,6 +12,7 @@ import {
   CURL,
   type DebianProgram,
   DOCKER,
+  GIT_LFS,
   IP,
   NFTABLES,
   NGINX,
@@ -62,7 +63,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'rust',
     what: 'the agent’s crates',
-    needs: [BUSYBOX, DOCKER, IP, NFTABLES, PASST, REGISTRY],
+    needs: [BUSYBOX, DOCKER, GIT_LFS, IP, NFTABLES, PASST, REGISTRY],
     run: async (say) => {
       const outcome = await runCargoTest(['--workspace'], say);
       await tellInstructions(say);

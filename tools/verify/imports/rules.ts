@@ -60,7 +60,7 @@ const WEB_FEATURE = /^apps\/web\/src\/features\/([^/]+)\//;
 /** The foundation that core's features stand on; it is no feature, so its files are imported singly. */
 const CORE_KERNEL = 'kernel';
 /** Core's files that run in a browser too: shapes and pure rules, no verb. */
-const CORE_FOR_BROWSERS = /^packages\/core\/src\/[^/]+\/(schema|rules)\.ts$/;
+const CORE_FOR_BROWSERS = /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command)\.ts$/;
 const SERVER_PACKAGES = /^(server-only|pg|@prisma\/.+|graphile-worker|pino|ws|better-auth\/adapters.*)$/;
 
 export function checkRules(graph: Graph): Breach[] {
