@@ -96,11 +96,12 @@ test('a deploy is watched live: steps, log lines, the address at the end', async
 
 test('the figures and charts of the app move with its visitors', async () => {
   await openApp();
-  const rate = page.getByLabel('Now').locator('div').filter({ hasText: 'Requests/s' }).locator('dd');
+  const rate = page.getByLabel('Now').locator('div').filter({ hasText: 'Requests/s' }).locator('dd .sr-only');
   const visitors = visitSample();
   try {
+    // A space groups the thousands.
     await expect
-      .poll(async () => Number.parseFloat((await rate.textContent())?.replaceAll(',', '') ?? '0'))
+      .poll(async () => Number.parseFloat((await rate.textContent())?.replaceAll(/[^\d.]/g, '') ?? '0'))
       .toBeGreaterThan(5);
     const line = page.locator('.recharts-area-curve, .recharts-line-curve').first();
     await expect(line).toBeAttached();
