@@ -7,6 +7,7 @@ mod prune;
 mod python;
 mod registry;
 mod rust;
+mod unreachable;
 
 use std::fs;
 use std::io;
@@ -21,6 +22,7 @@ use tokio::sync::Mutex;
 
 use crate::version::{Range, Version, nearest};
 use fairlead_inspect::{Tool, VersionRequest};
+use unreachable::Unreachable;
 
 pub use mirrors::{Mirrors, is_usable};
 
@@ -108,12 +110,13 @@ pub struct Toolchains {
     agent: PathBuf,
     /// Two that want the same one wait for each other.
     turn: Arc<Mutex<()>>,
+    unreachable: Unreachable,
 }
 
 impl Toolchains {
     /// `agent` is the agent's own program.
     pub fn new(folder: PathBuf, agent: PathBuf, client: Client, mirrors: Mirrors) -> Self {
-        Self { folder, client, mirrors, agent, turn: Arc::default() }
+        Self { folder, client, mirrors, agent, turn: Arc::default(), unreachable: Unreachable::default() }
     }
 
     /// Returns the path at which builds and apps see a path of the store.
@@ -209,7 +212,11 @@ impl Toolchains {
         let mut urls = piece.urls.iter().peekable();
         while let Some(url) = urls.next() {
             let what = fairlead_fetch::Receive { url, token: "", bytes_max };
-            match self.client.file(what, digest, to, cancel).await {
+            let host = url.split('/').nth(2).unwrap_or(url);
+            let client = if self.unreachable.has(host) { &self.client.without_retries() } else { &self.client };
+            let done = client.file(what, digest, to, cancel).await;
+            self.unreachable.note(host, matches!(done, Err(FetchError::Connection { .. })));
+            match done {
                 Err(error) if error.is_passing() && urls.peek().is_some() => {
                     tracing::info!(name, %error, "the next address is tried");
                 }

@@ -19,16 +19,27 @@ pub use receive::Receive;
 pub use reference::resolve;
 pub use send::Send;
 
+/// Attempts at a file, unless a caller wants one.
+const ATTEMPTS: u32 = 5;
+
 /// Makes requests, each on a connection of its own.
 #[derive(Clone)]
 pub struct Client {
     tls: Arc<ClientConfig>,
+    /// How often a file is tried that does not arrive.
+    attempts: u32,
 }
 
 impl Client {
     /// Trusts the system's authorities and those of a file (PEM).
     pub fn new(ca_file: Option<&Path>) -> Result<Self, FetchError> {
-        connection::client_config(ca_file).map(|tls| Self { tls: Arc::new(tls) })
+        connection::client_config(ca_file).map(|tls| Self { tls: Arc::new(tls), attempts: ATTEMPTS })
+    }
+
+    /// The same client, which tries a file once.
+    #[must_use]
+    pub fn without_retries(&self) -> Self {
+        Self { attempts: 1, ..self.clone() }
     }
 }
 

@@ -14,8 +14,6 @@ use tokio::io::AsyncWriteExt;
 use crate::connection::{Address, piece};
 use crate::{Client, Digest, FetchError};
 
-const ATTEMPTS: u32 = 5;
-
 /// What to fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct Receive<'a> {
@@ -65,7 +63,7 @@ impl Client {
             };
             match part {
                 Ok(context) => break context,
-                Err(error) if error.is_passing() && attempt < ATTEMPTS => {
+                Err(error) if error.is_passing() && attempt < self.attempts => {
                     tracing::info!(%error, attempt, "a file comes in parts");
                     attempt += 1;
                     tokio::select! {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::Mutex as StdMutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::digest::{SHA256, SHA512, digest};
 use base64::Engine;
@@ -289,6 +290,32 @@ async fn without_a_mirror_what_the_store_has_is_used_and_nothing_else() {
         let error = offline.fetched(tool, range).await.unwrap_err();
         assert_eq!(error.unreachable(), Some("127.0.0.1"), "{tool:?}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_host_that_was_not_reached_is_tried_once_until_it_answers() {
+    if !is_published() {
+        return;
+    }
+    let mirror = Mirror::start();
+    mirror.python("3.13.5");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let down = listener.local_addr().unwrap();
+    let tries = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&tries);
+    // Each connection ends before an answer.
+    std::thread::spawn(move || listener.incoming().for_each(|_| _ = counted.fetch_add(1, Ordering::SeqCst)));
+    let mut mirrors = mirror.mirrors();
+    mirrors.python.insert(0, format!("http://{down}"));
+    let store = Store::new(mirrors);
+    let tries_of_fetch = async || {
+        store.fetched(Tool::Python, "3.13").await.unwrap();
+        tree::remove(&store.toolchains.folder.join("python@3.13.5")).unwrap();
+        tries.swap(0, Ordering::SeqCst)
+    };
+    assert_eq!([tries_of_fetch().await, tries_of_fetch().await], [5, 1]);
+    store.toolchains.unreachable.note(&down.to_string(), false);
+    assert_eq!(tries_of_fetch().await, 5);
 }
 
 #[tokio::test]

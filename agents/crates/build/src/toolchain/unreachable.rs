@@ -1,0 +1,33 @@
+//! Hosts that could not be reached a short time ago. They are tried once then, so that each build does not wait anew for a host
+//! that a firewall blocks.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a host is remembered.
+const MEMORY: Duration = Duration::from_mins(10);
+
+/// Hosts, and when each of them was tried last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unreachable(Arc<Mutex<HashMap<String, Instant>>>);
+
+impl Unreachable {
+    pub(super) fn has(&self, host: &str) -> bool {
+        self.hosts().get(host).is_some_and(|tried| tried.elapsed() < MEMORY)
+    }
+
+    /// Remembers that a host could not be reached, or forgets it.
+    pub(super) fn note(&self, host: &str, is_unreachable: bool) {
+        let mut hosts = self.hosts();
+        if is_unreachable {
+            hosts.insert(host.to_owned(), Instant::now());
+        } else {
+            hosts.remove(host);
+        }
+    }
+
+    fn hosts(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
