@@ -1,5 +1,6 @@
 //! A build from its first step to its last: one function a step, each with its times. Owns the working folder.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,7 @@ pub(crate) async fn open<'a>(
         kept: None,
         secrets: Vec::new(),
         variables: spec.variables.clone(),
+        unneeded: BTreeSet::new(),
         cgroup,
         network,
         limits,
@@ -227,7 +229,11 @@ async fn make(workshop: &mut Workshop<'_>, spec: &BuildSpec) -> Result<Made, Bui
     workshop.secrets = secrets::open(workshop.options, spec, spec.secrets.as_ref())?;
     match way {
         Way::Native(mut plan) => {
-            let below = native::make(workshop, &below, &mut plan).await?;
+            // The plan knows nothing of these, which may need what it leaves behind.
+            if !spec.run_commands.is_empty() {
+                plan.left_behind.clear();
+            }
+            let below = native::make(workshop, &below, &mut plan, &spec.run_commands).await?;
             Ok(Made::Folder { below, plan })
         }
         Way::Dockerfile { file, plan } => {
@@ -255,11 +261,20 @@ async fn pack_up(
     if plan.start.starts_with(&SITE_COMMAND.map(str::to_owned)) {
         compress_site(workshop, &trusted, &below).await?;
     }
+    let unneeded = std::mem::take(&mut workshop.unneeded);
     let packed = tokio::task::spawn_blocking(move || {
         // No release has taken that of the build before: there is room for one.
         packed_tree::clear_trees(&artifacts, &trash)?;
         let bounds = pack::Bounds::ARTIFACT;
-        let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel, deadline, bounds };
+        let order = pack::Order {
+            trusted: &trusted,
+            below: &below,
+            unneeded: &unneeded,
+            user,
+            cancel: &cancel,
+            deadline,
+            bounds,
+        };
         pack::pack(&order, &artifacts, &name)
     });
     let packed = packed.await.unwrap_or_else(|error| Err(io::Error::other(error).into()));
@@ -285,7 +300,15 @@ async fn compress_site(workshop: &mut Workshop<'_>, trusted: &Path, below: &Path
         let (trusted, below, cancel) = (trusted.to_owned(), below.to_owned(), stop.clone());
         move || {
             let (trusted, below, bounds) = (trusted.as_path(), below.as_path(), pack::Bounds::ARTIFACT);
-            compress::compress(&pack::Order { trusted, below, user, cancel: &cancel, deadline, bounds })
+            compress::compress(&pack::Order {
+                trusted,
+                below,
+                unneeded: &pack::NOTHING,
+                user,
+                cancel: &cancel,
+                deadline,
+                bounds,
+            })
         }
     });
     let done = workshop.watched(work, &stop, DOING).await?;

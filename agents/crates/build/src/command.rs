@@ -1,7 +1,7 @@
 //! One command of a build: as the build's user, in its own session, with its output as lines of the log, and ended whole
 //! when the build is cancelled or its time is over. Owns what a repository's programs may do to the server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -68,6 +68,8 @@ pub(crate) struct Workshop<'a> {
     pub(crate) packed: PathBuf,
     /// Folders for the next build; `None` before the plan is known.
     pub(crate) kept: Option<Kept>,
+    /// Paths below the packed folder that are not packed.
+    pub(crate) unneeded: BTreeSet<PathBuf>,
     /// For build commands alone.
     pub(crate) secrets: Vec<Secret>,
     /// For build commands, and for a Dockerfile that declares them.

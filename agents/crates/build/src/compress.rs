@@ -239,12 +239,12 @@ mod tests {
     use fairlead_base::CancellationToken;
 
     use super::*;
-    use crate::pack::Bounds;
+    use crate::pack::{Bounds, NOTHING};
 
     fn run(folder: &Path, user: Option<u32>, cancel: &CancellationToken) -> Result<Compressed, PackError> {
         let deadline = Instant::now() + Duration::from_secs(60);
         let bounds = Bounds::ARTIFACT;
-        compress(&Order { trusted: folder, below: Path::new(""), user, cancel, deadline, bounds })
+        compress(&Order { trusted: folder, below: Path::new(""), unneeded: &NOTHING, user, cancel, deadline, bounds })
     }
 
     fn names(folder: &Path) -> BTreeMap<String, Vec<u8>> {

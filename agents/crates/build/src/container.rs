@@ -41,7 +41,15 @@ pub(crate) async fn build(
         let (cancel, deadline) = (workshop.cancel.clone(), workshop.deadline.into_std());
         tokio::task::spawn_blocking(move || {
             let bounds = pack::Bounds::ARTIFACT;
-            let order = pack::Order { trusted: &trusted, below: &below, user, cancel: &cancel, deadline, bounds };
+            let order = pack::Order {
+                trusted: &trusted,
+                below: &below,
+                unneeded: &pack::NOTHING,
+                user,
+                cancel: &cancel,
+                deadline,
+                bounds,
+            };
             context::pack(&order, &file, &into)
         })
         .await

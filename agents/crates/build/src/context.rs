@@ -175,11 +175,19 @@ mod tests {
     use fairlead_base::CancellationToken;
 
     use super::*;
-    use crate::pack::Bounds;
+    use crate::pack::{Bounds, NOTHING};
 
     fn order<'a>(trusted: &'a Path, cancel: &'a CancellationToken) -> Order<'a> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        Order { trusted, below: Path::new("app"), user: None, cancel, deadline, bounds: Bounds::ARTIFACT }
+        Order {
+            trusted,
+            below: Path::new("app"),
+            unneeded: &NOTHING,
+            user: None,
+            cancel,
+            deadline,
+            bounds: Bounds::ARTIFACT,
+        }
     }
 
     fn names(tar: &Path) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! A plan carried out with the runtime's own tools: programs found or fetched, dependencies installed, the app built.
 
+mod left_files;
+mod production;
 pub(crate) mod reuse;
 mod tools;
 
@@ -22,7 +24,12 @@ use fairlead_inspect::{Fallback, Plan, SITE_COMMAND, Task, shown};
 const CACHES_MAX: usize = 2;
 
 /// Installs and builds; returns the folder to pack, below the source.
-pub(crate) async fn make(workshop: &mut Workshop<'_>, below: &Path, plan: &mut Plan) -> Result<PathBuf, BuildError> {
+pub(crate) async fn make(
+    workshop: &mut Workshop<'_>,
+    below: &Path,
+    plan: &mut Plan,
+    run_commands: &[String],
+) -> Result<PathBuf, BuildError> {
     let packed = plan.workspace.as_ref().map_or_else(|| below.to_owned(), PathBuf::from);
     let base = workshop.places.source.join(&packed);
     let folder = base.join(&plan.folder);
@@ -49,6 +56,7 @@ pub(crate) async fn make(workshop: &mut Workshop<'_>, below: &Path, plan: &mut P
     reuse::built(workshop, plan).await;
     if plan.output.is_empty() {
         require_server(workshop, &folder, plan)?;
+        production::leave_out(workshop, &base, plan, run_commands).await;
         write_run_file(workshop, &base, plan).await?;
         return Ok(packed);
     }

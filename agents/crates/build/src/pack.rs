@@ -2,6 +2,7 @@
 //! Owns the order and the attributes of entries. Never follows a link, neither above the folder nor in it, never packs
 //! one that leads outside of the app and the system's programs, and never reads what the build's user may not read.
 
+use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -65,6 +66,9 @@ impl From<io::Error> for PackError {
     }
 }
 
+/// For folders of which all is packed.
+pub(crate) static NOTHING: BTreeSet<PathBuf> = BTreeSet::new();
+
 /// What no artifact exceeds. Unpacking refuses more; packing does so first, in the build that made it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
@@ -83,6 +87,8 @@ pub(crate) struct Order<'a> {
     pub(crate) trusted: &'a Path,
     /// The app's folder below it; a build may have moved any part of this.
     pub(crate) below: &'a Path,
+    /// Paths below the app's folder that are left out.
+    pub(crate) unneeded: &'a BTreeSet<PathBuf>,
     /// Whose rights must suffice; `None`: the agent's.
     pub(crate) user: Option<u32>,
     pub(crate) cancel: &'a CancellationToken,
@@ -198,7 +204,8 @@ impl<W: Write> Packer<'_, W> {
             let name = OsStr::from_bytes(name.as_bytes());
             // History is no part of an app; caches differ from build to build.
             let path = at.join(name);
-            if path == Path::new(".git") || path.ends_with("node_modules/.cache") {
+            if path == Path::new(".git") || path.ends_with("node_modules/.cache") || self.order.unneeded.contains(&path)
+            {
                 continue;
             }
             self.entry(folder, name, &path, depth).map_err(|error| match error {
@@ -369,7 +376,15 @@ mod tests {
 
     fn order<'a>(trusted: &'a Path, below: &'a str, cancel: &'a CancellationToken) -> Order<'a> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        Order { trusted, below: Path::new(below), user: None, cancel, deadline, bounds: Bounds::ARTIFACT }
+        Order {
+            trusted,
+            below: Path::new(below),
+            unneeded: &NOTHING,
+            user: None,
+            cancel,
+            deadline,
+            bounds: Bounds::ARTIFACT,
+        }
     }
 
     fn pack_all(folder: &Path, artifacts: &Path, name: &str, cancel: &CancellationToken) -> Result<Packed, PackError> {

@@ -189,12 +189,20 @@ mod tests {
     use fairlead_base::{CancellationToken, Folders};
 
     use super::*;
-    use crate::pack::{Bounds, Order, Packed, pack};
+    use crate::pack::{Bounds, NOTHING, Order, Packed, pack};
 
     fn packed(source: &Path, artifacts: &Path) -> (Packed, PathBuf) {
         let (cancel, deadline) = (CancellationToken::new(), Instant::now() + Duration::from_secs(60));
         let below = Path::new("");
-        let order = Order { trusted: source, below, user: None, cancel: &cancel, deadline, bounds: Bounds::ARTIFACT };
+        let order = Order {
+            trusted: source,
+            below,
+            unneeded: &NOTHING,
+            user: None,
+            cancel: &cancel,
+            deadline,
+            bounds: Bounds::ARTIFACT,
+        };
         let packed = pack(&order, artifacts, "dep_1").unwrap();
         let artifact = crate::artifact_path(artifacts, &packed.digest).unwrap();
         (packed, artifact)

@@ -347,6 +347,7 @@ mod tests {
         let order = crate::pack::Order {
             trusted: &source,
             below: Path::new(""),
+            unneeded: &crate::pack::NOTHING,
             user: None,
             cancel: &cancel,
             deadline: std::time::Instant::now() + std::time::Duration::from_secs(60),

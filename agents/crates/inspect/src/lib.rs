@@ -133,6 +133,7 @@ pub fn inspect(source: &Files, wish: Wish<'_>) -> Result<Way, InspectError> {
     let named = manifest.build.cache.iter().map(|folder| Cache::below(&plan.folder, folder));
     plan.caches.extend(named);
     if manifest.build.prunes {
+        plan.prunes = plan.output.is_empty() && matches!(plan.runtime.as_str(), "node" | "bun");
         left_behind::add(&mut plan, files, wish.shown)?;
     }
     Ok(Way::Native(Box::new(plan)))

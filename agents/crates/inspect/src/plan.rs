@@ -48,6 +48,8 @@ pub struct Plan {
     pub fallback: Fallback,
     /// Folders of the app that it does not need once it is built.
     pub left_behind: Vec<String>,
+    /// True if installed packages that only the build needs are left out of the artifact.
+    pub prunes: bool,
     /// Server that the build has to leave in the app's folder.
     pub server: Option<BuiltServer>,
     /// Tools that the commands need.

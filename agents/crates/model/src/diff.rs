@@ -84,6 +84,7 @@ mod tests {
                 secrets: None,
                 credentials: None,
                 variables: Default::default(),
+                run_commands: Vec::new(),
             };
             (deployment, spec)
         };

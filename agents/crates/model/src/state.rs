@@ -345,6 +345,9 @@ pub struct BuildSpec {
     /// For build commands, and for a Dockerfile that declares them with `ARG`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
+    /// Commands that the app's settings add to those of the plan, a line each. A build keeps the packages that they name.
+    #[serde(default)]
+    pub run_commands: Vec<String>,
 }
 
 /// How a source becomes an artifact.

@@ -459,6 +459,7 @@ fn build(at: &str, spec: agent::BuildSpec) -> Result<BuildSpec, StateError> {
         secrets: spec.secrets.map(|secrets| sealed(&format!("{at}.secrets"), secrets)).transpose()?,
         credentials: spec.credentials.map(|secrets| sealed(&format!("{at}.credentials"), secrets)).transpose()?,
         variables: spec.variables,
+        run_commands: spec.run_commands,
     })
 }
 

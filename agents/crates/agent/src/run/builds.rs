@@ -400,6 +400,7 @@ mod tests {
                 secrets: None,
                 credentials: None,
                 variables: BTreeMap::new(),
+                run_commands: Vec::new(),
             };
             state.builds.insert(deployment, spec);
         }

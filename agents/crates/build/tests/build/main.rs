@@ -145,6 +145,7 @@ fn spec(url: String, git_ref: &str) -> BuildSpec {
         secrets: None,
         credentials: None,
         variables: BTreeMap::new(),
+        run_commands: Vec::new(),
     }
 }
 

@@ -608,6 +608,10 @@ pub struct BuildSpec {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Commands that the app's settings add to those of the plan, such as workers: a build keeps the packages that they name. Each is a
+    /// line of words; it is not run from here.
+    #[prost(string, repeated, tag = "23")]
+    pub run_commands: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkSpec {

@@ -1,25 +1,17 @@
 //! Digests that say whether an install would do the same again, and whether anything changed what it left.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, FileType};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256, digest};
 use fairlead_inspect::Cache;
-use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value};
 
-/// Folder of installed packages.
-pub(super) const MODULES: &str = "node_modules";
-/// Maximum number of entries that are looked at; with more, dependencies are installed anew each time.
-const ENTRIES_MAX: usize = 500_000;
-/// Maximum length of their paths together, for the agent's memory.
-const PATH_BYTES_MAX: usize = 64 << 20;
-/// Maximum size of a package.json that is parsed.
-const MANIFEST_BYTES_MAX: u64 = 4 << 20;
+use crate::native::left_files::{MANIFEST_BYTES_MAX, MODULES, read, visit};
 
 /// Files in any folder that package managers read, beside package.json.
 const INPUTS: [&str; 11] = [
@@ -166,21 +158,6 @@ fn names_local(list: &Value) -> bool {
     }
 }
 
-/// Reads a file; `None` if it is larger than `bytes_max` or not a regular one, such as a pipe that a build put in its place.
-fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
-        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => return Ok(None),
-        opened => File::from(opened?),
-    };
-    if !opened.metadata()?.is_file() {
-        return Ok(None);
-    }
-    let mut content = Vec::new();
-    opened.take(bytes_max + 1).read_to_end(&mut content)?;
-    Ok((content.len() as u64 <= bytes_max).then_some(content))
-}
-
 /// Files of installed packages, to the last change of each: its time of change and its inode tell also of one that keeps size and
 /// date.
 #[derive(Debug)]
@@ -266,27 +243,6 @@ fn is_independent(base: &Path, path: &Path) -> io::Result<bool> {
         ["preinstall", "install", "postinstall"].iter().any(|script| scripts.contains_key(*script))
     };
     Ok(!scripts.is_some_and(runs))
-}
-
-/// Visits all below a folder and never follows a link; the visitor says whether to go into a folder. Returns false if there are
-/// too many entries.
-pub(super) fn visit(root: &Path, mut visitor: impl FnMut(&Path, FileType) -> io::Result<bool>) -> io::Result<bool> {
-    let (mut left, mut count, mut path_bytes) = (vec![PathBuf::new()], 0, 0);
-    while let Some(below) = left.pop() {
-        for entry in fs::read_dir(root.join(&below))? {
-            let entry = entry?;
-            let (path, kind) = (below.join(entry.file_name()), entry.file_type()?);
-            count += 1;
-            path_bytes += path.as_os_str().len();
-            if count > ENTRIES_MAX || path_bytes > PATH_BYTES_MAX {
-                return Ok(false);
-            }
-            if visitor(&path, kind)? && kind.is_dir() {
-                left.push(path);
-            }
-        }
-    }
-    Ok(true)
 }
 
 fn add(hash: &mut Context, bytes: &[u8]) {
