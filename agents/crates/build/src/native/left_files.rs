@@ -50,17 +50,3 @@ pub(super) fn visit(root: &Path, mut visitor: impl FnMut(&Path, FileType) -> io:
     }
     Ok(true)
 }
-
-/// Lists the outermost folders `node_modules` below a folder, in order; `None`: too many entries.
-pub(super) fn modules(base: &Path) -> io::Result<Option<Vec<PathBuf>>> {
-    let mut found = Vec::new();
-    let whole = visit(base, |below, kind| {
-        let is_modules = kind.is_dir() && below.file_name().is_some_and(|name| name == MODULES);
-        if is_modules {
-            found.push(below.to_owned());
-        }
-        Ok(!is_modules)
-    })?;
-    found.sort();
-    Ok(whole.then_some(found))
-}

@@ -11,7 +11,7 @@ use fairlead_inspect::Plan;
 use fairlead_model::Step;
 use serde_json::{Map, Value};
 
-use super::left_files::{MANIFEST_BYTES_MAX, MODULES, modules, read, visit};
+use super::left_files::{MANIFEST_BYTES_MAX, MODULES, read, visit};
 use crate::as_user::as_user;
 use crate::command::Workshop;
 
@@ -101,7 +101,7 @@ fn unneeded(base: &Path, folder: &str, commands: &[String]) -> io::Result<BTreeS
         }
         packages.follow()?;
     }
-    packages.list()
+    packages.list(&app)
 }
 
 /// Packages of an app and of its workspace, by their real paths.
@@ -119,10 +119,8 @@ impl Packages {
         if !package.starts_with(&self.base) || !self.needed.insert(package.clone()) {
             return;
         }
-        let below = package.strip_prefix(&self.base).unwrap_or(&package);
-        let is_installed = below.components().any(|part| part.as_os_str() == MODULES);
         // The root of a workspace has the files of all its packages.
-        if !is_installed && (package != self.base || self.needed.len() == 1) {
+        if !self.is_installed(&package) && (package != self.base || self.needed.len() == 1) {
             self.to_search.push(package.clone());
         }
         self.to_read.push(package);
@@ -217,33 +215,50 @@ impl Packages {
         Ok((is_whole && fits).then_some(named))
     }
 
-    /// Lists what is not needed.
-    fn list(&self) -> io::Result<BTreeSet<PathBuf>> {
+    /// Lists what is not needed of the packages that were installed.
+    fn list(&self, app: &Path) -> io::Result<BTreeSet<PathBuf>> {
         let mut found = BTreeSet::new();
-        for folder in modules(&self.base)?.unwrap_or_default() {
-            self.list_in(&self.base.join(folder), &mut found)?;
+        // A build may have put packages of its own into the folder of its output.
+        let above = app.ancestors().take_while(|folder| folder.starts_with(&self.base)).map(Path::to_owned);
+        let own = self.needed.iter().filter(|package| !self.is_installed(package)).cloned();
+        let mut folders: BTreeSet<PathBuf> = above.chain(own).collect();
+        let mut listed = HashSet::new();
+        while let Some(folder) = folders.pop_first() {
+            if listed.insert(folder.clone()) {
+                self.list_in(&folder.join(MODULES), &mut found, &mut folders)?;
+            }
         }
         Ok(found)
     }
 
-    fn list_in(&self, folder: &Path, found: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    /// True for a package that was installed, false for one of the app or its workspace.
+    fn is_installed(&self, package: &Path) -> bool {
+        let below = package.strip_prefix(&self.base).unwrap_or(package);
+        below.components().any(|part| part.as_os_str() == MODULES)
+    }
+
+    /// Lists what is not needed in a folder `node_modules`; `folders` gets the packages of the workspace that it has links to.
+    fn list_in(&self, folder: &Path, found: &mut BTreeSet<PathBuf>, folders: &mut BTreeSet<PathBuf>) -> io::Result<()> {
         let below = |path: &Path| path.strip_prefix(&self.base).map(Path::to_owned).ok();
         for (_, path) in entries(folder)? {
             let Some(real) = real_folder(&path).filter(|real| real.starts_with(&self.base)) else { continue };
+            if !self.is_installed(&real) {
+                folders.insert(real.clone());
+            }
             if !self.needed.contains(&real) {
                 // A folder without this file may be anything.
                 if fs::symlink_metadata(real.join("package.json")).is_ok() {
                     found.extend(below(&path));
                 }
             } else if real == path {
-                self.list_in(&path.join(MODULES), found)?;
+                self.list_in(&path.join(MODULES), found, folders)?;
             }
         }
         for store in STORES.map(|store| folder.join(store)) {
             let stored: HashSet<PathBuf> = self.needed.iter().filter_map(|path| child(&store, path)).collect();
-            for path in folders(&store)? {
+            for path in inner_folders(&store)? {
                 if path.file_name().is_some_and(|name| name == MODULES) {
-                    self.list_in(&path, found)?;
+                    self.list_in(&path, found, folders)?;
                 } else if !stored.contains(&path) && real_folder(&path.join(MODULES)).is_some() {
                     found.extend(below(&path));
                 }
@@ -396,7 +411,7 @@ fn named(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(entries.into_iter().filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect())
 }
 
-fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn inner_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(named(folder)?
         .into_iter()
         .map(|(_, path)| path)

@@ -8,7 +8,8 @@ use super::*;
 const NPM: &str = r#"#!/bin/sh
 case "$1" in
 --version) echo 11.0.0 ;;
-ci) mkdir -p node_modules/dep && echo "exports.n = $(date +%s%N)" > node_modules/dep/index.js && echo installed ;;
+ci) mkdir -p node_modules/dep node_modules/tool && echo '{"bin":"a.js"}' > node_modules/tool/package.json
+    echo "exports.n = $(date +%s%N)" > node_modules/dep/index.js && echo installed ;;
 run) exec node "$2.js" ;;
 esac
 "#;
@@ -91,6 +92,28 @@ async fn the_next_build_installs_nothing_until_something_that_an_install_reads_c
     assert_eq!(server.again(&other()).await.0, ["installed", "runs ..."]);
     let without = BuildSpec { without_cache: true, ..other() };
     assert_eq!(server.again(&without).await.0, ["installed", "runs ."]);
+}
+
+#[tokio::test]
+async fn packages_of_development_are_kept_for_builds_and_not_packed() {
+    let (host, server) = (GitHost::start(), Server::new().with_npm());
+    let package = r#"{"dependencies":{"dep":"1"},"devDependencies":{"tool":"1"},"scripts":{"build":"node build.js"}}"#;
+    let build = "console.log('runs', require('node:fs').existsSync('node_modules/' + ['to', 'ol'].join('')))";
+    let files = [("package.json", package), ("package-lock.json", LOCK), ("build.js", build), ("server.js", "")];
+    let repository = host.repository("app.git", &files);
+    let spec = || spec(host.url("app.git"), "main");
+    let packed = async |spec: &BuildSpec| {
+        let (told, folder) = server.again(spec).await;
+        assert_eq!(told.last().unwrap(), "runs true");
+        assert!(folder.join("node_modules/dep/index.js").exists());
+        (told.len() == 2, folder.join("node_modules/tool").exists())
+    };
+    assert_eq!(packed(&spec()).await, (true, false));
+    assert_eq!(packed(&spec()).await, (false, false), "the next build has it without an install");
+    let with_worker = BuildSpec { run_commands: vec!["tool work.js".to_owned()], ..spec() };
+    assert_eq!(packed(&with_worker).await, (false, true), "a worker of the settings runs it");
+    repository.commit("Keep all", &[("fairlead.toml", "[build]\nprune = false\n")]);
+    assert_eq!(packed(&spec()).await, (false, true));
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ fn left(base: &Path, folder: &str, commands: &[&str]) -> Vec<String> {
     found.into_iter().map(|path| path.into_os_string().into_string().unwrap()).collect()
 }
 
-const NPM: [(&str, &str); 13] = [
+const NPM: [(&str, &str); 14] = [
     (
         "package.json",
         r##"{"dependencies": {"express": "5", "@a/b": "1"}, "devDependencies": {"eslint": "9", "dotenv": "17", "tsx": "4"},
@@ -46,6 +46,7 @@ const NPM: [(&str, &str); 13] = [
     ("node_modules/dotenv/package.json", "{}"),
     ("node_modules/tsx/package.json", r#"{"bin": "a.js"}"#),
     ("node_modules/sqlite/package.json", "{}"),
+    (".output/server/node_modules/eslint/package.json", "{}"),
 ];
 
 #[test]

@@ -8,7 +8,7 @@ use fairlead_base::random;
 use fairlead_inspect::Cache;
 
 use super::fingerprint::{Snapshot, Unusable};
-use crate::native::left_files::modules;
+use crate::native::left_files::{MODULES, visit};
 
 /// Folder in the build's home for what is neither packed nor needed any more.
 const ASIDE: &str = ".fairlead-aside";
@@ -232,4 +232,18 @@ fn folders(path: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
     let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
     Ok(entries.into_iter().filter(is_dir).map(|entry| entry.path()).collect())
+}
+
+/// Lists the outermost folders `node_modules` below a folder, in order; `None`: too many entries.
+fn modules(base: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+    let mut found = Vec::new();
+    let whole = visit(base, |below, kind| {
+        let is_modules = kind.is_dir() && below.file_name().is_some_and(|name| name == MODULES);
+        if is_modules {
+            found.push(below.to_owned());
+        }
+        Ok(!is_modules)
+    })?;
+    found.sort();
+    Ok(whole.then_some(found))
 }
